@@ -1,0 +1,1 @@
+"""The core tools, a plugin like any other."""

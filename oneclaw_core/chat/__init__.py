@@ -1,0 +1,1 @@
+"""One turn: from a user message to the model's final answer."""

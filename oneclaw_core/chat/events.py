@@ -1,0 +1,154 @@
+"""What happens in a turn, as typed objects; ``to_dict`` gives the lines of ``oneclaw run --json``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneclaw_core.messages import TokenUsage
+    from oneclaw_core.tools.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """A piece of the model's text."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
+    """The model wants a tool run; it is stored, and about to run.
+
+    Attributes:
+        id: ties it to its :class:`ToolResultEvent`.
+        name: the tool's name.
+        arguments: the JSON object that the model sent; the text as it came if it was none.
+    """
+
+    id: str
+    name: str
+    arguments: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressEvent:
+    """A running tool tells how far it has come; ``fraction`` runs from 0 to 1."""
+
+    id: str
+    name: str
+    message: str
+    fraction: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "tool_progress",
+            "id": self.id,
+            "name": self.name,
+            "message": self.message,
+            "fraction": self.fraction,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultEvent:
+    """A tool call has its result, and it is stored."""
+
+    id: str
+    name: str
+    result: ToolResult
+    duration_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "tool_result",
+            "id": self.id,
+            "name": self.name,
+            **self.result.to_dict(),
+            "duration_ms": round(self.duration_ms, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLoadedEvent:
+    """A tool group's tools are active from the next model request on."""
+
+    group: str
+    tools: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "group_loaded", "group": self.group, "tools": list(self.tools)}
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEvent:
+    """The model service could not be asked; the request is sent again after ``delay_seconds``."""
+
+    reason: str
+    delay_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "retry", "reason": self.reason, "delay_seconds": round(self.delay_seconds, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class UsageEvent:
+    """What one model request used; ``cost`` is ``None`` where the price is not known."""
+
+    model: str
+    usage: TokenUsage
+    cost: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "usage",
+            "model": self.model,
+            "input_tokens": self.usage.input_tokens,
+            "cached_input_tokens": self.usage.cached_input_tokens,
+            "output_tokens": self.usage.output_tokens,
+            "reasoning_tokens": self.usage.reasoning_tokens,
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinishedEvent:
+    """The model has given its final answer: always the last event of a turn.
+
+    Attributes:
+        session: the session's name, or its id if it has none.
+        text: the final answer.
+    """
+
+    session: str
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "turn_finished", "session": self.session, "text": self.text}
+
+
+TurnEvent = (
+    TextEvent
+    | ToolCallEvent
+    | ToolProgressEvent
+    | ToolResultEvent
+    | GroupLoadedEvent
+    | RetryEvent
+    | UsageEvent
+    | TurnFinishedEvent
+)

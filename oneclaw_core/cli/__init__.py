@@ -1,0 +1,1 @@
+"""The `oneclaw` program, one module a noun."""

@@ -1,0 +1,127 @@
+"""Every error OneClaw raises on purpose.
+
+::
+
+    OneClawError                    the message is one line and says what to do
+    ├── UsageError                  the caller asked for something that cannot be (exit status 2)
+    │   ├── ToolDefinitionError     a tool's name, schema or timeout is not acceptable
+    │   ├── DuplicateToolError      the name is taken; the first registration stays
+    │   ├── SettingsError           a setting is unknown or its value does not fit
+    │   └── NotFoundError           no such session, agent, tool, provider or model
+    ├── PermissionDeniedError       the user did not grant what a tool needs
+    ├── PluginError                 a plugin could not be loaded or broke in a hook
+    ├── StoreError                  the database cannot be used
+    │   ├── StoreVersionError       written by a newer OneClaw
+    │   ├── StoreDamagedError       not a database, or a damaged one
+    │   └── SessionBusyError        another process is in the middle of a turn
+    ├── ProviderError               the model service could not answer
+    │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
+    │   ├── ProviderRateLimitError      too many requests for now
+    │   ├── ProviderAuthenticationError the key is missing or refused
+    │   └── ProviderRequestError        the request itself was refused
+    └── TurnError                   the turn stopped before the model's final answer
+        ├── TurnLimitError          too many rounds of tool calls
+        └── TurnDeadlineError       it took too long as a whole
+"""
+
+from __future__ import annotations
+
+
+class OneClawError(Exception):
+    """The root of all errors that OneClaw raises on purpose."""
+
+    exit_status = 1
+
+
+class UsageError(OneClawError):
+    """The caller asked for something that cannot be."""
+
+    exit_status = 2
+
+
+class ToolDefinitionError(UsageError, ValueError):
+    """A tool's definition is not acceptable.
+
+    Attributes:
+        pointer: JSON Pointer (RFC 6901) to the faulty place within the definition, ``""`` for all of it.
+    """
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+class DuplicateToolError(UsageError, ValueError):
+    """A tool of that name is registered already; the first registration stays."""
+
+
+class SettingsError(UsageError, ValueError):
+    """A setting is unknown, or its value does not fit."""
+
+
+class NotFoundError(UsageError, LookupError):
+    """There is no session, agent, tool, provider or model of that name."""
+
+
+class PermissionDeniedError(OneClawError):
+    """What a tool needs was not granted.
+
+    Attributes:
+        permission: the name of the permission, such as ``network.private``.
+    """
+
+    def __init__(self, message: str, permission: str) -> None:
+        super().__init__(message)
+        self.permission = permission
+
+
+class PluginError(OneClawError):
+    """A plugin could not be loaded, or broke in one of its hooks."""
+
+
+class StoreError(OneClawError):
+    """The database cannot be used."""
+
+
+class StoreVersionError(StoreError):
+    """The database was written by a newer OneClaw."""
+
+
+class StoreDamagedError(StoreError):
+    """The file is not a database, or a damaged one."""
+
+
+class SessionBusyError(StoreError):
+    """Another turn of the same session is under way."""
+
+
+class ProviderError(OneClawError):
+    """The model service could not answer."""
+
+
+class ProviderUnavailableError(ProviderError):
+    """The service is unreachable, overloaded or broke off; another try may succeed."""
+
+
+class ProviderRateLimitError(ProviderError):
+    """The service refuses more requests for now."""
+
+
+class ProviderAuthenticationError(ProviderError):
+    """The service wants a key, or refuses the one it got."""
+
+
+class ProviderRequestError(ProviderError):
+    """The service refuses the request as it is, or answered something that is no answer."""
+
+
+class TurnError(OneClawError):
+    """The turn stopped before the model's final answer; the session is intact."""
+
+
+class TurnLimitError(TurnError):
+    """The turn reached its limit of tool-call rounds."""
+
+
+class TurnDeadlineError(TurnError):
+    """The turn reached its deadline."""

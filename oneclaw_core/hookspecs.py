@@ -1,0 +1,56 @@
+"""The plugin contract: what a plugin may implement, a function a hook.
+
+A plugin is an installed package with an entry point in the group ``oneclaw`` that names a module (or any object) with
+functions of these names, each marked by :data:`hookimpl`. It implements the hooks it needs and takes the arguments it
+uses; hooks can gain arguments without breaking it. Plugins are loaded one at a time, built-in tools first, then by
+name; what a plugin registers is kept under its name, and what goes wrong in it harms no other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    import click
+
+    from oneclaw_core.plugins import GroupRegistrar, ProviderRegistrar, ToolRegistrar
+
+CONTRACT_VERSION = 1
+
+hookspec = pluggy.HookspecMarker("oneclaw")
+hookimpl = pluggy.HookimplMarker("oneclaw")
+
+
+@hookspec
+def register_tools(register: ToolRegistrar) -> None:
+    """Register tools; called once when the program starts.
+
+    ``register(tool)`` takes a function decorated with ``@tool``, or a ``Tool`` object; ``register(tool,
+    group="name")`` puts it into a tool group. ``register.manifest(path)`` takes a JSON manifest.
+    """
+
+
+@hookspec
+def register_groups(register: GroupRegistrar) -> None:
+    """Register the metadata of tool groups; called once, before ``register_tools``.
+
+    ``register(ToolGroupDefinition(name, display_name, description))``. A group without metadata, here or in a
+    manifest's ``_meta`` entry, gets generated ones.
+    """
+
+
+@hookspec
+def register_providers(register: ProviderRegistrar) -> None:
+    """Register provider types, that is wire formats; called once.
+
+    ``register("type_name", factory)``, where ``factory(config: ProviderConfig)`` makes a ``Provider``.
+    """
+
+
+@hookspec
+def register_commands(cli: click.Group) -> None:
+    """Add commands to the ``oneclaw`` command line; called when a command that is not built in is asked for, or
+    ``oneclaw --help``.
+    """

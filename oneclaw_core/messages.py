@@ -1,0 +1,96 @@
+"""The entries of a session's history, as every layer sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+class MessageType(StrEnum):
+    """What an entry of the history is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+
+
+class ToolCallStatus(StrEnum):
+    """How a tool call stands; ``PENDING`` from being stored until its outcome is."""
+
+    PENDING = "pending"
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One entry of a session's history.
+
+    A tool call and its result are two entries that share ``tool_call_id`` and ``tool_name``; the status stands on
+    both. Entries are ordered by ``sequence``, never by time.
+
+    Attributes:
+        type: what the entry is.
+        content: the text of the user, the model or the tool; a failed tool's error message.
+        tool_call_id: ties a call to its result; unique within a session.
+        tool_name: the tool called.
+        tool_input: the arguments as JSON text, exactly as the model sent them (calls only).
+        tool_status: of a call or result; ``None`` for text.
+        error_type: of a failed result, one of the error types of the design.
+        shown_characters: how much of ``content`` a model is shown, ``None`` for all of it (results only).
+        duration_ms: how long the tool ran, in milliseconds (results only).
+        provider_data: what a wire format needs to get back verbatim later, by provider type.
+        sequence: the place in the history; ``None`` until stored.
+        created_at: when it was stored, in UTC.
+    """
+
+    type: MessageType
+    content: str = ""
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_input: str | None = None
+    tool_status: ToolCallStatus | None = None
+    error_type: str | None = None
+    shown_characters: int | None = None
+    duration_ms: float | None = None
+    provider_data: Mapping[str, Any] | None = None
+    sequence: int | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool.
+
+    Attributes:
+        id: the model service's own id of the call; the result answers to it.
+        name: the tool's name.
+        arguments: JSON text, unchecked: what the model wrote.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUsage:
+    """What one model request used, as the service counted it; ``None`` where it did not say.
+
+    Attributes:
+        input_tokens: all input tokens, cached ones included.
+        cached_input_tokens: those of them read from the service's prompt cache.
+        output_tokens: all output tokens, reasoning included.
+        reasoning_tokens: those of them spent on reasoning.
+    """
+
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None

@@ -1,0 +1,1 @@
+"""Model services: one module for each wire format."""

@@ -1,0 +1,139 @@
+"""What the turn asks of a model service, and what it gets back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oneclaw_core.messages import TokenUsage, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from oneclaw_core.messages import Message
+    from oneclaw_core.tools.groups import ActiveTools
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """A configured model service.
+
+    Attributes:
+        name: what the user calls it; the first part of ``PROVIDER/MODEL``.
+        type: the provider type, that is the wire format it speaks.
+        base_url: where it is; ``None`` for the type's own.
+        api_key: ``None`` for a service that wants none. Never printed, never logged.
+        connect_timeout_seconds: how long connecting may take.
+        read_timeout_seconds: how long the service may stay silent in the middle of an answer.
+        max_retries: how often a request that failed before its first event is sent again.
+    """
+
+    name: str
+    type: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    connect_timeout_seconds: float = 10
+    read_timeout_seconds: float = 300
+    max_retries: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """Everything a model is sent.
+
+    Attributes:
+        model: the model's name at the provider.
+        system_prompt: the instructions, with the list of tool groups.
+        messages: the history; every call has its result, and results are cut to what is shown.
+        tools: what the model may call, in the order in which it is sent.
+        session_id: for caches at the service; stable over the turns of a session.
+        parameters: sampling parameters such as ``temperature``; absent means the service's own.
+    """
+
+    model: str
+    system_prompt: str
+    messages: Sequence[Message]
+    tools: ActiveTools
+    session_id: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the model's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryNotice:
+    """The request failed before its first event and will be sent again.
+
+    Attributes:
+        reason: one line for the user.
+        delay_seconds: how long until then.
+    """
+
+    reason: str
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResponse:
+    """The end of a model's answer: always the last event of a stream, and there only once.
+
+    Attributes:
+        text: all of its text.
+        tool_calls: the calls it wants run, in its order; complete ones only.
+        usage: tokens, as far as the service said.
+        stop_reason: the service's own word.
+        provider_data: what must be sent back verbatim with this message on later turns, ``None`` for nothing.
+    """
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: TokenUsage = TokenUsage()
+    stop_reason: str | None = None
+    provider_data: Mapping[str, Any] | None = None
+
+
+ModelEvent = TextDelta | RetryNotice | ModelResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model that a service offers.
+
+    Attributes:
+        name: what ``PROVIDER/MODEL`` takes after the slash.
+        context_window: in tokens, ``None`` where the service does not say.
+    """
+
+    name: str
+    context_window: int | None = None
+
+
+class Provider(Protocol):
+    """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Send a request and yield its answer as it comes, a :class:`ModelResponse` last.
+
+        Closing the iterator, or cancelling, closes the connection.
+
+        Raises:
+            ProviderError: in its finer kinds; with what the user can do, without the key.
+        """
+        ...
+
+    async def list_models(self) -> list[ModelInfo]:
+        """Ask the service which models it offers.
+
+        Raises:
+            ProviderError: as for :meth:`stream`.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...

@@ -1,0 +1,1 @@
+"""The database: sessions and messages, settings, permissions and tool states."""

@@ -1,0 +1,111 @@
+"""What a tool gets from the framework for one call."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx
+
+    from oneclaw_core.tools.paths import PathGuard
+
+
+class CallServices(Protocol):
+    """What the engine does for a running tool, reached through :class:`ToolContext`."""
+
+    def progress(self, message: str, fraction: float | None) -> None:
+        """Tell the user how far the tool has come."""
+        ...
+
+    async def ask_permission(self, permission: str, detail: str) -> None:
+        """Go on if the user grants the permission, else raise ``PermissionDeniedError``."""
+        ...
+
+    def http_client(self) -> httpx.AsyncClient:
+        """Give the guarded HTTP client of this call, made when first asked for."""
+        ...
+
+    def sync_http_client(self) -> httpx.Client:
+        """Give the guarded client for synchronous tools, made when first asked for."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """The guards and services of one tool call.
+
+    A function gets it by a parameter annotated ``ToolContext``; the model never sees that parameter.
+
+    Attributes:
+        home: the directory with everything that belongs to the user.
+        session_id: the conversation, ``None`` outside one (``oneclaw call``).
+        agent_name: the agent that calls.
+        tool_name: the tool called.
+        call_id: the id of this call.
+        paths: which files the tool may read and write.
+    """
+
+    home: Path
+    session_id: str | None
+    agent_name: str
+    tool_name: str
+    call_id: str
+    paths: PathGuard
+    _services: CallServices | None = field(default=None, repr=False)
+
+    @property
+    def logger(self) -> logging.Logger:
+        """Writes to the log in the home, under the tool's name."""
+        return logging.getLogger(f"oneclaw.tool.{self.tool_name}")
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """An HTTP client that refuses private addresses, also behind redirects, unless the user grants
+        ``network.private``. The framework closes it."""
+        return self._running_services().http_client()
+
+    @property
+    def sync_http(self) -> httpx.Client:
+        """The same for a synchronous tool."""
+        return self._running_services().sync_http_client()
+
+    def progress(self, message: str, fraction: float | None = None) -> None:
+        """Tell the user how far the tool has come.
+
+        Args:
+            message: a few words.
+            fraction: the part that is done, from 0 to 1.
+        """
+        self._running_services().progress(message, fraction)
+
+    async def ask_permission(self, permission: str, detail: str = "") -> None:
+        """Go on only if the user grants a permission that the arguments alone do not call for.
+
+        Args:
+            permission: a name such as ``network.private``.
+            detail: what exactly the tool is about to do, shown to the user.
+
+        Raises:
+            PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
+        """
+        await self._running_services().ask_permission(permission, detail)
+
+    def without_services(self) -> ToolContext:
+        """A copy that can be sent to a worker process; only its data and ``paths`` work there."""
+        return ToolContext(
+            self.home, self.session_id, self.agent_name, self.tool_name, self.call_id, self.paths
+        )
+
+    def _running_services(self) -> CallServices:
+        if self._services is None:
+            raise OneClawError(
+                "this service of ToolContext is not available in a worker process: "
+                "use it outside, or run the tool without isolation='process'"
+            )
+        return self._services

@@ -1,0 +1,103 @@
+"""What a model is told about a tool."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.schema import check_parameters_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.result import ToolResult
+
+# What OpenAI (Chat and Responses), Anthropic and Gemini all accept, one character to spare.
+NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
+MAX_TIMEOUT_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """What a model is told about a tool, and what the engine needs to run it (FEAT-004, "Tool Definition Format").
+
+    Attributes:
+        name: unique, in snake_case; 1 to 63 letters, digits, ``_`` and ``-``, which every provider accepts.
+        description: what the tool does and when to use it.
+        parameters: JSON Schema (draft 2020-12) of the arguments; ``type`` is ``object``.
+        required_permissions: permissions checked before every run, such as ``files.write``.
+        timeout_seconds: how long one run may take.
+
+    Raises:
+        ToolDefinitionError: a value is not acceptable; the message says which and why.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    required_permissions: tuple[str, ...] = ()
+    timeout_seconds: float = 30
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "tool")
+        if not isinstance(self.description, str) or not self.description.strip():
+            raise ToolDefinitionError(
+                f"tool {self.name!r} needs a description: it is how a model decides to use the tool", "/description"
+            )
+        check_parameters_schema(self.name, self.parameters)
+        permissions = self.required_permissions
+        if isinstance(permissions, str) or not all(isinstance(each, str) and each for each in permissions):
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
+            )
+        object.__setattr__(self, "required_permissions", tuple(permissions))
+        seconds = self.timeout_seconds
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_TIMEOUT_SECONDS:
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: timeout_seconds must be a number above 0 and at most {MAX_TIMEOUT_SECONDS}, "
+                f"not {seconds!r}",
+                "/timeout_seconds",
+            )
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """Something the model can call.
+
+    Functions become tools by :func:`oneclaw_core.tool`; this is what they become, and what an author may write by
+    hand where a function is not enough.
+    """
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What a model is told about the tool."""
+        ...
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run the tool.
+
+        Args:
+            arguments: checked against the definition's schema; a null for an optional parameter is left out.
+            context: the guards and services of this one call.
+
+        Raises:
+            Exception: anything; the engine turns it into an ``execution_error``.
+        """
+        ...
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse a tool or group name that some provider would refuse.
+
+    Raises:
+        ToolDefinitionError: with the rule that the name breaks.
+    """
+    if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
+        raise ToolDefinitionError(
+            f"{what} name {name!r} is not acceptable: use 1 to 63 letters, digits, '_' or '-', "
+            "beginning with a letter or '_'",
+            "/name",
+        )

@@ -1,0 +1,211 @@
+"""Tool groups: what one is, how the model loads one, and which tools are active."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.registry import ToolRegistry
+
+LOAD_TOOL_GROUP = "load_tool_group"
+LISTED_DESCRIPTION_CHARACTERS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class ToolGroupDefinition:
+    """A named set of tools that is loaded as a whole (RFC-040, step 1).
+
+    Attributes:
+        name: unique, such as ``google_gmail``; what ``load_tool_group`` takes.
+        display_name: what people read, such as ``Google Gmail``.
+        description: one line that says what the group can do; how a model decides to load it.
+
+    Raises:
+        ToolDefinitionError: a value is not acceptable.
+    """
+
+    name: str
+    display_name: str
+    description: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "tool group")
+        for attribute in ("display_name", "description"):
+            value = getattr(self, attribute)
+            if not isinstance(value, str) or not value.strip():
+                raise ToolDefinitionError(
+                    f"tool group {self.name!r}: {attribute} must be a text that is not empty", f"/{attribute}"
+                )
+
+
+def generated_group_definition(name: str, tool_names: Iterable[str]) -> ToolGroupDefinition:
+    """Make the metadata of a group that declares none (FEAT-040, TEST-040-11)."""
+    listed = ", ".join(tool_names)
+    return ToolGroupDefinition(
+        name=name,
+        display_name=" ".join(word[:1].upper() + word[1:] for word in name.replace("_", " ").split()) or name,
+        description=f"Tools from {name} group" + (f": {listed}" if listed else ""),
+    )
+
+
+class LoadToolGroupTool:
+    """The core tool by which a model makes a group's tools active (RFC-040, step 3)."""
+
+    # The spec gives this tool error types of its own for bad arguments.
+    checks_own_arguments = True
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self.definition = ToolDefinition(
+            name=LOAD_TOOL_GROUP,
+            description="Load all tools in a tool group to make them available for use. "
+            "You MUST load a tool group before you can use any tools in it. "
+            "After loading, the tools will be available for the rest of this conversation.",
+            parameters={
+                "type": "object",
+                "properties": {
+                    "group_name": {"type": "string", "description": "The name of the tool group to load"}
+                },
+                "required": ["group_name"],
+            },
+            timeout_seconds=5,
+        )
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
+        """List the tools of the group; that they become active is the turn's doing.
+
+        Args:
+            arguments: ``{"group_name": ...}``.
+            context: not used.
+
+        Returns:
+            The tools' names and descriptions, or one of the errors ``missing_parameter``, ``not_found`` and
+            ``empty_group``.
+        """
+        name = arguments.get("group_name")
+        if not isinstance(name, str):
+            return ToolResult.error("missing_parameter", "Required parameter 'group_name' is missing.")
+        group = self._registry.get_group_definition(name)
+        if group is None:
+            available = ", ".join(each.name for each in self._registry.get_all_group_definitions()) or "none"
+            return ToolResult.error(
+                "not_found", f"Tool group '{name}' not found. Available groups: {available}"
+            )
+        definitions = self._registry.get_group_tool_definitions(name)
+        if not definitions:
+            return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
+        lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
+        return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
+
+
+@dataclass(frozen=True)
+class LoadedGroup:
+    """A group that the conversation has loaded, with its tools as they are now."""
+
+    name: str
+    tools: tuple[ToolDefinition, ...]
+
+
+@dataclass(frozen=True)
+class ActiveTools:
+    """What the model may call now: the core tools, then each loaded group's tools in the order of loading.
+
+    Iterating gives the definitions in exactly the order in which they are sent.
+    """
+
+    core: tuple[ToolDefinition, ...]
+    groups: tuple[LoadedGroup, ...] = ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all active tools."""
+        return frozenset(definition.name for definition in self)
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        yield from self.core
+        for group in self.groups:
+            yield from group.tools
+
+
+def active_tools(registry: ToolRegistry, group_names: Sequence[str]) -> ActiveTools:
+    """Find the active tools of a conversation.
+
+    Args:
+        registry: the tools there are.
+        group_names: the loaded groups in the order of loading; one that is gone, or empty, is passed over.
+    """
+    loaded = (
+        LoadedGroup(name, tuple(registry.get_group_tool_definitions(name))) for name in dict.fromkeys(group_names)
+    )
+    return ActiveTools(tuple(registry.get_core_tool_definitions()), tuple(group for group in loaded if group.tools))
+
+
+def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
+    """Find the groups that a conversation has loaded, from its history alone (RFC-044).
+
+    Args:
+        messages: the history, or at least its calls of ``load_tool_group``.
+
+    Returns:
+        The names in the order of first loading; a failed or malformed call counts for nothing.
+    """
+    names: dict[str, None] = {}
+    for message in messages:
+        if (
+            message.type == MessageType.TOOL_CALL
+            and message.tool_name == LOAD_TOOL_GROUP
+            and message.tool_status == ToolCallStatus.SUCCESS
+        ):
+            name = requested_group(message.tool_input)
+            if name is not None:
+                names[name] = None
+    return list(names)
+
+
+def requested_group(tool_input: str | None) -> str | None:
+    """Read the group's name from the arguments of a call of ``load_tool_group``; ``None`` if there is none."""
+    try:
+        arguments = json.loads(tool_input or "")
+    except (ValueError, RecursionError):
+        return None
+    name = arguments.get("group_name") if isinstance(arguments, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[ToolGroupDefinition]) -> str:
+    """Append the list of tool groups to a system prompt (RFC-040, step 4d and "System Prompt Format").
+
+    Args:
+        base_prompt: what comes before, may be blank.
+        groups: the groups to list; with none the prompt stays as it is.
+    """
+    if not groups:
+        return base_prompt
+    lines = [
+        "## Available Tool Groups",
+        "",
+        f"Use `{LOAD_TOOL_GROUP}` to load tools from a group before using them.",
+        "",
+        *(f"- {group.name}: {one_line(group.description, LISTED_DESCRIPTION_CHARACTERS)}" for group in groups),
+    ]
+    listing = "\n".join(lines)
+    return f"{base_prompt}\n\n---\n\n{listing}" if base_prompt.strip() else listing
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Put a text on one line, and cut it at a word if it is longer than the limit in characters."""
+    line = " ".join(text.split())
+    if limit is None or len(line) <= limit:
+        return line
+    return line[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"

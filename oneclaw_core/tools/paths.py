@@ -1,0 +1,90 @@
+"""Which files a tool may touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from oneclaw_core.errors import PermissionDeniedError
+
+
+@dataclass(frozen=True, slots=True)
+class PathGuard:
+    """Confines a tool's files to the workspace, and its reading to the workspace and the start directory.
+
+    Paths are resolved before they are judged, so neither ``..`` nor a symbolic link leads outside.
+
+    Attributes:
+        workspace: the directory in the home where tools read and write.
+        start_directory: where the program was started: tools may read there, not write.
+    """
+
+    workspace: Path
+    start_directory: Path
+
+    def readable(self, path: str | Path) -> Path:
+        """Resolve a path that a tool wants to read; a relative one is looked for in the start directory, then
+        in the workspace.
+
+        Returns:
+            An absolute path without symbolic links, which need not exist.
+
+        Raises:
+            PermissionDeniedError: it lies outside both directories.
+        """
+        wanted = _expand(path)
+        candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
+        inside = [
+            resolved
+            for resolved in map(_resolve, candidates)
+            if _is_inside(resolved, self.workspace) or _is_inside(resolved, self.start_directory)
+        ]
+        if not inside:
+            raise PermissionDeniedError(
+                f"{str(path)!r} lies outside the directories that tools may read: "
+                f"the workspace {self.workspace} and the start directory {self.start_directory}",
+                "files.read",
+            )
+        return next((resolved for resolved in inside if resolved.exists()), inside[0])
+
+    def writable(self, path: str | Path) -> Path:
+        """Resolve a path that a tool wants to write; a relative one lies in the workspace.
+
+        Returns:
+            An absolute path without symbolic links; neither it nor its parents need exist.
+
+        Raises:
+            PermissionDeniedError: it lies outside the workspace.
+        """
+        resolved = _resolve(self.workspace / _expand(path))
+        if not _is_inside(resolved, self.workspace) or resolved == _resolve(self.workspace):
+            raise PermissionDeniedError(
+                f"{str(path)!r} is not a file in the workspace {self.workspace}, the only place where tools may write",
+                "files.write",
+            )
+        return resolved
+
+    def display(self, path: Path) -> str:
+        """Write a path the way a tool should name it: relative to the workspace or start directory if inside."""
+        for base in (self.workspace, self.start_directory):
+            resolved = _resolve(base)
+            if _is_inside(path, resolved):
+                return str(path.relative_to(resolved))
+        return str(path)
+
+
+def _expand(path: str | Path) -> Path:
+    if "\x00" in str(path):
+        raise PermissionDeniedError("a path cannot contain a NUL character", "files.read")
+    return Path(path)
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # a loop of symbolic links
+        raise PermissionDeniedError(f"{str(path)!r} cannot be resolved: {error}", "files.read") from None
+
+
+def _is_inside(path: Path, directory: Path) -> bool:
+    return path.is_relative_to(_resolve(directory))

@@ -1,0 +1,186 @@
+"""Which tools and groups there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
+from oneclaw_core.tools.definition import Tool, ToolDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oneclaw_core.tools.groups import ToolGroupDefinition
+
+
+class ToolSourceType(StrEnum):
+    """How a tool came to be."""
+
+    BUILTIN = "builtin"
+    TOOL_GROUP = "tool_group"
+    JS_EXTENSION = "js_extension"
+    PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSourceInfo:
+    """Where a tool comes from.
+
+    Attributes:
+        type: how it came to be.
+        group_name: the tool group it belongs to, ``None`` for a core tool.
+        plugin: the plugin that registered it.
+        distribution: the installed package of that plugin, with its version.
+    """
+
+    BUILTIN: ClassVar[ToolSourceInfo]
+
+    type: ToolSourceType
+    group_name: str | None = None
+    plugin: str | None = None
+    distribution: str | None = None
+
+
+ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)
+
+
+class ToolRegistry:
+    """All tools and tool groups of one program, in the order of their registration (RFC-040, step 2).
+
+    A disabled tool, or a tool of a disabled group, stays registered but is in no list of definitions.
+
+    Attributes:
+        version: grows with every change, so that what is computed from the registry can be kept until then.
+    """
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._sources: dict[str, ToolSourceInfo] = {}
+        self._names_by_group: dict[str | None, dict[str, None]] = {}
+        self._groups: dict[str, ToolGroupDefinition] = {}
+        self._disabled_tools: frozenset[str] = frozenset()
+        self._disabled_groups: frozenset[str] = frozenset()
+        self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
+        self.version = 0
+
+    def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
+        """Add a tool.
+
+        Raises:
+            ToolDefinitionError: the object has no definition or no ``execute``.
+            DuplicateToolError: the name is taken; the first registration stays.
+        """
+        definition = getattr(tool, "definition", None)
+        if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
+            raise ToolDefinitionError(
+                f"{tool!r} is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
+                "decorate a function with @tool to make one"
+            )
+        name = definition.name
+        if name in self._tools:
+            holder = self._sources[name].distribution or self._sources[name].type
+            raise DuplicateToolError(
+                f"a tool named {name!r} is registered already, by {holder}; the first one stays: rename the other"
+            )
+        self._tools[name] = tool
+        self._sources[name] = source_info
+        self._names_by_group.setdefault(source_info.group_name, {})[name] = None
+        self._changed(source_info.group_name)
+
+    def unregister(self, name: str) -> bool:
+        """Take a tool out.
+
+        Returns:
+            Whether there was one of that name.
+        """
+        if self._tools.pop(name, None) is None:
+            return False
+        group_name = self._sources.pop(name).group_name
+        names = self._names_by_group[group_name]
+        del names[name]
+        if not names:
+            del self._names_by_group[group_name]
+        self._changed(group_name)
+        return True
+
+    def register_group(self, group: ToolGroupDefinition) -> bool:
+        """Add a group's metadata; of two for one name the first stays.
+
+        Returns:
+            Whether it was added.
+        """
+        if group.name in self._groups:
+            return False
+        self._groups[group.name] = group
+        self.version += 1
+        return True
+
+    def set_disabled(self, tools: Iterable[str], groups: Iterable[str]) -> None:
+        """Replace what is switched off; names that are not registered are kept for when they are."""
+        disabled_tools, disabled_groups = frozenset(tools), frozenset(groups)
+        if (disabled_tools, disabled_groups) != (self._disabled_tools, self._disabled_groups):
+            self._disabled_tools, self._disabled_groups = disabled_tools, disabled_groups
+            self._definitions.clear()
+            self.version += 1
+
+    def is_enabled(self, name: str) -> bool:
+        """Whether a registered tool, and the group it belongs to, are switched on."""
+        return (
+            name in self._tools
+            and name not in self._disabled_tools
+            and self._sources[name].group_name not in self._disabled_groups
+        )
+
+    def get_tool(self, name: str) -> Tool | None:
+        """The tool of that name, also when it is disabled."""
+        return self._tools.get(name)
+
+    def get_source_info(self, name: str) -> ToolSourceInfo | None:
+        """Where the tool of that name comes from."""
+        return self._sources.get(name)
+
+    def get_group_definition(self, name: str) -> ToolGroupDefinition | None:
+        """The metadata of a group."""
+        return self._groups.get(name)
+
+    def get_all_group_definitions(self) -> list[ToolGroupDefinition]:
+        """The metadata of all groups, in the order of their registration."""
+        return list(self._groups.values())
+
+    def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
+        """The groups that a model can load now: switched on, with at least one tool switched on."""
+        return [group for group in self._groups.values() if self._enabled_definitions(group.name)]
+
+    def get_all_tool_definitions(self) -> list[ToolDefinition]:
+        """The definitions of all tools that are switched on."""
+        return [tool.definition for name, tool in self._tools.items() if self.is_enabled(name)]
+
+    def get_core_tool_definitions(self) -> list[ToolDefinition]:
+        """The definitions of the tools in no group."""
+        return list(self._enabled_definitions(None))
+
+    def get_group_tool_definitions(self, name: str) -> list[ToolDefinition]:
+        """The definitions of a group's tools; none for an unknown group."""
+        return list(self._enabled_definitions(name))
+
+    def get_tool_groups(self) -> dict[str, list[str]]:
+        """The names of the tools of every group that has any, whatever the type of their source."""
+        return {group: list(names) for group, names in self._names_by_group.items() if group is not None}
+
+    def get_all_tool_names(self) -> list[str]:
+        """The names of all tools, disabled ones included."""
+        return list(self._tools)
+
+    def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
+        definitions = self._definitions.get(group_name)
+        if definitions is None:
+            names = self._names_by_group.get(group_name, ())
+            definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))
+            self._definitions[group_name] = definitions
+        return definitions
+
+    def _changed(self, group_name: str | None) -> None:
+        self._definitions.pop(group_name, None)
+        self.version += 1
