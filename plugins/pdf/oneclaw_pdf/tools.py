@@ -1,0 +1,115 @@
+"""The tools of the group ``pdf``, as ``pdf.json`` declares them."""
+
+from __future__ import annotations
+
+from oneclaw_core import ToolContext, ToolResult
+from oneclaw_pdf.document import open_document
+from oneclaw_pdf.errors import PdfProblem
+from oneclaw_pdf.extraction import Extraction, extract
+from oneclaw_pdf.information import describe
+from oneclaw_pdf.page_lists import format_page_list, parse_page_list
+from oneclaw_pdf.rendering import MAX_DPI, MIN_DPI, render_page
+
+
+def pdf_info(path: str, password: str | None = None, *, context: ToolContext) -> ToolResult:
+    """Tell what a PDF file says about itself.
+
+    Args:
+        path: absolute, or relative to the start directory, else to the workspace.
+        password: for an encrypted file.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside both directories.
+    """
+    try:
+        with open_document(path, password, context) as document:
+            return ToolResult.success(describe(document))
+    except PdfProblem as problem:
+        return ToolResult.error(problem.error_type, str(problem))
+
+
+def pdf_extract_text(
+    path: str,
+    pages: str = "all",
+    max_chars: int = 50_000,
+    password: str | None = None,
+    *,
+    context: ToolContext,
+) -> ToolResult:
+    """Extract text from a PDF file.
+
+    Args:
+        path: absolute, or relative to the start directory, else to the workspace.
+        pages: such as ``1,3,5-7``, or ``all``.
+        max_chars: how many characters of text to return.
+        password: for an encrypted file.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside both directories.
+    """
+    if max_chars < 1:
+        return ToolResult.error("validation_error", f"max_chars must be 1 or more, not {max_chars}.")
+    try:
+        with open_document(path, password, context) as document:
+            numbers = parse_page_list(pages, document.page_count)
+            asked = format_page_list(numbers)
+            header = f"File: {document.name}\nPages asked for: {asked}\nTotal pages: {document.page_count}"
+            extraction = extract(document, numbers, max_chars)
+    except PdfProblem as problem:
+        return ToolResult.error(problem.error_type, str(problem))
+    return ToolResult.success(f"{header}\n\n{_body(extraction, max_chars)}")
+
+
+def pdf_render_page(
+    path: str, page: int, dpi: int = 150, password: str | None = None, *, context: ToolContext
+) -> ToolResult:
+    """Render a page of a PDF file to a PNG file in the workspace.
+
+    Args:
+        path: absolute, or relative to the start directory, else to the workspace.
+        page: its number, from 1.
+        dpi: the resolution, taken into the range of 72 to 300.
+        password: for an encrypted file.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside both directories.
+    """
+    try:
+        with open_document(path, password, context) as document:
+            render = render_page(document, page, dpi, context)
+    except PdfProblem as problem:
+        return ToolResult.error(problem.error_type, str(problem))
+    except OSError as error:
+        return ToolResult.error("execution_error", f"The image cannot be written: {error.strerror or error}")
+    if render.dpi == dpi:
+        note = ""
+    elif dpi < MIN_DPI or (dpi > MAX_DPI and render.dpi == MAX_DPI):
+        note = f" ({dpi} was asked for; possible are {MIN_DPI} to {MAX_DPI})"
+    else:
+        note = f" ({dpi} was asked for; lowered because the page is very large)"
+    return ToolResult.success(
+        f"Image: {render.path}\n"
+        f"Size: {render.width} x {render.height} pixels\n"
+        f"DPI: {render.dpi}{note}\n"
+        f"Bytes: {render.size_bytes}"
+    )
+
+
+def _body(extraction: Extraction, max_chars: int) -> str:
+    if extraction.is_without_text:
+        return (
+            "These pages have no text layer; they are probably scanned. "
+            "Render them with pdf_render_page and look at the images."
+        )
+    notes = []
+    if extraction.cut_page is not None:
+        notes.append(
+            f"[cut here, on page {extraction.cut_page}: the first {max_chars} of {extraction.full_length} characters "
+            "are shown; ask for fewer pages, or raise max_chars]"
+        )
+    if extraction.unread:
+        notes.append(f"[there was no time for the pages {format_page_list(extraction.unread)}; ask for them again]")
+    return "\n\n".join([extraction.text, *notes])
