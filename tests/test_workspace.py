@@ -1,0 +1,62 @@
+"""A plugin of the workspace takes part in everything only if it is named wherever plugins are named."""
+
+import tomllib
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PLUGINS = sorted(folder.parent.name for folder in ROOT.glob("plugins/*/pyproject.toml"))
+
+pytestmark = pytest.mark.skipif(not PLUGINS, reason="a source distribution of the core has no plugins beside it")
+
+
+@pytest.fixture(scope="module")
+def workspace() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def tox() -> ConfigParser:
+    parser = ConfigParser(interpolation=None)
+    parser.read(ROOT / "tox.ini", encoding="utf-8")
+    return parser
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_plugin_is_installed_by_uv_run(plugin, workspace):
+    distribution = "oneclaw-" + plugin.replace("_", "-")
+
+    assert distribution in workspace["dependency-groups"]["plugins"]
+    assert workspace["tool"]["uv"]["sources"][distribution] == {"workspace": True}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_plugin_is_bound_by_the_import_contracts(plugin, workspace):
+    package = f"oneclaw_{plugin}"
+    contracts = workspace["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if "oneclaw_core" in contract.get("layers", ()))
+
+    assert package in workspace["tool"]["importlinter"]["root_packages"]
+    assert [name.strip() for name in layers[0].split("|")].count(package) == 1, "plugins share the layer above the core"
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_plugin_is_tested_alone_and_with_the_lowest_versions(plugin, tox):
+    assert f"plugin-{plugin}" in tox["tox"]["env_list"].split()
+    alone = next(section for section in tox.sections() if section.startswith("testenv:plugin-{"))
+    assert plugin in alone.removeprefix("testenv:plugin-{").removesuffix("}").split(",")
+    assert f"{plugin}: PLUGIN = {plugin}" in tox[alone]["set_env"]
+    assert f"-e plugins/{plugin} --group plugins/{plugin}/pyproject.toml:test" in tox["testenv:lowest"]["commands_pre"]
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_plugin_has_what_every_distribution_needs(plugin):
+    folder = ROOT / "plugins" / plugin
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert project["project"]["entry-points"]["oneclaw"]
+    assert project["dependency-groups"]["test"]
+    assert (folder / f"oneclaw_{plugin}" / "py.typed").exists()
+    assert list((folder / "tests").glob("test_*.py"))
