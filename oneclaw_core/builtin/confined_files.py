@@ -1,0 +1,187 @@
+"""Opening files at a path that was judged, so that nothing that changes after the judgement leads elsewhere.
+
+``PathGuard`` resolves a path and judges it; the file is opened a moment later. Here every directory on the way is
+opened relative to the one before, and no step follows a symbolic link: one that was put there in between is an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+    from pathlib import Path
+
+    from oneclaw_core.tools.paths import PathGuard
+
+# O_PATH (Linux) passes through directories that may be entered but not listed.
+_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+# O_NONBLOCK: opening a named pipe that slipped in does not wait for its other end.
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class NotARegularFileError(OSError):
+    """The path leads to a directory, a pipe, a device or a socket."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(errno.EINVAL, f"it is {kind}, not a file")
+
+
+@contextmanager
+def open_for_reading(path: Path, guard: PathGuard) -> Iterator[BufferedReader]:
+    """Open a regular file.
+
+    Args:
+        path: from ``guard.readable``.
+        guard: which directories may be read.
+
+    Raises:
+        NotARegularFileError: it is something else; opening that would hang or act on a device.
+        OSError: it cannot be opened.
+
+    """
+    with _parent(path, _base(path, guard)) as parent:
+        _require_regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
+        descriptor = os.open(path.name, os.O_RDONLY | _FILE, dir_fd=parent)
+        with os.fdopen(descriptor, "rb") as stream:
+            _require_regular(os.fstat(descriptor))
+            yield stream
+
+
+def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
+    """Write a whole file: readers see the old content or the new one, and a failure leaves the old one.
+
+    Missing directories are made; the permission bits of a file that is there are kept.
+
+    Args:
+        path: from ``guard.writable``.
+        data: the new content.
+        guard: where may be written.
+
+    Raises:
+        OSError: it cannot be written.
+
+    """
+    with _parent(path, guard.workspace.resolve(), create=True) as parent:
+        mode = _mode_of_writable_file(path.name, parent)
+        temporary = f".oneclaw-{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(
+            temporary,
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE,
+            0o666 if mode is None else 0o600,
+            dir_fd=parent,
+        )
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
+                os.fsync(descriptor)
+            os.replace(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
+        except BaseException:
+            os.unlink(temporary, dir_fd=parent)
+            raise
+
+
+def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
+    """Add to the end of a file, which is made if it is missing; a failure leaves it as it was.
+
+    Args:
+        path: from ``guard.writable``.
+        data: what to add.
+        guard: where may be written.
+
+    Returns:
+        The size of the file afterwards, in bytes.
+
+    Raises:
+        OSError: it cannot be written.
+
+    """
+    with _parent(path, guard.workspace.resolve(), create=True) as parent:
+        _mode_of_writable_file(path.name, parent)
+        descriptor = os.open(path.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FILE, 0o666, dir_fd=parent)
+        try:
+            before = os.fstat(descriptor)
+            _require_regular(before)
+            written = 0
+            try:
+                while written < len(data):
+                    written += os.write(descriptor, memoryview(data)[written:])
+            except OSError:
+                # Another writer may have added something since; then nothing is taken away.
+                if os.fstat(descriptor).st_size == before.st_size + written:
+                    os.ftruncate(descriptor, before.st_size)
+                raise
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+
+
+def _base(path: Path, guard: PathGuard) -> Path:
+    workspace = guard.workspace.resolve()
+    return workspace if path.is_relative_to(workspace) else guard.start_directory.resolve()
+
+
+@contextmanager
+def _parent(path: Path, base: Path, *, create: bool = False) -> Iterator[int]:
+    """Open the directory that holds ``path``, which lies in ``base``."""
+    steps = path.relative_to(base).parts
+    if not steps:
+        raise NotARegularFileError("a directory")
+    if create:
+        base.mkdir(parents=True, exist_ok=True)
+    directory = os.open(base, _DIRECTORY)
+    try:
+        for step in steps[:-1]:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=directory)
+            deeper = os.open(step, _DIRECTORY, dir_fd=directory)
+            os.close(directory)
+            directory = deeper
+        yield directory
+    finally:
+        os.close(directory)
+
+
+def _mode_of_writable_file(name: str, directory: int) -> int | None:
+    """The permission bits of a file, ``None`` if it is missing.
+
+    Raises:
+        OSError: it is there and may not be written, though replacing it could get around that.
+
+    """
+    try:
+        _require_regular(os.stat(name, dir_fd=directory, follow_symlinks=False))
+        descriptor = os.open(name, os.O_WRONLY | _FILE, dir_fd=directory)
+    except FileNotFoundError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        _require_regular(found)
+        return found.st_mode & 0o777
+    finally:
+        os.close(descriptor)
+
+
+def _require_regular(found: os.stat_result) -> None:
+    mode = found.st_mode
+    if stat.S_ISREG(mode):
+        return
+    kinds = (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISLNK, "a symbolic link that was put there just now"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    raise NotARegularFileError(next((kind for is_kind, kind in kinds if is_kind(mode)), "something else"))

@@ -1,0 +1,129 @@
+"""The core tools ``read_file`` and ``write_file`` (FEAT-004, "Built-in Tools")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.builtin.confined_files import (
+    NotARegularFileError,
+    append_content,
+    open_for_reading,
+    replace_content,
+)
+from oneclaw_core.builtin.text_content import (
+    Lines,
+    NoSuchLineError,
+    NotReadableError,
+    is_text_encoding,
+    read_all,
+    read_lines,
+)
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.context import ToolContext
+
+
+def read_file(
+    path: str,
+    encoding: str = "UTF-8",
+    start_line: int | None = None,
+    line_count: int | None = None,
+    *,
+    context: ToolContext,
+) -> ToolResult:
+    """Read a text file in the workspace or the start directory.
+
+    Args:
+        path: absolute, or relative to the start directory, else to the workspace.
+        encoding: of the text, by any name that Python knows.
+        start_line: the first line to return, from 1; without it and ``line_count``, the whole file.
+        line_count: how many lines to return.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside both directories.
+
+    """
+    if not is_text_encoding(encoding):
+        return ToolResult.error(
+            "validation_error", f"{_short(encoding)} is no known text encoding; use one such as UTF-8 or ISO-8859-1."
+        )
+    for name, value in (("start_line", start_line), ("line_count", line_count)):
+        if value is not None and value < 1:
+            return ToolResult.error("validation_error", f"{name} must be 1 or more, not {value}.")
+    shown = _short(path)
+    try:
+        resolved = context.paths.readable(path)
+        shown = context.paths.display(resolved)
+        with open_for_reading(resolved, context.paths) as stream:
+            if start_line is None and line_count is None:
+                return ToolResult.success(read_all(stream, encoding))
+            return ToolResult.success(_with_place(read_lines(stream, encoding, start_line or 1, line_count), shown))
+    except FileNotFoundError:
+        return ToolResult.error("execution_error", f"File not found: {shown}")
+    except NoSuchLineError as error:
+        return ToolResult.error("validation_error", f"{shown} {error}; start_line was {start_line}.")
+    except NotReadableError as error:
+        return ToolResult.error("execution_error", f"{shown} {error}.")
+    except (OSError, UnicodeError) as error:
+        return ToolResult.error("execution_error", f"Cannot read {shown}: {_reason(error)}")
+
+
+def write_file(path: str, content: str, mode: str = "overwrite", *, context: ToolContext) -> ToolResult:
+    """Write a UTF-8 text file in the workspace; missing directories are made.
+
+    Args:
+        path: relative to the workspace, or absolute and in it.
+        content: the text.
+        mode: ``overwrite`` replaces the file at once or not at all, ``append`` adds to its end.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the path lies outside the workspace.
+
+    """
+    if mode not in ("overwrite", "append"):
+        return ToolResult.error("validation_error", f'mode must be "overwrite" or "append", not {_short(mode)}.')
+    try:
+        data = content.encode()
+    except UnicodeEncodeError as error:
+        return ToolResult.error(
+            "validation_error",
+            f"content cannot be written as UTF-8: character {error.start + 1} is half of a surrogate pair.",
+        )
+    shown = _short(path)
+    try:
+        resolved = context.paths.writable(path)
+        shown = context.paths.display(resolved)
+        if path.endswith("/"):
+            raise NotARegularFileError("a directory")
+        if mode == "append":
+            size = append_content(resolved, data, context.paths)
+            return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown} (appended; it has {_bytes(size)} now)")
+        replace_content(resolved, data, context.paths)
+    except (OSError, UnicodeError) as error:
+        return ToolResult.error("execution_error", f"Cannot write {shown}: {_reason(error)}")
+    return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown}")
+
+
+def _with_place(lines: Lines, shown: str) -> str:
+    if lines.last < lines.first:
+        return f"[{shown} is empty]"
+    text = lines.text if lines.text.endswith("\n") else lines.text + "\n"
+    rest = "end of the file" if lines.is_end else f"more follow: start_line {lines.last + 1}"
+    return f"{text}[lines {lines.first}-{lines.last} of {shown}; {rest}]"
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return "the path contains characters that no file name can have"
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def _short(text: str, limit: int = 200) -> str:
+    return repr(text if len(text) <= limit else text[:limit] + "…")

@@ -1,0 +1,183 @@
+"""The content of a file as text: all of it, or some lines of a long one."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+MAX_BYTES = 1024 * 1024
+# Skipping to a line takes about 2 s for as much; the tool's timeout is 10 s.
+MAX_SKIPPED_CHARACTERS = 1024 * 1024 * 1024
+_CHUNK_CHARACTERS = 1024 * 1024
+
+# Python's codecs that are for host names or always fail; decoding a long punycode text takes hours.
+_UNFIT_CODECS = frozenset({"idna", "punycode", "undefined"})
+
+_BINARY_BEGINNINGS = (
+    (b"%PDF-", "a PDF document"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"\x7fELF", "a compiled program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+)
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class NotReadableError(Exception):
+    """The content cannot be given as text; the message completes a sentence that begins with the file's name."""
+
+
+class NoSuchLineError(Exception):
+    """The file ends before the first line asked for; the message completes such a sentence, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a file.
+
+    Attributes:
+        text: as they are in the file.
+        first: the number of the first one, from 1.
+        last: the number of the last one.
+        is_end: whether the file ends with them.
+
+    """
+
+    text: str
+    first: int
+    last: int
+    is_end: bool
+
+
+def is_text_encoding(name: str) -> bool:
+    """Whether Python can decode text by this name."""
+    try:
+        "".encode(name)
+        return codecs.lookup(name).name not in _UNFIT_CODECS
+    except (LookupError, ValueError):
+        return False
+
+
+def read_all(stream: BufferedReader, encoding: str) -> str:
+    """Read a whole text.
+
+    Args:
+        stream: at its beginning.
+        encoding: one that :func:`is_text_encoding` passes.
+
+    Raises:
+        NotReadableError: it is longer than ``MAX_BYTES``, or no such text.
+
+    """
+    data = stream.read(MAX_BYTES + 1)
+    _refuse_binary(data[:16], encoding)
+    if len(data) > MAX_BYTES:
+        raise NotReadableError(
+            f"has more than {MAX_BYTES} bytes, the most that is read at once: "
+            "read a part of it with start_line and line_count"
+        )
+    try:
+        return _without_nul(data.decode(_codec(encoding)))
+    except UnicodeError as error:
+        raise _not_decodable(encoding, error) from None
+
+
+def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_count: int | None) -> Lines:
+    """Read some lines of a text; a line ends with a line feed.
+
+    Args:
+        stream: at its beginning.
+        encoding: one that :func:`is_text_encoding` passes.
+        start_line: the first line, from 1.
+        line_count: how many, ``None`` for as many as fit into ``MAX_BYTES``.
+
+    Raises:
+        NotReadableError: it is no such text, or the lines are out of reach.
+        NoSuchLineError: it has fewer lines.
+
+    """
+    _refuse_binary(stream.peek(16)[:16], encoding)
+    reader = io.TextIOWrapper(stream, _codec(encoding), newline="\n")
+    try:
+        text = _skip_lines(reader, start_line - 1)
+        text += _without_nul(reader.read(max(MAX_BYTES + 1 - len(text), 0)))
+    except UnicodeError as error:
+        raise _not_decodable(encoding, error) from None
+    finally:
+        reader.detach()
+    is_cut = len(text) > MAX_BYTES
+    lines = _split(text[:MAX_BYTES], is_cut=is_cut)
+    if not lines and is_cut:
+        raise NotReadableError(f"has a line {start_line} of more than {MAX_BYTES} characters, too long to be read")
+    if not lines and start_line > 1:
+        raise NoSuchLineError(f"has only {start_line - 1} lines")
+    taken = lines[:line_count]
+    return Lines("".join(taken), start_line, start_line - 1 + len(taken), len(taken) == len(lines) and not is_cut)
+
+
+def _skip_lines(reader: io.TextIOWrapper, count: int) -> str:
+    """Read behind ``count`` line feeds; returns what was read too much."""
+    missing, skipped = count, 0
+    ends_within_line = False
+    while missing:
+        chunk = _without_nul(reader.read(_CHUNK_CHARACTERS))
+        if not chunk:
+            raise NoSuchLineError(f"has only {count - missing + ends_within_line} lines")
+        found = chunk.count("\n")
+        if found >= missing:
+            return chunk.split("\n", missing)[missing]
+        missing -= found
+        ends_within_line = not chunk.endswith("\n")
+        skipped += len(chunk)
+        if skipped >= MAX_SKIPPED_CHARACTERS:
+            raise NotReadableError(
+                f"is too long to be read from line {count + 1}: its first {skipped} characters have "
+                f"{count - missing} lines"
+            )
+    return ""
+
+
+def _split(text: str, *, is_cut: bool) -> list[str]:
+    *lines, rest = text.split("\n")
+    whole = [line + "\n" for line in lines]
+    if rest and not is_cut:
+        whole.append(rest)
+    return whole
+
+
+def _codec(encoding: str) -> str:
+    # Editors put a byte order mark before UTF-8, which is no part of the text.
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise NotReadableError("is binary, not text (it contains NUL characters): use a tool made for such files")
+    return text
+
+
+def _refuse_binary(beginning: bytes, encoding: str) -> None:
+    for signature, kind in _BINARY_BEGINNINGS:
+        if beginning.startswith(signature):
+            raise NotReadableError(f"is {kind}, not text: use a tool made for such files")
+    if beginning.startswith(_UTF_16_MARKS) and codecs.lookup(encoding).name == "utf-8":
+        raise NotReadableError('looks like UTF-16 text: read it with encoding "UTF-16"')
+
+
+def _not_decodable(encoding: str, error: UnicodeError) -> NotReadableError:
+    reason = f" ({error.reason})" if isinstance(error, UnicodeDecodeError) else ""
+    return NotReadableError(
+        f"is no {encoding} text{reason}: if it is text, give its encoding, such as windows-1252; "
+        "if it is binary, use a tool made for such files"
+    )
