@@ -49,6 +49,7 @@ class ToolContext:
         tool_name: the tool called.
         call_id: the id of this call.
         paths: which files the tool may read and write.
+
     """
 
     home: Path
@@ -67,7 +68,8 @@ class ToolContext:
     @property
     def http(self) -> httpx.AsyncClient:
         """An HTTP client that refuses private addresses, also behind redirects, unless the user grants
-        ``network.private``. The framework closes it."""
+        ``network.private``. The framework closes it.
+        """
         return self._running_services().http_client()
 
     @property
@@ -81,6 +83,7 @@ class ToolContext:
         Args:
             message: a few words.
             fraction: the part that is done, from 0 to 1.
+
         """
         self._running_services().progress(message, fraction)
 
@@ -93,14 +96,13 @@ class ToolContext:
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
+
         """
         await self._running_services().ask_permission(permission, detail)
 
     def without_services(self) -> ToolContext:
         """A copy that can be sent to a worker process; only its data and ``paths`` work there."""
-        return ToolContext(
-            self.home, self.session_id, self.agent_name, self.tool_name, self.call_id, self.paths
-        )
+        return ToolContext(self.home, self.session_id, self.agent_name, self.tool_name, self.call_id, self.paths)
 
     def _running_services(self) -> CallServices:
         if self._services is None:

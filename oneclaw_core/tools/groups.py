@@ -33,6 +33,7 @@ class ToolGroupDefinition:
 
     Raises:
         ToolDefinitionError: a value is not acceptable.
+
     """
 
     name: str
@@ -74,9 +75,7 @@ class LoadToolGroupTool:
             "After loading, the tools will be available for the rest of this conversation.",
             parameters={
                 "type": "object",
-                "properties": {
-                    "group_name": {"type": "string", "description": "The name of the tool group to load"}
-                },
+                "properties": {"group_name": {"type": "string", "description": "The name of the tool group to load"}},
                 "required": ["group_name"],
             },
             timeout_seconds=5,
@@ -92,6 +91,7 @@ class LoadToolGroupTool:
         Returns:
             The tools' names and descriptions, or one of the errors ``missing_parameter``, ``not_found`` and
             ``empty_group``.
+
         """
         name = arguments.get("group_name")
         if not isinstance(name, str):
@@ -99,9 +99,7 @@ class LoadToolGroupTool:
         group = self._registry.get_group_definition(name)
         if group is None:
             available = ", ".join(each.name for each in self._registry.get_all_group_definitions()) or "none"
-            return ToolResult.error(
-                "not_found", f"Tool group '{name}' not found. Available groups: {available}"
-            )
+            return ToolResult.error("not_found", f"Tool group '{name}' not found. Available groups: {available}")
         definitions = self._registry.get_group_tool_definitions(name)
         if not definitions:
             return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
@@ -144,6 +142,7 @@ def active_tools(registry: ToolRegistry, group_names: Sequence[str]) -> ActiveTo
     Args:
         registry: the tools there are.
         group_names: the loaded groups in the order of loading; one that is gone, or empty, is passed over.
+
     """
     loaded = (
         LoadedGroup(name, tuple(registry.get_group_tool_definitions(name))) for name in dict.fromkeys(group_names)
@@ -159,6 +158,7 @@ def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
 
     Returns:
         The names in the order of first loading; a failed or malformed call counts for nothing.
+
     """
     names: dict[str, None] = {}
     for message in messages:
@@ -189,6 +189,7 @@ def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[Tool
     Args:
         base_prompt: what comes before, may be blank.
         groups: the groups to list; with none the prompt stays as it is.
+
     """
     if not groups:
         return base_prompt

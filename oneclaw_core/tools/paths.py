@@ -17,6 +17,7 @@ class PathGuard:
     Attributes:
         workspace: the directory in the home where tools read and write.
         start_directory: where the program was started: tools may read there, not write.
+
     """
 
     workspace: Path
@@ -31,6 +32,7 @@ class PathGuard:
 
         Raises:
             PermissionDeniedError: it lies outside both directories.
+
         """
         wanted = _expand(path)
         candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
@@ -55,6 +57,7 @@ class PathGuard:
 
         Raises:
             PermissionDeniedError: it lies outside the workspace.
+
         """
         resolved = _resolve(self.workspace / _expand(path))
         if not _is_inside(resolved, self.workspace) or resolved == _resolve(self.workspace):

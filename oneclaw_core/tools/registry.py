@@ -33,6 +33,7 @@ class ToolSourceInfo:
         group_name: the tool group it belongs to, ``None`` for a core tool.
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
+
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]
@@ -53,6 +54,7 @@ class ToolRegistry:
 
     Attributes:
         version: grows with every change, so that what is computed from the registry can be kept until then.
+
     """
 
     def __init__(self) -> None:
@@ -71,6 +73,7 @@ class ToolRegistry:
         Raises:
             ToolDefinitionError: the object has no definition or no ``execute``.
             DuplicateToolError: the name is taken; the first registration stays.
+
         """
         definition = getattr(tool, "definition", None)
         if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
@@ -94,6 +97,7 @@ class ToolRegistry:
 
         Returns:
             Whether there was one of that name.
+
         """
         if self._tools.pop(name, None) is None:
             return False
@@ -110,6 +114,7 @@ class ToolRegistry:
 
         Returns:
             Whether it was added.
+
         """
         if group.name in self._groups:
             return False
@@ -151,7 +156,11 @@ class ToolRegistry:
 
     def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
         """The groups that a model can load now: switched on, with at least one tool switched on."""
-        return [group for group in self._groups.values() if self._enabled_definitions(group.name)]
+        return [
+            group
+            for name, group in self._groups.items()
+            if any(map(self.is_enabled, self._names_by_group.get(name, ())))
+        ]
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all tools that are switched on."""

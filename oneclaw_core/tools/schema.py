@@ -33,8 +33,13 @@ def check_parameters_schema(tool_name: str, schema: object) -> None:
             f"tool {tool_name!r}: the type of parameters must be 'object', not {schema.get('type')!r}",
             "/parameters/type",
         )
-    if not _is_plainly_valid(schema):
-        _check_in_full(tool_name, schema)
+    try:
+        if not _is_plainly_valid(schema):
+            _check_in_full(tool_name, schema)
+    except RecursionError:
+        raise ToolDefinitionError(
+            f"tool {tool_name!r}: the schema of its parameters is nested too deeply", "/parameters"
+        ) from None
 
 
 def _is_text(value: object) -> bool:
@@ -124,18 +129,15 @@ def _is_plainly_valid(schema: Mapping[str, Any]) -> bool:
 
 
 def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, FormatChecker
 
-    try:
-        fault = next(iter(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)), None)
-    except RecursionError:
-        raise ToolDefinitionError(
-            f"tool {tool_name!r}: the schema of its parameters is nested too deeply", "/parameters"
-        ) from None
+    # A pattern that cannot be compiled would fail at every call instead of once, here.
+    validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
+    fault = next(iter(validator.iter_errors(schema)), None)
     if fault is not None:
         pointer = "/parameters" + json_pointer(fault.absolute_path)
         raise ToolDefinitionError(
-            f"tool {tool_name!r}: parameters are no valid JSON Schema: {fault.message}", pointer
+            f"tool {tool_name!r}: parameters are no valid JSON Schema: {_shorten(fault.message)}", pointer
         )
 
 
@@ -157,7 +159,10 @@ def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[
     Returns:
         One text for each fault, none if the arguments fit.
     """
-    faults = sorted(validator.iter_errors(arguments), key=lambda fault: [str(part) for part in fault.absolute_path])
+    try:
+        faults = sorted(validator.iter_errors(arguments), key=lambda fault: [str(part) for part in fault.absolute_path])
+    except RecursionError:
+        return ["/: nested too deeply"]
     return [f"{json_pointer(fault.absolute_path) or '/'}: {_shorten(fault.message)}" for fault in faults]
 
 

@@ -1,0 +1,112 @@
+"""The services behind ``ToolContext`` for one running call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import httpx
+
+
+class RunningCall:
+    """Keeps the time of one call, asks the user on its behalf, and owns its HTTP clients.
+
+    The time that the user takes to answer a question does not count against the tool.
+
+    Args:
+        timeout_seconds: how long the tool may run.
+        require_permission: asks for a permission, with a detail for the user.
+        report_progress: passes on how far the tool has come.
+
+    """
+
+    def __init__(
+        self,
+        timeout_seconds: float,
+        require_permission: Callable[[str, str], Awaitable[None]],
+        report_progress: Callable[[str, float | None], None],
+    ) -> None:
+        self._deadline = time.monotonic() + timeout_seconds
+        self._require_permission = require_permission
+        self._report_progress = report_progress
+        self._loop = asyncio.get_running_loop()
+        self._questions_since: float | None = None
+        self._questions = 0
+        self._changed: asyncio.Future[None] = self._loop.create_future()
+        self._client: httpx.AsyncClient | None = None
+        self._sync_client: httpx.Client | None = None
+
+    def remaining_seconds(self) -> float | None:
+        """How long the tool may still run; ``None`` while the user is being asked."""
+        return None if self._questions else self._deadline - time.monotonic()
+
+    def changed(self) -> asyncio.Future[None]:
+        """Is done when ``remaining_seconds`` has started or stopped to count."""
+        if self._changed.done():
+            self._changed = self._loop.create_future()
+        return self._changed
+
+    def progress(self, message: str, fraction: float | None) -> None:
+        """Pass on how far the tool has come, from whatever thread."""
+        self._loop.call_soon_threadsafe(self._report_progress, str(message), fraction)
+
+    async def ask_permission(self, permission: str, detail: str) -> None:
+        """Go on if the user grants the permission.
+
+        Raises:
+            PermissionDeniedError: the user does not.
+
+        """
+        if not self._questions:
+            self._questions_since = time.monotonic()
+        self._questions += 1
+        self._notify()
+        try:
+            await self._require_permission(permission, detail)
+        finally:
+            self._questions -= 1
+            if not self._questions and self._questions_since is not None:
+                self._deadline += time.monotonic() - self._questions_since
+            self._notify()
+
+    def http_client(self) -> httpx.AsyncClient:
+        """The guarded client of this call."""
+        if self._client is None:
+            self._client = create_guarded_client(self._allow_private)
+        return self._client
+
+    def sync_http_client(self) -> httpx.Client:
+        """The guarded client of this call for a synchronous tool, which runs in a thread."""
+        if self._sync_client is None:
+
+            def allow_private(host: str, address: str) -> None:
+                asyncio.run_coroutine_threadsafe(self._allow_private(host, address), self._loop).result()
+
+            self._sync_client = create_guarded_sync_client(allow_private)
+        return self._sync_client
+
+    async def aclose(self) -> None:
+        """Close the clients that the tool used."""
+        if self._client is not None:
+            await self._client.aclose()
+        if self._sync_client is not None:
+            self._sync_client.close()
+
+    async def _allow_private(self, host: str, address: str) -> None:
+        try:
+            await self.ask_permission("network.private", f"connect to {host} at the private address {address}")
+        except PermissionDeniedError as error:
+            raise PermissionDeniedError(
+                f"{host} is at the private address {address}. {error}", "network.private"
+            ) from None
+
+    def _notify(self) -> None:
+        if not self._changed.done():
+            self._changed.set_result(None)

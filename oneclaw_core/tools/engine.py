@@ -1,0 +1,275 @@
+"""Running the tools that a model called (FEAT-004, "Tool Execution Engine").
+
+Every call gets exactly one result, whatever the tool, the model or the user does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
+from oneclaw_core.tools.call_services import RunningCall
+from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.tools.failures import RepeatedFailures
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_group
+from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest
+from oneclaw_core.tools.result import ToolResult, clean_text
+from oneclaw_core.tools.running import execution_error, run_tool
+from oneclaw_core.tools.schema import argument_faults, compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from jsonschema.protocols import Validator
+
+    from oneclaw_core.messages import ToolCall
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.registry import ToolRegistry
+
+MAX_PARALLEL_CALLS = 32
+MAX_QUEUED_PROGRESS = 1000
+
+_log = logging.getLogger("oneclaw.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """One call with its one result.
+
+    Attributes:
+        call: what the model asked for.
+        result: what it is answered.
+        duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
+
+    """
+
+    call: ToolCall
+    result: ToolResult
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """A running tool tells how far it has come."""
+
+    call: ToolCall
+    message: str
+    fraction: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallScope:
+    """On whose behalf tools run.
+
+    Attributes:
+        active: what the agent may call now.
+        agent_name: the agent.
+        session_id: the conversation, ``None`` outside one.
+        failures: of the turn so far.
+
+    """
+
+    active: ActiveTools
+    agent_name: str
+    session_id: str | None = None
+    failures: RepeatedFailures = field(default_factory=RepeatedFailures)
+
+
+class ToolEngine:
+    """Runs tool calls: known, switched on, active, valid, permitted, then under their timeout.
+
+    Args:
+        registry: the tools there are.
+        permissions: decides what they may do.
+        home: the user's directory.
+        paths: the files they may touch.
+
+    """
+
+    def __init__(self, registry: ToolRegistry, permissions: PermissionPolicy, home: Path, paths: PathGuard) -> None:
+        self._registry = registry
+        self._permissions = permissions
+        self._home = home
+        self._paths = paths
+        self._validators: dict[str, tuple[ToolDefinition, Validator]] = {}
+
+    async def execute(self, calls: Sequence[ToolCall], scope: CallScope) -> list[ToolOutcome]:
+        """Run the calls of one response in parallel.
+
+        Returns:
+            The outcomes in the order of the calls.
+
+        """
+        outcomes = {
+            id(item.call): item
+            async for item in self.execute_as_completed(calls, scope)
+            if isinstance(item, ToolOutcome)
+        }
+        return [outcomes[id(call)] for call in calls]
+
+    async def execute_as_completed(
+        self, calls: Sequence[ToolCall], scope: CallScope
+    ) -> AsyncIterator[ToolOutcome | ToolProgress]:
+        """Run the calls of one response in parallel and yield each outcome when it is there.
+
+        Closing the iterator, or cancelling, cancels the tools that still run and waits until they have ended.
+        """
+        loading = {requested_group(call.arguments) for call in calls if call.name == LOAD_TOOL_GROUP}
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress] = asyncio.Queue()
+        slots = asyncio.Semaphore(MAX_PARALLEL_CALLS)
+
+        async def answer(call: ToolCall) -> None:
+            async with slots:
+                arrivals.put_nowait(await self._outcome(call, scope, loading, arrivals))
+
+        tasks = [asyncio.create_task(answer(call)) for call in calls]
+        try:
+            missing = len(tasks)
+            while missing:
+                item = await arrivals.get()
+                missing -= isinstance(item, ToolOutcome)
+                yield item
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _outcome(
+        self,
+        call: ToolCall,
+        scope: CallScope,
+        loading: set[str | None],
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress],
+    ) -> ToolOutcome:
+        repeated = scope.failures.answer_without_running(call)
+        if repeated is not None:
+            return ToolOutcome(call, repeated, 0.0)
+        started = time.perf_counter()
+        tool = self._registry.get_tool(call.name)
+        refusal = self._refusal(call, tool, scope, loading)
+        if refusal is not None or tool is None:
+            result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' not found.")
+        else:
+            try:
+                result = await self._check_and_run(call, tool, scope, arrivals)
+            except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
+                _log.exception("tool %s failed", call.name)
+                result = execution_error(error)
+        result = _presentable(result)
+        scope.failures.record(call, result)
+        return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
+
+    def _refusal(
+        self, call: ToolCall, tool: Tool | None, scope: CallScope, loading: set[str | None]
+    ) -> ToolResult | None:
+        name = call.name
+        if tool is None:
+            if self._registry.get_group_definition(name) is not None:
+                hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
+            else:
+                close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)
+                hint = f"Did you mean {' or '.join(close)}?" if close else "Call only tools you were given."
+            return ToolResult.error("not_found", f"Tool '{name[:100]}' not found. {hint}")
+        if not self._registry.is_enabled(name):
+            return ToolResult.error(
+                "not_available",
+                f"Tool '{name}' is switched off. The user can switch it on again with: oneclaw tools enable {name}",
+            )
+        if name in scope.active.names:
+            return None
+        source = self._registry.get_source_info(name)
+        group = source.group_name if source else None
+        if group is None:
+            reason = "it is not among this agent's tools."
+        elif group in loading:
+            reason = f"its tool group '{group}' was only being loaded by this same response. Call it again now."
+        else:
+            reason = (
+                f"it belongs to the tool group '{group}', which is not loaded. "
+                f"Call {LOAD_TOOL_GROUP} with group_name '{group}' first."
+            )
+        return ToolResult.error("not_available", f"Tool '{name}' is not available for this agent: {reason}")
+
+    async def _check_and_run(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        scope: CallScope,
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress],
+    ) -> ToolResult:
+        definition = tool.definition
+        try:
+            arguments = without_absent(parse_arguments(call.arguments), definition.parameters)
+        except ArgumentsError as error:
+            return ToolResult.error("validation_error", f"Tool '{call.name}': {error}")
+        if not getattr(tool, "checks_own_arguments", False):
+            faults = argument_faults(self._validator(definition), arguments)
+            if faults:
+                return ToolResult.error(
+                    "validation_error",
+                    f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
+                )
+        ask = partial(PermissionRequest, tool_name=call.name, arguments=arguments, session_id=scope.session_id)
+        try:
+            for permission in definition.required_permissions:
+                await self._permissions.require(ask(permission))
+        except PermissionDeniedError as error:
+            return ToolResult.error("permission_denied", str(error))
+
+        def report_progress(message: str, fraction: float | None) -> None:
+            if arrivals.qsize() < MAX_QUEUED_PROGRESS:
+                arrivals.put_nowait(ToolProgress(call, message, fraction))
+
+        running = RunningCall(
+            definition.timeout_seconds,
+            lambda permission, detail: self._permissions.require(ask(permission, detail=detail)),
+            report_progress,
+        )
+        context = ToolContext(
+            home=self._home,
+            session_id=scope.session_id,
+            agent_name=scope.agent_name,
+            tool_name=call.name,
+            call_id=call.id,
+            paths=self._paths,
+            _services=running,
+        )
+        try:
+            return await run_tool(tool, arguments, context, running)
+        finally:
+            await running.aclose()
+
+    def _validator(self, definition: ToolDefinition) -> Validator:
+        known = self._validators.get(definition.name)
+        if known is None or known[0] is not definition:
+            known = (definition, compile_schema(definition.parameters))
+            self._validators[definition.name] = known
+        return known[1]
+
+
+def _presentable(result: ToolResult) -> ToolResult:
+    """Make sure that a result can be stored, sent and printed."""
+    if not result.is_success:
+        return ToolResult.error(
+            clean_text(str(result.error_type or "execution_error")),
+            clean_text(str(result.error_message or "")),
+        )
+    if isinstance(result.result, str):
+        return ToolResult.success(clean_text(result.result))
+    try:
+        return ToolResult.success(json.loads(clean_text(json.dumps(result.result, ensure_ascii=False))))
+    except (TypeError, ValueError, RecursionError) as error:
+        return ToolResult.error(
+            "execution_error",
+            f"The tool returned a {type(result.result).__name__} that JSON cannot hold: {error}",
+        )

@@ -1,0 +1,40 @@
+"""The same call failing the same way, again and again, within one turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.messages import ToolCall
+
+SAME_FAILURES = 3
+
+
+@dataclass(slots=True)
+class RepeatedFailures:
+    """Counts, within one turn, how often in a row the same call failed the same way."""
+
+    _failures: dict[tuple[str, str], tuple[ToolResult, int]] = field(default_factory=dict)
+
+    def answer_without_running(self, call: ToolCall) -> ToolResult | None:
+        """The answer to a call that has failed the same way too often; ``None`` if it should run."""
+        result, count = self._failures.get((call.name, call.arguments), (None, 0))
+        if result is None or count < SAME_FAILURES:
+            return None
+        return ToolResult.error(
+            result.error_type or "execution_error",
+            f"Not run again: this call with these arguments has failed the same way {count} times in a row: "
+            f"{result.error_message} Change the arguments, do something else, or tell the user.",
+        )
+
+    def record(self, call: ToolCall, result: ToolResult) -> None:
+        """Take note of how a call went."""
+        key = (call.name, call.arguments)
+        if result.is_success:
+            self._failures.pop(key, None)
+            return
+        previous, count = self._failures.get(key, (None, 0))
+        self._failures[key] = (result, count + 1 if previous == result else 1)

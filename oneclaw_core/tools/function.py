@@ -1,0 +1,273 @@
+"""A typed Python function becomes a tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
+from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from docstring_parser import Docstring
+
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.parameters import FunctionParameters
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class FunctionTool(Generic[_P, _R]):
+    """A tool made of a function by :func:`tool`; still callable like the function.
+
+    Attributes:
+        function: what was decorated.
+        name: of the tool.
+        group: the tool group it asks to be put in, ``None`` for a core tool.
+        isolation: ``"process"`` if it runs in a process of its own.
+    """
+
+    def __init__(
+        self,
+        function: Callable[_P, _R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        group: str | None = None,
+        permissions: Sequence[str] = (),
+        timeout_seconds: float = 30,
+        isolation: Literal["process"] | None = None,
+        local_names: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make a tool; see :func:`tool`.
+
+        Args:
+            function: a function or a bound method.
+            name: as for :func:`tool`.
+            description: likewise.
+            group: likewise.
+            permissions: likewise.
+            timeout_seconds: likewise.
+            isolation: likewise.
+            local_names: names that the function's type hints may use beside those of its module.
+
+        Raises:
+            ToolDefinitionError: this cannot be made a tool. What is wrong with its parameters or its description is
+                said when the definition is first used.
+        """
+        if not isinstance(function, types.FunctionType | types.MethodType):
+            raise ToolDefinitionError(f"{function!r} is no Python function; only a function can be made a tool")
+        functools.update_wrapper(self, function, updated=())
+        self.function: Callable[_P, _R] = function
+        self.name = function.__name__ if name is None else name
+        self.group = group
+        self.isolation = isolation
+        self._given_description = description
+        self._permissions = permissions
+        self._timeout_seconds = timeout_seconds
+        self._local_names = dict(local_names or {})
+        check_name(self.name, "tool")
+        if isinstance(permissions, str) or not isinstance(permissions, list | tuple | set | frozenset):
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: permissions must be a list of permission names", "/required_permissions"
+            )
+        if isolation is not None:
+            self._check_isolation(function)
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call the function as if it had not been decorated."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} of {self.function.__module__}.{self.function.__qualname__}>"
+
+    @property
+    def description(self) -> str:
+        """What the model is told; the docstring without its sections if none was given."""
+        if self._given_description is not None:
+            return self._given_description.strip()
+        return (self._docstring.description or "").strip() if self._docstring is not None else ""
+
+    @cached_property
+    def definition(self) -> ToolDefinition:
+        """What a model is told about the tool; made when first used.
+
+        Raises:
+            ToolDefinitionError: a parameter or the description is not acceptable.
+        """
+        parameters = self._parameters.schema(self._parameter_descriptions())
+        description = self.description
+        if not description:
+            raise ToolDefinitionError(
+                f"tool {self.name!r} has no description, by which a model decides to use it: "
+                "add a docstring to the function, or pass description=",
+                "/description",
+            )
+        return ToolDefinition(
+            name=self.name,
+            description=description,
+            parameters=parameters,
+            required_permissions=tuple(self._permissions),
+            timeout_seconds=self._timeout_seconds,
+        )
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run the function: async ones are awaited, others run in a thread or, isolated, in a process.
+
+        Args:
+            arguments: JSON data; converted to what the type hints say.
+            context: for the parameter annotated ``ToolContext``.
+
+        Returns:
+            What it returned; a ``validation_error`` if the arguments do not fit.
+
+        Raises:
+            Exception: what the function raised.
+        """
+        converted = self.convert(arguments)
+        if isinstance(converted, ToolResult):
+            return converted
+        if self.isolation is None:
+            return await self._tool_function.call(converted, context)
+        from oneclaw_core.tools.isolation import call_in_process
+
+        return await call_in_process(self._target, converted, context, is_converted=True)
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
+        """Turn JSON data into the values that the function takes.
+
+        Returns:
+            Values by parameter name, or a ``validation_error`` that lists everything that is wrong.
+        """
+        return self._parameters.convert(arguments)
+
+    @cached_property
+    def _parameters(self) -> FunctionParameters:
+        from oneclaw_core.tools.parameters import FunctionParameters
+
+        return FunctionParameters(self.function, self.name, self._local_names)
+
+    @cached_property
+    def _tool_function(self) -> ToolFunction:
+        return ToolFunction(self.function, self._parameters.context_names, None, f"tool {self.name!r}")
+
+    @cached_property
+    def _target(self) -> FunctionTarget:
+        return FunctionTarget(self.function.__module__, self.function.__name__, f"tool {self.name!r}")
+
+    @cached_property
+    def _docstring(self) -> Docstring | None:
+        import docstring_parser
+
+        text = inspect.getdoc(self.function)
+        if not text:
+            return None
+        try:
+            return docstring_parser.parse(text)
+        except docstring_parser.ParseError:  # then it is a description without sections
+            whole = docstring_parser.Docstring()
+            whole.short_description = text
+            return whole
+
+    def _parameter_descriptions(self) -> dict[str, str]:
+        if self._docstring is None:
+            return {}
+        return {
+            name.strip(): " ".join((each.description or "").split())
+            for each in self._docstring.params
+            for name in each.arg_name.split(",")
+        }
+
+    def _check_isolation(self, function: types.FunctionType | types.MethodType) -> None:
+        if self.isolation != "process":
+            raise ToolDefinitionError(f"tool {self.name!r}: isolation must be 'process', not {self.isolation!r}")
+        if inspect.iscoroutinefunction(function):
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: an async function cannot run with isolation='process'; make it a plain function"
+            )
+        if not function.__qualname__.isidentifier() or function.__module__ == "__main__":
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: isolation='process' needs a function that the worker process can import: "
+                f"move {function.__qualname__!r} to the top level of a module"
+            )
+
+
+@overload
+def tool(function: Callable[_P, _R], /) -> FunctionTool[_P, _R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    group: str | None = None,
+    permissions: Sequence[str] = (),
+    timeout_seconds: float = 30,
+    isolation: Literal["process"] | None = None,
+) -> Callable[[Callable[_P, _R]], FunctionTool[_P, _R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    group: str | None = None,
+    permissions: Sequence[str] = (),
+    timeout_seconds: float = 30,
+    isolation: Literal["process"] | None = None,
+) -> Any:
+    """Make a tool of a function: ``@tool``, or ``@tool(permissions=["files.write"])``.
+
+    The type hints become the JSON Schema of the parameters. The docstring (Google, NumPy or Sphinx style) gives the
+    descriptions; ``Annotated[..., Field(description=...)]`` goes before it. A parameter annotated ``ToolContext``
+    gets the context of the call and is not shown to the model.
+
+    Args:
+        function: synchronous or async.
+        name: of the tool; the function's if not given.
+        description: for the model; the docstring's text if not given.
+        group: the tool group it belongs to; none makes it a core tool, sent with every request.
+        permissions: what must be granted before it runs, such as ``files.write``.
+        timeout_seconds: how long one run may take.
+        isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
+            function at the top level of a module.
+
+    Returns:
+        A :class:`FunctionTool`, or with options a decorator that makes one.
+
+    Raises:
+        ToolDefinitionError: this cannot be made a tool.
+    """
+
+    def decorate(function: Callable[..., Any], frame_depth: int = 1) -> FunctionTool[..., Any]:
+        return FunctionTool(
+            function,
+            name=name,
+            description=description,
+            group=group,
+            permissions=permissions,
+            timeout_seconds=timeout_seconds,
+            isolation=isolation,
+            local_names=_local_names(function, frame_depth + 1),
+        )
+
+    return decorate if function is None else decorate(function, 2)
+
+
+def _local_names(function: Callable[..., Any], frame_depth: int) -> dict[str, Any]:
+    """The names around a function that is defined within another one: its hints, as text, may use them."""
+    if "<locals>" not in getattr(function, "__qualname__", ""):
+        return {}
+    return dict(sys._getframe(frame_depth).f_locals)

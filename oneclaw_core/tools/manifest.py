@@ -1,0 +1,284 @@
+"""JSON manifests: a file declares one tool, or a tool group (FEAT-040, RFC-040 step 6).
+
+An object is one tool, named like the file. An array is a group, named like the file, each entry a tool; its first
+entry may be ``{"_meta": true, "display_name": ..., "description": ...}``. ``manifest.schema.json`` beside this module
+describes the format for editors. A bad entry is reported and left out; the good ones stay.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition, one_line
+from oneclaw_core.tools.manifest_entry import ManifestSource, Report, read_tool_entry, report_unknown_key
+from oneclaw_core.tools.manifest_tool import ManifestTool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+__all__ = [
+    "Manifest",
+    "ManifestProblem",
+    "ManifestTool",
+    "load_manifest",
+    "parse_group_manifest",
+    "parse_tool_manifest",
+]
+
+MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+
+_META_KEYS = ("_meta", "display_name", "description")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+_log = logging.getLogger("oneclaw.manifest")
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestProblem:
+    """Something in a manifest that its author should mend.
+
+    Attributes:
+        file: the manifest's file name.
+        entry: the entry's index and name, such as ``2 'gmail_search'``; ``None`` if it is about the whole file.
+        pointer: JSON Pointer (RFC 6901) to the fault within the file, ``""`` for all of it.
+        message: what is wrong.
+    """
+
+    file: str
+    entry: str | None
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        entry = f"entry {self.entry}: " if self.entry is not None else ""
+        pointer = f"{self.pointer}: " if self.pointer else ""
+        return one_line(f"{self.file}: {entry}{pointer}{self.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a manifest declares.
+
+    Attributes:
+        tools: in the order of the file.
+        group: what they belong to; ``None`` for a manifest of one tool.
+        problems: what was left out or ignored, and why.
+    """
+
+    tools: tuple[ManifestTool, ...] = ()
+    group: ToolGroupDefinition | None = None
+    problems: tuple[ManifestProblem, ...] = ()
+
+
+def load_manifest(path: Path | Traversable, *, default_module: str | None = None) -> Manifest:
+    """Read a manifest; whatever is wrong with the file is among its problems.
+
+    Args:
+        path: a JSON file in UTF-8.
+        default_module: where functions that are named without a module are found; if not given, in a module named
+            like the file.
+    """
+    problems: list[ManifestProblem] = []
+    base_name = re.sub(r"\.json$", "", path.name, flags=re.IGNORECASE)
+    try:
+        document, repeated_keys = _parse(_read(path))
+        problems.extend(
+            ManifestProblem(path.name, None, "", f"the key {key!r} stands twice in an object; the last one counts")
+            for key in repeated_keys
+        )
+        if isinstance(document, list):
+            tools, group = parse_group_manifest(
+                document, base_name, path.name, default_module=default_module, problems=problems
+            )
+            return Manifest(tuple(tools), group, tuple(problems))
+        if not isinstance(document, dict):
+            raise _FileFaultError("a manifest must be an object (one tool) or an array (a tool group)")
+        tool = parse_tool_manifest(document, base_name, path.name, default_module=default_module, problems=problems)
+        return Manifest((tool,) if tool is not None else (), None, tuple(problems))
+    except (_FileFaultError, ToolDefinitionError) as error:
+        return Manifest(problems=(*problems, ManifestProblem(path.name, None, "", str(error))))
+
+
+def parse_group_manifest(
+    entries: Sequence[Any],
+    base_name: str,
+    file_name: str,
+    *,
+    default_module: str | None = None,
+    problems: list[ManifestProblem] | None = None,
+) -> tuple[list[ManifestTool], ToolGroupDefinition]:
+    """Read the array form: the tools of a group and its metadata, generated where the manifest has none.
+
+    Args:
+        entries: JSON data.
+        base_name: the file's name without ``.json``, which is the group's.
+        file_name: for messages.
+        default_module: where functions that are named without a module are found; if not given, in a module named
+            ``base_name``.
+        problems: gets what is wrong; without it, that is logged.
+
+    Returns:
+        The tools whose entries are good, and the group.
+
+    Raises:
+        ToolDefinitionError: a group cannot be named ``base_name``.
+    """
+    problems_of_call: list[ManifestProblem] = []
+    source = ManifestSource(base_name, file_name, default_module)
+    meta = entries[0] if entries and isinstance(entries[0], dict) and entries[0].get("_meta") is True else None
+    if not entries:
+        problems_of_call.append(ManifestProblem(file_name, None, "", "the array is empty: it declares no tools"))
+    tools: dict[str, ManifestTool] = {}
+    for index, entry in enumerate(entries):
+        if index == 0 and meta is not None:
+            continue
+        report = _reporter(problems_of_call, file_name, index, entry)
+        tool = read_tool_entry(entry, source, report, is_single=False)
+        if tool is None:
+            continue
+        if tool.name in tools:
+            report("/name", f"a tool named {tool.name!r} stands in this file already; the first one stays")
+        else:
+            tools[tool.name] = tool
+    group = generated_group_definition(base_name, tools)
+    if meta is not None:
+        group = _with_metadata(group, meta, _reporter(problems_of_call, file_name, 0, {"name": "_meta"}))
+    _hand_over(problems_of_call, problems)
+    return list(tools.values()), group
+
+
+def parse_tool_manifest(
+    entry: Any,
+    base_name: str,
+    file_name: str,
+    *,
+    default_module: str | None = None,
+    problems: list[ManifestProblem] | None = None,
+) -> ManifestTool | None:
+    """Read the object form: one tool, named like its file.
+
+    Args:
+        entry: JSON data; without ``function`` the function is named ``execute``.
+        base_name: the file's name without ``.json``.
+        file_name: for messages.
+        default_module: where a function that is named without a module is found; if not given, in a module named
+            ``base_name``.
+        problems: gets what is wrong; without it, that is logged.
+
+    Returns:
+        The tool; ``None`` if the entry cannot be used.
+    """
+    problems_of_call: list[ManifestProblem] = []
+    report = _reporter(problems_of_call, file_name, None, entry)
+    tool = read_tool_entry(entry, ManifestSource(base_name, file_name, default_module), report, is_single=True)
+    _hand_over(problems_of_call, problems)
+    return tool
+
+
+def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: Report) -> ToolGroupDefinition:
+    for key, value in meta.items():
+        if key not in _META_KEYS:
+            report_unknown_key(key, _META_KEYS, report)
+        elif key != "_meta":
+            try:
+                group = replace(group, **{key: value})
+            except ToolDefinitionError as error:
+                report(error.pointer, f"{error}; a generated one is used")
+    return group
+
+
+def _reporter(problems: list[ManifestProblem], file_name: str, index: int | None, entry: object) -> Report:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    place = "" if index is None else f"/{index}"
+    words = [str(index)] if index is not None else []
+    if isinstance(name, str):
+        words.append(repr(name[:80]))
+
+    def report(pointer: str, message: str) -> None:
+        problems.append(ManifestProblem(file_name, " ".join(words) or None, place + pointer, message))
+
+    return report
+
+
+def _hand_over(found: list[ManifestProblem], problems: list[ManifestProblem] | None) -> None:
+    if problems is not None:
+        problems.extend(found)
+    else:
+        for problem in found:
+            _log.warning("%s", problem)
+
+
+class _FileFaultError(ValueError):
+    """The file as a whole cannot be used."""
+
+
+def _read(path: Path | Traversable) -> str:
+    try:
+        if not path.is_file():
+            raise _FileFaultError("there is no such file")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_MANIFEST_BYTES + 1)
+    except OSError as error:
+        raise _FileFaultError(f"cannot be read: {error.strerror or error}") from None
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise _FileFaultError(f"is larger than {MAX_MANIFEST_BYTES // (1024 * 1024)} MB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _FileFaultError(f"is not UTF-8: {error.reason} at byte {error.start + 1}") from None
+
+
+def _parse(text: str) -> tuple[Any, list[str]]:
+    """Parse JSON strictly; also give the keys that stand twice in one object."""
+    repeated_keys: list[str] = []
+    try:
+        document = json.loads(
+            text,
+            object_pairs_hook=_object_noting_repeated_keys(repeated_keys),
+            parse_constant=_refuse_number,
+            parse_float=_finite_float,
+        )
+        if _SURROGATE_ESCAPE.search(text):
+            json.dumps(document, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise _FileFaultError(f"is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
+    except UnicodeEncodeError as error:
+        escape = f"\\u{ord(error.object[error.start]):04x}"
+        raise _FileFaultError(f"is not valid JSON: {escape} is half a character (an unpaired surrogate)") from None
+    except RecursionError:
+        raise _FileFaultError("is nested too deeply") from None
+    except ValueError as error:  # a number
+        raise _FileFaultError(f"is not valid JSON: {error}") from None
+    return document, repeated_keys
+
+
+def _object_noting_repeated_keys(
+    repeated_keys: list[str],
+) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    def make(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated_keys.extend(name for name in made if names.count(name) > 1)
+        return made
+
+    return make
+
+
+def _refuse_number(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return value

@@ -1,0 +1,79 @@
+"""A tool that a manifest declares: its function is imported when it first runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from oneclaw_core.tools.calling import ToolFunction
+from oneclaw_core.tools.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.calling import FunctionTarget
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.function import FunctionTool
+    from oneclaw_core.tools.result import ToolResult
+
+
+class ManifestTool:
+    """A tool whose definition comes from a manifest and whose function from a module named there.
+
+    Attributes:
+        definition: what a model is told about it.
+        target: where its function is found.
+        isolation: ``"process"`` if it runs in a process of its own.
+    """
+
+    def __init__(
+        self, definition: ToolDefinition, target: FunctionTarget, isolation: Literal["process"] | None = None
+    ) -> None:
+        self.definition = definition
+        self.target = target
+        self.isolation = isolation
+        self._loaded: ToolFunction | FunctionTool[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} of {self.target.module}:{self.target.attribute}>"
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        """What a model is told that the tool does."""
+        return self.definition.description
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run the function, importing its module before the first time.
+
+        Args:
+            arguments: JSON data, passed by name as they are; to a function decorated with ``@tool`` as the Python
+                values that its type hints say.
+            context: for the parameter annotated ``ToolContext``.
+
+        Returns:
+            What it returned.
+
+        Raises:
+            PluginError: the module cannot be imported, or has no such function.
+            ToolDefinitionError: the function does not take these arguments.
+            Exception: what the function raised.
+        """
+        if self.isolation is not None:
+            from oneclaw_core.tools.isolation import call_in_process
+
+            return await call_in_process(self.target, arguments, context, is_converted=False)
+        loaded = self._loaded
+        if loaded is None:
+            loaded = self._loaded = await run_in_thread(self._load)  # an import can take seconds
+        if isinstance(loaded, ToolFunction):
+            return await loaded.call(arguments, context)
+        return await loaded.execute(arguments, context)
+
+    def _load(self) -> ToolFunction | FunctionTool[..., Any]:
+        from oneclaw_core.tools.function import FunctionTool
+
+        loaded = self.target.load()
+        return loaded if isinstance(loaded, FunctionTool) else ToolFunction.of(loaded, self.target.origin)

@@ -1,0 +1,242 @@
+"""A Python function's parameters: the JSON Schema that a model is given, and back from JSON to Python values."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.compact_schema import compact_schema
+from oneclaw_core.tools.hints import is_context_hint, resolve_hint, signature_of
+from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.schema import json_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic import TypeAdapter, ValidationError
+    from pydantic.fields import FieldInfo
+
+_REFUSED_KINDS: dict[int, str] = {
+    inspect.Parameter.POSITIONAL_ONLY: "it is positional-only, and arguments come by name; remove the '/'",
+    inspect.Parameter.VAR_POSITIONAL: "a model cannot be told what '*' takes; use a list",
+    inspect.Parameter.VAR_KEYWORD: "a model cannot be told what '**' takes; name the parameters, or use a dict",
+}
+
+
+class FunctionParameters:
+    """What a function takes, derived from its signature.
+
+    Args:
+        function: every parameter needs a type hint.
+        tool_name: for messages.
+        local_names: names its hints may use beside those of its module.
+
+    Attributes:
+        hints: the resolved type hint of each parameter that the model gives.
+        context_names: the parameters that take the ``ToolContext``.
+
+    Raises:
+        ToolDefinitionError: a parameter is of a kind, or has a type, that cannot be expressed; names it.
+    """
+
+    def __init__(self, function: Callable[..., Any], tool_name: str, local_names: Mapping[str, Any]) -> None:
+        self._tool_name = tool_name
+        self._parameters: dict[str, inspect.Parameter] = {}
+        self.hints: dict[str, Any] = {}
+        context_names: list[str] = []
+        for name, parameter in signature_of(function).parameters.items():
+            hint = self._resolve(parameter, function, local_names)
+            if is_context_hint(hint):
+                context_names.append(name)
+            else:
+                self.hints[name] = hint
+                self._parameters[name] = parameter
+        self.context_names = tuple(context_names)
+        self._fields = {name: _field(self.hints[name], each) for name, each in self._parameters.items()}
+        self._adapter = self._make_adapter()
+
+    def schema(self, descriptions: Mapping[str, str]) -> dict[str, Any]:
+        """The JSON Schema of the arguments.
+
+        Args:
+            descriptions: of parameters by name; one given with ``Field(description=...)`` goes before.
+
+        Raises:
+            ToolDefinitionError: a type has no JSON Schema.
+        """
+        from pydantic.errors import PydanticUserError
+
+        try:
+            schema = self._adapter.json_schema()
+        except PydanticUserError as error:
+            raise self._blame(error, lambda adapter: adapter.json_schema()) from error
+        properties = schema.setdefault("properties", {})
+        for name, parameter in self._parameters.items():
+            described = properties.get(_json_name(name, self._fields[name]))
+            if described is not None:
+                if descriptions.get(name):
+                    described.setdefault("description", descriptions[name])
+                _note_default(described, parameter.default)
+        return compact_schema(schema)
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
+        """Turn JSON data into the values that the function takes.
+
+        Args:
+            arguments: as the model gave them.
+
+        Returns:
+            Values by parameter name, or a ``validation_error`` that lists everything that is wrong.
+        """
+        from pydantic import ValidationError
+
+        try:
+            # As JSON, because types mean something else there: a date is text, a tuple is a list.
+            converted: dict[str, Any] = self._adapter.validate_json(json.dumps(arguments))
+        except ValidationError as error:
+            faults = "\n".join(dict.fromkeys(_faults(error, arguments)))
+            return ToolResult.error(
+                "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{faults}"
+            )
+        return converted
+
+    def _resolve(
+        self, parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any]
+    ) -> Any:
+        fault = _REFUSED_KINDS.get(parameter.kind)
+        if fault is not None:
+            raise self._error(parameter.name, fault)
+        if parameter.annotation is parameter.empty:
+            hint = "decorate a function, or the bound method" if parameter.name in ("self", "cls") else "add one"
+            raise self._error(parameter.name, f"it has no type hint, so there is no JSON Schema for it; {hint}")
+        try:
+            return resolve_hint(parameter.annotation, function, local_names)
+        except Exception as error:
+            raise self._error(
+                parameter.name,
+                f"its type hint {parameter.annotation!r} cannot be resolved: {error}; "
+                "import what it names at module level, outside 'if TYPE_CHECKING'",
+            ) from error
+
+    def _make_adapter(self) -> TypeAdapter[Any]:
+        import typing_extensions
+        from pydantic import ConfigDict, TypeAdapter
+        from pydantic.errors import PydanticUserError
+
+        # A TypedDict, unlike a model, takes any name: 'schema', 'copy' and '_private' are good parameters.
+        make_typed_dict: Any = typing_extensions.TypedDict
+        typed_dict = make_typed_dict(
+            "Arguments",
+            {
+                name: typing_extensions.NotRequired[hint] if _is_optional(self._parameters[name], field) else hint
+                for name, (hint, field) in self._annotated().items()
+            },
+        )
+        typed_dict.__pydantic_config__ = ConfigDict(extra="forbid")
+        try:
+            return TypeAdapter(typed_dict)
+        except (PydanticUserError, TypeError) as error:
+            raise self._blame(error, lambda adapter: None) from error
+
+    def _annotated(self) -> dict[str, tuple[Any, FieldInfo | None]]:
+        from pydantic.fields import FieldInfo
+
+        return {
+            name: (
+                Annotated[self.hints[name], each.default] if isinstance(each.default, FieldInfo) else self.hints[name],
+                self._fields[name],
+            )
+            for name, each in self._parameters.items()
+        }
+
+    def _blame(self, error: Exception, use: Callable[[TypeAdapter[Any]], object]) -> ToolDefinitionError:
+        """Find the parameter that pydantic does not like; it says only what is wrong."""
+        from pydantic import TypeAdapter
+        from pydantic.errors import PydanticUserError
+
+        for name, (hint, _) in self._annotated().items():
+            try:
+                use(TypeAdapter(hint))
+            except (PydanticUserError, TypeError) as fault:
+                return self._error(name, f"its type cannot be described as JSON: {_first_line(fault)}")
+        return ToolDefinitionError(
+            f"tool {self._tool_name!r}: its parameters cannot be described as JSON: {_first_line(error)}", "/parameters"
+        )
+
+    def _error(self, parameter_name: str, fault: str) -> ToolDefinitionError:
+        pointer = "/parameters" + json_pointer(["properties", parameter_name])
+        return ToolDefinitionError(f"tool {self._tool_name!r}: parameter {parameter_name!r}: {fault}", pointer)
+
+
+def _field(hint: Any, parameter: inspect.Parameter) -> FieldInfo | None:
+    """The ``Field(...)`` of a parameter, written as its default or within ``Annotated``."""
+    from pydantic.fields import FieldInfo
+
+    metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((each for each in (parameter.default, *metadata) if isinstance(each, FieldInfo)), None)
+
+
+def _is_optional(parameter: inspect.Parameter, field: FieldInfo | None) -> bool:
+    if field is not None and not field.is_required():
+        return True
+    has_default = parameter.default is not parameter.empty
+    return has_default and (field is None or parameter.default is not field)
+
+
+def _json_name(name: str, field: FieldInfo | None) -> str:
+    alias = (field.validation_alias or field.alias) if field is not None else None
+    return alias if isinstance(alias, str) else name
+
+
+def _note_default(described: dict[str, Any], default: Any) -> None:
+    """Tell the model a default; for ``None`` it is enough that it can leave the argument out."""
+    if default is None or described.get("default", ...) is None:
+        described.pop("default", None)
+        _leave_out_null(described)
+    elif default is not inspect.Parameter.empty and "default" not in described:
+        from pydantic_core import to_jsonable_python
+
+        try:
+            value = to_jsonable_python(default)
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):  # it stays a default, only an unspoken one
+            return
+        described["default"] = value
+
+
+def _leave_out_null(described: dict[str, Any]) -> None:
+    choices = described.get("anyOf", [])
+    remaining = [choice for choice in choices if choice != {"type": "null"}]
+    if len(remaining) == 1 and isinstance(remaining[0], dict):
+        del described["anyOf"]
+        for key, value in remaining[0].items():
+            described.setdefault(key, value)
+    elif choices:
+        described["anyOf"] = remaining
+
+
+def _faults(error: ValidationError, arguments: Mapping[str, Any]) -> Iterable[str]:
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        place = _place_in(arguments, fault["loc"], is_missing=fault["type"] == "missing")
+        yield f"{json_pointer(place) or '/'}: {fault['msg']}"
+
+
+def _place_in(arguments: Any, location: tuple[int | str, ...], *, is_missing: bool) -> list[int | str]:
+    """Keep of pydantic's location what is a place in the JSON data; the rest names types it tried."""
+    place: list[int | str] = []
+    for index, part in enumerate(location):
+        value = arguments
+        if (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
+        ):
+            arguments = arguments[part]
+            place.append(part)
+        elif is_missing and index == len(location) - 1:
+            place.append(part)
+    return place
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

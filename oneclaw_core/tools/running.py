@@ -1,0 +1,111 @@
+"""Running one tool under its timeout, so that neither an exception nor a tool that hangs holds anybody up."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.call_services import RunningCall
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import Tool
+
+# How long a cancelled tool may take to clean up before it is left to itself.
+CLEAN_UP_SECONDS = 2.0
+MAX_ERROR_CHARACTERS = 2000
+
+_log = logging.getLogger("oneclaw.engine")
+
+
+async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, running: RunningCall) -> ToolResult:
+    """Run a tool as a task of its own, so that one that ignores being cancelled holds nobody up.
+
+    Args:
+        tool: what to run.
+        arguments: checked.
+        context: for the tool.
+        running: keeps the time.
+
+    Returns:
+        Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
+
+    """
+    task = asyncio.create_task(_invoke(tool, arguments, context))
+    try:
+        while not task.done():
+            remaining = running.remaining_seconds()
+            if remaining is not None and remaining <= 0:
+                await _cancel(task, context.tool_name)
+                return ToolResult.error(
+                    "timeout",
+                    f"Tool '{context.tool_name}' was stopped after its timeout of "
+                    f"{tool.definition.timeout_seconds:g} seconds.",
+                )
+            waited: set[asyncio.Future[Any]] = {task, running.changed()}
+            await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
+        return task.result()
+    except asyncio.CancelledError:
+        if task.done() and task.cancelled():
+            return ToolResult.error("execution_error", f"Tool '{context.tool_name}' cancelled itself.")
+        await _cancel(task, context.tool_name)
+        raise
+
+
+async def _cancel(task: asyncio.Task[ToolResult], tool_name: str) -> None:
+    task.cancel()
+    await asyncio.wait({task}, timeout=CLEAN_UP_SECONDS)
+    if not task.done():
+        _log.warning("tool %s goes on although it was cancelled; it is left to itself", tool_name)
+        task.add_done_callback(_look_at)
+    else:
+        _look_at(task)
+
+
+def _look_at(task: asyncio.Task[ToolResult]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.debug("a cancelled tool ended with %r", task.exception())
+
+
+async def _invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    is_async, takes_context = _calling_convention(type(tool))
+    values = (arguments, context) if takes_context else (arguments,)
+    try:
+        if is_async:
+            value: object = await tool.execute(*values)
+        else:
+            value = await asyncio.to_thread(tool.execute, *values)
+            if inspect.isawaitable(value):
+                value = await value
+    except PermissionDeniedError as error:
+        return ToolResult.error("permission_denied", str(error))
+    except SystemExit as error:
+        return ToolResult.error("execution_error", f"The tool tried to end the program: SystemExit({error.code}).")
+    except Exception as error:  # noqa: BLE001  # whatever a tool raises becomes its result
+        _log.exception("tool %s failed", context.tool_name)
+        return execution_error(error)
+    return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)
+
+
+@lru_cache(maxsize=1024)
+def _calling_convention(tool_type: type) -> tuple[bool, bool]:
+    """Whether a hand-written tool's ``execute`` is async, and whether it takes the context."""
+    execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
+    parameters = [
+        each
+        for each in inspect.signature(execute).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    takes_context = len(parameters) > 2 or any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    return inspect.iscoroutinefunction(execute), takes_context
+
+
+def execution_error(error: BaseException) -> ToolResult:
+    """Tell the model about an exception: its type and message; the traceback stands in the log."""
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return ToolResult.error("execution_error", message[:MAX_ERROR_CHARACTERS])

@@ -1,0 +1,105 @@
+"""Running synchronous tools in threads that hold nobody up.
+
+asyncio's and anyio's worker threads are joined when the interpreter exits, so one tool that hangs would keep the
+program from ending after its timeout has long been reported. These are daemon threads, as many as are needed: a
+thread whose call was abandoned is missed by no later call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import queue
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IDLE_SECONDS = 10.0
+
+_T = TypeVar("_T")
+
+
+async def run_in_thread(call: Callable[[], _T]) -> _T:
+    """Call a function in a thread and wait for it without blocking the event loop.
+
+    If the waiting task is cancelled the thread runs on, and what becomes of it is ignored.
+
+    Args:
+        call: takes nothing; sees the context variables of the task that waits.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        BaseException: what it raises.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(value: _T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
+
+    def job(thread: _Worker) -> None:
+        value: _T | None = None
+        error: BaseException | None = None
+        try:
+            value = context.run(call)
+        except StopIteration as stop:  # a future cannot hold it
+            error = RuntimeError(f"the function raised {stop!r}")
+        except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
+            error = raised
+        _idle.append(thread)
+        try:
+            loop.call_soon_threadsafe(deliver, value, error)
+        except RuntimeError:
+            if not loop.is_closed():  # else nobody waits any more
+                raise
+
+    _idle_worker().jobs.put(job)
+    return await future
+
+
+class _Worker(threading.Thread):
+    """Does one job after another, and ends when there has been none for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(name="oneclaw tool", daemon=True)
+        self.jobs: queue.SimpleQueue[Callable[[_Worker], None]] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            try:
+                job = self.jobs.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                try:
+                    _idle.remove(self)
+                except ValueError:  # just picked for a job, which is about to come
+                    continue
+                return
+            job(self)
+            del job  # an idle thread keeps no arguments and results alive
+
+
+# Threads belong to the process, not to an event loop, so their pool does as well.
+_idle: deque[_Worker] = deque()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of its parent's threads
+
+
+def _idle_worker() -> _Worker:
+    try:
+        return _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+        return worker

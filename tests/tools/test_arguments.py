@@ -1,0 +1,71 @@
+"""Reading what a model wrote as arguments."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n", "{}"])
+def test_nothing_counts_as_no_arguments(text):
+    assert parse_arguments(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "must be a JSON object"),
+        ("null", "must be a JSON object, not 'null'"),
+        ('"a"', "must be a JSON object"),
+        ('{"path": }', "at character 10, near"),
+        ('{"a": 1', "not valid JSON"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": Infinity}', "Infinity"),
+        ('{"a": ' + "9" * 5000 + "}", "not valid JSON"),
+        ('{"a": ' + "[" * 200_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_object_is_refused_with_the_fault_quoted(text, message):
+    with pytest.raises(ArgumentsError, match="arguments") as caught:
+        parse_arguments(text)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+)
+
+
+@given(st.dictionaries(st.text(), json_values))
+def test_every_json_object_is_read_as_it_is(arguments):
+    assert parse_arguments(json.dumps(arguments)) == arguments
+
+
+@given(st.text())
+def test_any_text_gives_an_object_or_a_clear_error(text):
+    try:
+        arguments = parse_arguments(text)
+    except ArgumentsError as error:
+        arguments = {"refused": str(error)}
+    assert isinstance(arguments, dict)
+    assert arguments.get("refused") != ""
+
+
+def test_null_for_an_optional_parameter_is_absence():
+    schema = {
+        "type": "object",
+        "properties": {
+            "plain": {"type": "string"},
+            "nullable": {"type": ["string", "null"]},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "choice": {"enum": ["a", None]},
+            "anything": {},
+        },
+    }
+    arguments = dict.fromkeys([*schema["properties"], "unknown"])
+    assert set(without_absent(arguments, schema)) == {"nullable", "either", "choice", "anything", "unknown"}

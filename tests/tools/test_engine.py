@@ -1,0 +1,477 @@
+"""FEAT-004 "Tool Execution Engine" and "Execution Rules": every call gets exactly one result."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+
+import pytest
+
+from oneclaw_core import (
+    ActiveTools,
+    LoadToolGroupTool,
+    PathGuard,
+    ToolCall,
+    ToolDefinition,
+    ToolGroupDefinition,
+    ToolRegistry,
+    ToolResult,
+    ToolSourceInfo,
+    ToolSourceType,
+)
+from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
+from oneclaw_core.tools.groups import active_tools
+from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
+
+
+class Tool:
+    """A hand-written tool around a function of arguments and context."""
+
+    def __init__(self, name, run, parameters=None, **options):
+        self.definition = ToolDefinition(
+            name, f"Does {name}.", parameters or {"type": "object", "properties": {}}, **options
+        )
+        self.run = run
+        self.runs = 0
+
+    async def execute(self, arguments, context):
+        self.runs += 1
+        value = self.run(arguments, context)
+        return await value if asyncio.iscoroutine(value) else value
+
+
+TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "count": {"type": "integer", "minimum": 1}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+class Workbench:
+    def __init__(self, home, ask=None, allowed=()):
+        self.home = home
+        self.registry = ToolRegistry()
+        self.ask, self.allowed = ask, allowed
+        self.loaded = []
+        self.scope = None
+
+    def add(self, name="probe", run=lambda arguments, context: ToolResult.success("done"), group=None, **options):
+        tool = Tool(name, run, **options)
+        source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group) if group else ToolSourceInfo.BUILTIN
+        self.registry.register(tool, source)
+        return tool
+
+    async def remember(self, permission, decision):
+        raise AssertionError("nothing is to be remembered here")
+
+    def engine(self):
+        policy = PermissionPolicy({}, self.remember, self.ask, self.allowed)
+        self.scope = self.scope or CallScope(active_tools(self.registry, self.loaded), "Tester", "session")
+        return ToolEngine(self.registry, policy, self.home, PathGuard(self.home, self.home))
+
+    def outcomes(self, *calls):
+        numbered = [
+            ToolCall(f"c{n}", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+            for n, (name, arguments) in enumerate(calls)
+        ]
+
+        async def run():
+            return await self.engine().execute(numbered, self.scope)
+
+        return asyncio.run(run())
+
+    def result(self, name="probe", arguments="{}"):
+        (outcome,) = self.outcomes((name, arguments))
+        return outcome.result
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Workbench(tmp_path)
+
+
+def test_a_call_runs_with_its_arguments_and_its_duration_is_recorded(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success(arguments["text"] * 2), parameters=TEXT)
+    (outcome,) = bench.outcomes(("probe", {"text": "ab"}))
+    assert outcome.result == ToolResult.success("abab")
+    assert 0 < outcome.duration_ms < 60_000
+
+
+def test_the_context_tells_who_calls(bench):
+    def run(arguments, context):
+        return ToolResult.success([context.tool_name, context.agent_name, context.session_id, context.call_id])
+
+    bench.add(run=run)
+    assert bench.result().result == ["probe", "Tester", "session", "c0"]
+
+
+def test_unavailable_tool_returns_not_found_with_a_close_name(bench):
+    bench.add("read_file")
+    result = bench.result("read_fil")
+    assert result.error_type == "not_found"
+    assert "Did you mean read_file?" in result.error_message
+
+
+def test_calling_a_group_by_its_name_says_how_to_load_it(bench):
+    bench.registry.register_group(ToolGroupDefinition("pdf", "PDF", "Reads"))
+    assert "'pdf' is a tool group: call load_tool_group" in bench.result("pdf").error_message
+
+
+def test_040_12_grouped_tool_execution_blocked_before_load(bench):
+    tool = bench.add("pdf_info", group="pdf")
+    result = bench.result("pdf_info")
+    assert result.error_type == "not_available"
+    assert result.error_message == (
+        "Tool 'pdf_info' is not available for this agent: it belongs to the tool group 'pdf', which is not loaded. "
+        "Call load_tool_group with group_name 'pdf' first."
+    )
+    assert tool.runs == 0
+
+
+def test_040_13_grouped_tool_execution_after_load(bench):
+    bench.add("pdf_info", group="pdf")
+    bench.loaded = ["pdf"]
+    assert bench.result("pdf_info") == ToolResult.success("done")
+
+
+def test_a_group_loaded_in_the_same_response_is_there_only_for_the_next(bench):
+    bench.registry.register_group(ToolGroupDefinition("pdf", "PDF", "Reads"))
+    bench.registry.register(LoadToolGroupTool(bench.registry))
+    tool = bench.add("pdf_info", group="pdf")
+    loading, calling = bench.outcomes(("load_tool_group", {"group_name": "pdf"}), ("pdf_info", {}))
+    assert loading.result.is_success
+    assert calling.result.error_type == "not_available"
+    assert "only being loaded by this same response. Call it again now." in calling.result.error_message
+    assert tool.runs == 0
+
+
+def test_edge_case_concurrent_loads_in_one_response(bench):
+    bench.registry.register(LoadToolGroupTool(bench.registry))
+    for name in ("a", "b", "c"):
+        bench.registry.register_group(ToolGroupDefinition(name, name.upper(), "Tools"))
+        bench.add(f"tool_{name}", group=name)
+    outcomes = bench.outcomes(*(("load_tool_group", {"group_name": name}) for name in ("c", "a", "b", "a")))
+    assert [outcome.result.result.split("'")[1] for outcome in outcomes] == ["C", "A", "B", "A"]
+
+
+def test_load_tool_group_without_its_parameter_keeps_its_own_error_type(bench):
+    bench.registry.register(LoadToolGroupTool(bench.registry))
+    assert bench.result("load_tool_group", "{}").error_type == "missing_parameter"
+
+
+def test_a_disabled_tool_is_not_available_and_says_how_to_switch_it_on(bench):
+    tool = bench.add()
+    bench.registry.set_disabled(["probe"], [])
+    result = bench.result()
+    assert result.error_type == "not_available"
+    assert "oneclaw tools enable probe" in result.error_message
+    assert tool.runs == 0
+
+
+def test_all_faults_of_the_arguments_are_told_at_once_with_their_pointers(bench):
+    tool = bench.add(parameters=TEXT)
+    result = bench.result(arguments={"count": 0, "typo": 1})
+    assert result.error_type == "validation_error"
+    assert "'text' is a required property" in result.error_message
+    assert "/count: 0 is less than the minimum of 1" in result.error_message
+    assert "'typo' was unexpected" in result.error_message
+    assert tool.runs == 0
+
+
+@pytest.mark.parametrize("arguments", ["[1, 2]", '"text"', '{"text": ', "not json"])
+def test_arguments_that_are_no_object_are_a_validation_error_that_quotes_the_fault(bench, arguments):
+    bench.add(parameters=TEXT)
+    result = bench.result(arguments=arguments)
+    assert result.error_type == "validation_error"
+    assert repr(arguments)[1:-1][:8] in result.error_message
+
+
+def test_edge_case_empty_parameters(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success(len(arguments)))
+    assert bench.result(arguments="").result == 0
+    assert bench.result(arguments="{}").result == 0
+
+
+def test_edge_case_extremely_large_parameters(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success(len(arguments["text"])), parameters=TEXT)
+    assert bench.result(arguments={"text": "x" * 5_000_000}).result == 5_000_000
+
+
+def test_null_for_an_optional_parameter_is_absence(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success(sorted(arguments)), parameters=TEXT)
+    assert bench.result(arguments={"text": "a", "count": None}).result == ["text"]
+    assert bench.result(arguments={"text": None}).error_type == "validation_error"
+
+
+def test_remote_references_in_a_schema_are_never_fetched(bench):
+    bench.add(parameters={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}})
+    result = bench.result(arguments={"a": 1})
+    assert result.error_type == "execution_error"
+    assert "Unresolvable" in result.error_message
+
+
+def test_exceptions_become_execution_errors_and_the_traceback_goes_to_the_log(bench, caplog):
+    def run(arguments, context):
+        raise ValueError("seven is no colour")
+
+    bench.add(run=run)
+    with caplog.at_level(logging.ERROR, "oneclaw"):
+        result = bench.result()
+    assert (result.error_type, result.error_message) == ("execution_error", "ValueError: seven is no colour")
+    assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError(), RecursionError(), MemoryError()])
+def test_a_tool_cannot_end_the_program_or_the_turn(bench, error):
+    def run(arguments, context):
+        raise error
+
+    bench.add(run=run)
+    assert bench.result().error_type == "execution_error"
+
+
+def test_timeout_aborts_execution_and_returns_an_error(bench):
+    ended = []
+
+    async def run(arguments, context):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+
+    bench.add(run=run, timeout_seconds=0.05)
+    started = time.monotonic()
+    result = bench.result()
+    assert result.error_type == "timeout"
+    assert result.error_message == "Tool 'probe' was stopped after its timeout of 0.05 seconds."
+    assert ended == [True]
+    assert time.monotonic() - started < 10
+
+
+def test_a_tool_that_ignores_being_cancelled_holds_nobody_up(bench, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.running.CLEAN_UP_SECONDS", 0.05)
+    released = asyncio.Event()
+
+    async def stubborn(arguments, context):
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    bench.add(run=stubborn, timeout_seconds=0.05)
+
+    async def run():
+        (outcome,) = await bench.engine().execute([ToolCall("c", "probe", "{}")], bench.scope)
+        released.set()
+        return outcome.result
+
+    assert asyncio.run(run()).error_type == "timeout"
+
+
+def test_a_tools_own_timeout_error_is_not_taken_for_the_engines(bench):
+    def run(arguments, context):
+        raise TimeoutError("the printer did not answer")
+
+    bench.add(run=run)
+    assert bench.result().error_message == "TimeoutError: the printer did not answer"
+
+
+def test_a_synchronous_execute_never_blocks_the_event_loop(bench):
+    class Synchronous(Tool):
+        def execute(self, arguments, context):
+            threads.append(threading.get_ident())
+            return "in a thread"
+
+    threads = []
+    bench.registry.register(Synchronous("probe", None))
+    assert bench.result() == ToolResult.success("in a thread")
+    assert threads != [threading.get_ident()]
+
+
+def test_execute_may_leave_out_the_context(bench):
+    class Simple:
+        definition = ToolDefinition("probe", "Probes.")
+
+        async def execute(self, arguments):
+            return {"got": arguments}
+
+    bench.registry.register(Simple())
+    assert bench.result().result == {"got": {}}
+
+
+def test_calls_run_in_parallel_and_return_in_order(bench):
+    meeting = asyncio.Barrier(3)
+
+    async def run(arguments, context):
+        await meeting.wait()
+        return ToolResult.success(arguments["text"])
+
+    bench.add(run=run, parameters=TEXT, timeout_seconds=10)
+    outcomes = bench.outcomes(*(("probe", {"text": text}) for text in "abc"))
+    assert [outcome.result.result for outcome in outcomes] == ["a", "b", "c"]
+
+
+def test_outcomes_arrive_when_they_are_there(bench):
+    order = asyncio.Event()
+
+    async def slow(arguments, context):
+        await order.wait()
+
+    def fast(arguments, context):
+        order.set()
+
+    bench.add("slow", slow)
+    bench.add("fast", fast)
+
+    async def run():
+        calls = [ToolCall("1", "slow", "{}"), ToolCall("2", "fast", "{}")]
+        return [item.call.name async for item in bench.engine().execute_as_completed(calls, bench.scope)]
+
+    assert asyncio.run(run()) == ["fast", "slow"]
+
+
+def test_two_hundred_calls_in_one_response_each_get_a_result(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success(arguments["text"]), parameters=TEXT)
+    outcomes = bench.outcomes(*(("probe", {"text": str(n)}) for n in range(200)))
+    assert [outcome.result.result for outcome in outcomes] == [str(n) for n in range(200)]
+
+
+def test_cancelling_ends_the_tools_that_run(bench):
+    ended = []
+
+    async def run(arguments, context):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(context.call_id)
+
+    bench.add(run=run)
+
+    async def cancel():
+        calls = [ToolCall(str(n), "probe", "{}") for n in range(3)]
+        task = asyncio.create_task(bench.engine().execute(calls, bench.scope))
+        while bench.registry.get_tool("probe").runs < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert sorted(ended) == ["0", "1", "2"]
+
+
+def test_permission_denial_is_returned_to_the_model(bench):
+    tool = bench.add(required_permissions=("files.delete",))
+    result = bench.result()
+    assert result.error_type == "permission_denied"
+    assert "oneclaw permissions grant files.delete" in result.error_message
+    assert tool.runs == 0
+
+
+def test_a_tool_can_ask_for_a_permission_while_it_runs_and_the_user_takes_their_time(tmp_path):
+    async def slow_user(request):
+        assert (request.permission, request.tool_name, request.detail) == ("door.open", "probe", "the front door")
+        assert request.arguments == {"text": "please"}
+        await asyncio.sleep(0.2)
+        return PermissionAnswer.ONCE
+
+    async def run(arguments, context):
+        await context.ask_permission("door.open", "the front door")
+        return ToolResult.success("open")
+
+    bench = Workbench(tmp_path, ask=slow_user)
+    bench.add(run=run, parameters=TEXT, timeout_seconds=0.1)
+    assert bench.result(arguments={"text": "please"}) == ToolResult.success("open")
+
+
+def test_progress_is_passed_on_before_the_outcome(bench):
+    def run(arguments, context):
+        context.progress("half", 0.5)
+        return asyncio.sleep(0.01, ToolResult.success("done"))
+
+    bench.add(run=run)
+
+    async def collect():
+        call = ToolCall("1", "probe", "{}")
+        return [item async for item in bench.engine().execute_as_completed([call], bench.scope)]
+
+    progress, outcome = asyncio.run(collect())
+    assert isinstance(progress, ToolProgress)
+    assert (progress.message, progress.fraction) == ("half", 0.5)
+    assert isinstance(outcome, ToolOutcome)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("plain", "plain"),
+        (None, ""),
+        ({"a": [1, 2.5, None, True]}, {"a": [1, 2.5, None, True]}),
+        ("lone \ud800 surrogate and \x00", "lone ? surrogate and \ufffd"),
+        ({"key \udfff": "\x00"}, {"key ?": "\x00"}),
+    ],
+)
+def test_any_value_a_tool_returns_can_be_stored_and_sent(bench, value, shown):
+    bench.add(run=lambda arguments, context: value)
+    result = bench.result()
+    assert result == ToolResult.success(shown)
+    json.dumps(result.to_dict(), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes"])
+def test_a_value_that_json_cannot_hold_is_an_error_that_says_so(bench, value):
+    bench.add(run=lambda arguments, context: ToolResult.success(value))
+    result = bench.result()
+    assert result.error_type == "execution_error"
+    assert type(value).__name__ in result.error_message
+
+
+def test_the_same_call_failing_the_same_way_three_times_is_not_run_again(bench):
+    tool = bench.add(run=lambda arguments, context: ToolResult.error("execution_error", "no such mail"))
+    results = [bench.result() for _ in range(5)]
+    assert tool.runs == 3
+    assert [result.error_message for result in results[:3]] == ["no such mail"] * 3
+    for result in results[3:]:
+        assert result.error_type == "execution_error"
+        assert result.error_message.startswith("Not run again: this call with these arguments has failed the same way")
+
+
+def test_another_failure_or_a_success_starts_the_count_anew(bench):
+    answers = iter(["a", "a", "b", "a", None, "a", "a", "a"])
+
+    def run(arguments, context):
+        message = next(answers)
+        return ToolResult.error("execution_error", message) if message else ToolResult.success("")
+
+    tool = bench.add(run=run)
+    for _ in range(9):
+        bench.result()
+    assert tool.runs == 8
+
+
+def test_other_arguments_are_another_call(bench):
+    tool = bench.add(run=lambda arguments, context: ToolResult.error("execution_error", "no such mail"))
+    for n in range(5):
+        assert bench.result(arguments={"text": str(n)}).error_message == "no such mail"
+    assert tool.runs == 5
+
+
+def test_edge_case_very_long_group_of_failures_is_kept_short(bench):
+    def run(arguments, context):
+        raise ValueError("x" * 100_000)
+
+    bench.add(run=run)
+    assert len(bench.result().error_message) <= 2000
+
+
+def test_an_agent_without_the_tool_cannot_call_it(bench):
+    bench.add()
+    bench.scope = CallScope(ActiveTools(()), "Restricted")
+    result = bench.result()
+    assert (result.error_type, result.error_message) == (
+        "not_available",
+        "Tool 'probe' is not available for this agent: it is not among this agent's tools.",
+    )

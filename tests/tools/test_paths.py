@@ -1,0 +1,69 @@
+"""Which files a tool may touch."""
+
+import pytest
+
+from oneclaw_core import PathGuard, PermissionDeniedError
+
+
+@pytest.fixture
+def guard(tmp_path):
+    for name in ("workspace", "start", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "elsewhere" / "secret.txt").write_text("secret")
+    return PathGuard(tmp_path / "workspace", tmp_path / "start")
+
+
+def test_a_relative_path_is_read_from_the_start_directory_then_from_the_workspace(guard):
+    (guard.workspace / "a.txt").write_text("workspace")
+    assert guard.readable("a.txt") == guard.workspace / "a.txt"
+    (guard.start_directory / "a.txt").write_text("start")
+    assert guard.readable("a.txt") == guard.start_directory / "a.txt"
+    assert guard.readable("missing.txt") == guard.start_directory / "missing.txt"
+
+
+def test_absolute_paths_inside_are_read(guard):
+    for directory in (guard.workspace, guard.start_directory):
+        assert guard.readable(directory / "sub" / "a.txt") == directory / "sub" / "a.txt"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../elsewhere/secret.txt", "sub/../../elsewhere/secret.txt", "/etc/passwd", "..", "link/secret.txt", "a\x00b"],
+)
+def test_nothing_outside_is_read_or_written(guard, path):
+    for directory in (guard.workspace, guard.start_directory):
+        (directory / "link").symlink_to(guard.workspace.parent / "elsewhere")
+    with pytest.raises(PermissionDeniedError):
+        guard.readable(path)
+    with pytest.raises(PermissionDeniedError):
+        guard.writable(path)
+
+
+def test_writing_is_confined_to_the_workspace(guard):
+    assert guard.writable("sub/new.txt") == guard.workspace / "sub" / "new.txt"
+    assert guard.writable(guard.workspace / "new.txt") == guard.workspace / "new.txt"
+    for refused in (guard.start_directory / "a.txt", ".", guard.workspace):
+        with pytest.raises(PermissionDeniedError, match="the only place where tools may write"):
+            guard.writable(refused)
+
+
+def test_a_loop_of_links_is_refused_not_followed(guard):
+    (guard.workspace / "loop").symlink_to(guard.workspace / "loop")
+    for judge in (guard.readable, guard.writable):
+        try:
+            resolved = judge(guard.workspace / "loop" / "a")
+        except PermissionDeniedError:
+            continue
+        assert resolved.is_relative_to(guard.workspace)
+
+
+def test_a_workspace_that_is_itself_a_link_works(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "workspace").symlink_to(tmp_path / "real")
+    guard = PathGuard(tmp_path / "workspace", tmp_path / "start")
+    assert guard.writable("a.txt") == tmp_path / "real" / "a.txt"
+
+
+def test_display_is_relative_where_it_can_be(guard):
+    assert guard.display(guard.workspace / "sub" / "a.txt") == "sub/a.txt"
+    assert guard.display(guard.start_directory / "b.txt") == "b.txt"

@@ -1,0 +1,143 @@
+"""RFC-040 "ToolRegistry Tests", and the rules of FEAT-040 about groups."""
+
+import pytest
+
+from oneclaw_core import (
+    DuplicateToolError,
+    ToolDefinition,
+    ToolDefinitionError,
+    ToolGroupDefinition,
+    ToolRegistry,
+    ToolResult,
+    ToolSourceInfo,
+    ToolSourceType,
+)
+
+
+class NamedTool:
+    def __init__(self, name):
+        self.definition = ToolDefinition(name, f"Does {name}.")
+
+    async def execute(self, arguments, context):
+        return ToolResult.success(self.definition.name)
+
+
+def grouped(group, source_type=ToolSourceType.BUILTIN):
+    return ToolSourceInfo(type=source_type, group_name=group)
+
+
+def names(definitions):
+    return [definition.name for definition in definitions]
+
+
+def registry_with(*entries):
+    registry = ToolRegistry()
+    for name, group in entries:
+        registry.register(NamedTool(name), grouped(group) if group else ToolSourceInfo.BUILTIN)
+    return registry
+
+
+def test_get_core_tool_definitions_excludes_grouped_tools():
+    registry = registry_with(("core_tool", None), ("grouped_tool", "config"))
+    assert names(registry.get_core_tool_definitions()) == ["core_tool"]
+
+
+def test_get_group_tool_definitions_returns_the_groups_tools_in_order():
+    registry = registry_with(("tool1", "config"), ("tool3", "pdf"), ("tool2", "config"))
+    assert names(registry.get_group_tool_definitions("config")) == ["tool1", "tool2"]
+    assert names(registry.get_group_tool_definitions("pdf")) == ["tool3"]
+
+
+def test_get_group_tool_definitions_returns_nothing_for_an_unknown_group():
+    assert ToolRegistry().get_group_tool_definitions("nonexistent") == []
+
+
+def test_register_group_and_get_all_group_definitions():
+    registry = ToolRegistry()
+    group = ToolGroupDefinition("config", "Configuration", "Config tools")
+    assert registry.register_group(group)
+    assert registry.get_all_group_definitions() == [group]
+    assert registry.get_group_definition("config") is group
+    assert registry.get_group_definition("other") is None
+
+
+def test_of_two_metadata_for_one_group_the_first_stays():
+    registry = ToolRegistry()
+    first = ToolGroupDefinition("config", "Configuration", "Config tools")
+    registry.register_group(first)
+    assert not registry.register_group(ToolGroupDefinition("config", "Other", "Other tools"))
+    assert registry.get_group_definition("config") is first
+
+
+def test_get_tool_groups_includes_tools_with_a_group_regardless_of_type():
+    registry = ToolRegistry()
+    registry.register(NamedTool("tool1"), grouped("config"))
+    registry.register(NamedTool("tool2"), grouped("google_gmail", ToolSourceType.TOOL_GROUP))
+    registry.register(NamedTool("tool3"))
+    assert registry.get_tool_groups() == {"config": ["tool1"], "google_gmail": ["tool2"]}
+
+
+def test_a_name_is_unique_and_the_first_registration_stays():
+    registry = ToolRegistry()
+    first = NamedTool("echo")
+    registry.register(first)
+    with pytest.raises(DuplicateToolError, match="'echo' is registered already"):
+        registry.register(NamedTool("echo"))
+    assert registry.get_tool("echo") is first
+    assert registry.get_all_tool_names() == ["echo"]
+
+
+@pytest.mark.parametrize("thing", [object(), lambda: None, ToolDefinition("bare", "A definition is no tool.")])
+def test_something_that_is_no_tool_is_refused(thing):
+    with pytest.raises(ToolDefinitionError, match="is no tool"):
+        ToolRegistry().register(thing)
+
+
+def test_unregister_takes_a_tool_out_of_every_list():
+    registry = registry_with(("a", "one"), ("b", None))
+    assert registry.unregister("a")
+    assert not registry.unregister("a")
+    assert registry.get_tool("a") is None
+    assert registry.get_tool_groups() == {}
+    assert names(registry.get_all_tool_definitions()) == ["b"]
+    registry.register(NamedTool("a"), grouped("two"))
+    assert names(registry.get_group_tool_definitions("two")) == ["a"]
+
+
+def test_a_disabled_tool_is_in_no_list_but_stays_registered():
+    registry = registry_with(("a", "one"), ("b", "one"), ("c", None))
+    registry.set_disabled(["a", "c", "never_installed"], [])
+    assert names(registry.get_all_tool_definitions()) == ["b"]
+    assert names(registry.get_core_tool_definitions()) == []
+    assert names(registry.get_group_tool_definitions("one")) == ["b"]
+    assert registry.get_tool("a") is not None
+    assert not registry.is_enabled("a")
+    registry.set_disabled([], [])
+    assert names(registry.get_group_tool_definitions("one")) == ["a", "b"]
+
+
+def test_a_disabled_group_takes_its_tools_with_it_and_keeps_their_own_states():
+    registry = registry_with(("a", "one"), ("b", "one"))
+    registry.register_group(ToolGroupDefinition("one", "One", "The first"))
+    registry.set_disabled(["a"], ["one"])
+    assert registry.get_group_tool_definitions("one") == []
+    assert registry.get_available_group_definitions() == []
+    assert names(registry.get_all_group_definitions()) == ["one"]
+    registry.set_disabled(["a"], [])
+    assert names(registry.get_group_tool_definitions("one")) == ["b"]
+
+
+def test_every_change_raises_the_version():
+    registry = ToolRegistry()
+    versions = [registry.version]
+    registry.register(NamedTool("a"))
+    versions.append(registry.version)
+    registry.register_group(ToolGroupDefinition("g", "G", "Group"))
+    versions.append(registry.version)
+    registry.set_disabled(["a"], [])
+    versions.append(registry.version)
+    registry.set_disabled(["a"], [])
+    assert registry.version == versions[-1]
+    registry.unregister("a")
+    versions.append(registry.version)
+    assert versions == sorted(set(versions))
