@@ -10,60 +10,88 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oneclaw_core.errors import (
-        DuplicateToolError,
-        NotFoundError,
-        OneClawError,
-        PermissionDeniedError,
-        PluginError,
-        ProviderAuthenticationError,
-        ProviderError,
-        ProviderRateLimitError,
-        ProviderRequestError,
-        ProviderUnavailableError,
-        SessionBusyError,
-        SettingsError,
-        StoreDamagedError,
-        StoreError,
-        StoreVersionError,
-        ToolDefinitionError,
-        TurnDeadlineError,
-        TurnError,
-        TurnLimitError,
-        UsageError,
-    )
-    from oneclaw_core.hookspecs import CONTRACT_VERSION, hookimpl
-    from oneclaw_core.messages import Message, MessageType, TokenUsage, ToolCall, ToolCallStatus
-    from oneclaw_core.providers.base import (
-        ModelEvent,
-        ModelInfo,
-        ModelRequest,
-        ModelResponse,
-        Provider,
-        ProviderConfig,
-        RetryNotice,
-        TextDelta,
-    )
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
-    from oneclaw_core.tools.function import FunctionTool, tool
-    from oneclaw_core.tools.groups import (
-        ActiveTools,
-        LoadToolGroupTool,
-        ToolGroupDefinition,
-        build_system_prompt_with_tool_groups,
-        restore_loaded_groups,
-    )
-    from oneclaw_core.tools.manifest import parse_group_manifest
-    from oneclaw_core.tools.paths import PathGuard
-    from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
-    from oneclaw_core.tools.result import ToolResult, ToolResultStatus
+    from oneclaw_core.agents import Agent as Agent
+    from oneclaw_core.app import OneClaw as OneClaw
+    from oneclaw_core.app import ask as ask
+    from oneclaw_core.chat.events import GroupLoadedEvent as GroupLoadedEvent
+    from oneclaw_core.chat.events import RetryEvent as RetryEvent
+    from oneclaw_core.chat.events import TextEvent as TextEvent
+    from oneclaw_core.chat.events import ToolCallEvent as ToolCallEvent
+    from oneclaw_core.chat.events import ToolProgressEvent as ToolProgressEvent
+    from oneclaw_core.chat.events import ToolResultEvent as ToolResultEvent
+    from oneclaw_core.chat.events import TurnEvent as TurnEvent
+    from oneclaw_core.chat.events import TurnFinishedEvent as TurnFinishedEvent
+    from oneclaw_core.chat.events import UsageEvent as UsageEvent
+    from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
+    from oneclaw_core.errors import NotFoundError as NotFoundError
+    from oneclaw_core.errors import OneClawError as OneClawError
+    from oneclaw_core.errors import PermissionDeniedError as PermissionDeniedError
+    from oneclaw_core.errors import PluginError as PluginError
+    from oneclaw_core.errors import ProviderAuthenticationError as ProviderAuthenticationError
+    from oneclaw_core.errors import ProviderError as ProviderError
+    from oneclaw_core.errors import ProviderRateLimitError as ProviderRateLimitError
+    from oneclaw_core.errors import ProviderRequestError as ProviderRequestError
+    from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
+    from oneclaw_core.errors import SessionBusyError as SessionBusyError
+    from oneclaw_core.errors import SettingsError as SettingsError
+    from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
+    from oneclaw_core.errors import StoreError as StoreError
+    from oneclaw_core.errors import StoreVersionError as StoreVersionError
+    from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
+    from oneclaw_core.errors import TurnDeadlineError as TurnDeadlineError
+    from oneclaw_core.errors import TurnError as TurnError
+    from oneclaw_core.errors import TurnLimitError as TurnLimitError
+    from oneclaw_core.errors import UsageError as UsageError
+    from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
+    from oneclaw_core.hookspecs import hookimpl as hookimpl
+    from oneclaw_core.messages import Message as Message
+    from oneclaw_core.messages import MessageType as MessageType
+    from oneclaw_core.messages import TokenUsage as TokenUsage
+    from oneclaw_core.messages import ToolCall as ToolCall
+    from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.providers.base import ModelEvent as ModelEvent
+    from oneclaw_core.providers.base import ModelInfo as ModelInfo
+    from oneclaw_core.providers.base import ModelRequest as ModelRequest
+    from oneclaw_core.providers.base import ModelResponse as ModelResponse
+    from oneclaw_core.providers.base import Provider as Provider
+    from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
+    from oneclaw_core.providers.base import RetryNotice as RetryNotice
+    from oneclaw_core.providers.base import TextDelta as TextDelta
+    from oneclaw_core.registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.registrars import GroupRegistrar as GroupRegistrar
+    from oneclaw_core.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.tools.context import ToolContext as ToolContext
+    from oneclaw_core.tools.definition import Tool as Tool
+    from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
+    from oneclaw_core.tools.function import FunctionTool as FunctionTool
+    from oneclaw_core.tools.function import tool as tool
+    from oneclaw_core.tools.groups import ActiveTools as ActiveTools
+    from oneclaw_core.tools.groups import LoadToolGroupTool as LoadToolGroupTool
+    from oneclaw_core.tools.groups import ToolGroupDefinition as ToolGroupDefinition
+    from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
+    from oneclaw_core.tools.groups import restore_loaded_groups as restore_loaded_groups
+    from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
+    from oneclaw_core.tools.paths import PathGuard as PathGuard
+    from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
+    from oneclaw_core.tools.permissions import PermissionRequest as PermissionRequest
+    from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
+    from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
+    from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
+    from oneclaw_core.tools.result import ToolResult as ToolResult
+    from oneclaw_core.tools.result import ToolResultStatus as ToolResultStatus
 
 __version__ = "0.1.0"
 
 _MODULE_OF = {
     name: module
     for module, names in {
+        "agents": "Agent",
+        "app": "OneClaw ask",
+        "chat.events": (
+            "GroupLoadedEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent ToolResultEvent TurnEvent "
+            "TurnFinishedEvent UsageEvent"
+        ),
         "errors": (
             "DuplicateToolError NotFoundError OneClawError PermissionDeniedError PluginError "
             "ProviderAuthenticationError ProviderError ProviderRateLimitError ProviderRequestError "
@@ -75,6 +103,7 @@ _MODULE_OF = {
         "providers.base": (
             "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta"
         ),
+        "registrars": "CommandRegistrar GroupRegistrar ProviderRegistrar ToolRegistrar",
         "tools.context": "ToolContext",
         "tools.definition": "Tool ToolDefinition",
         "tools.function": "FunctionTool tool",
@@ -84,13 +113,14 @@ _MODULE_OF = {
         ),
         "tools.manifest": "parse_group_manifest",
         "tools.paths": "PathGuard",
+        "tools.permissions": "PermissionAnswer PermissionRequest",
         "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
         "tools.result": "ToolResult ToolResultStatus",
     }.items()
     for name in names.split()
 }
 
-__all__ = [*sorted(_MODULE_OF), "__version__"]  # noqa: PLE0604  # names, every one
+__all__ = [*sorted(_MODULE_OF), "__version__"]  # names, every one
 
 
 def __getattr__(name: str) -> Any:

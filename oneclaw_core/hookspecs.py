@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    import click
-
-    from oneclaw_core.plugins import GroupRegistrar, ProviderRegistrar, ToolRegistrar
+    from oneclaw_core.registrars import CommandRegistrar, GroupRegistrar, ProviderRegistrar, ToolRegistrar
 
 CONTRACT_VERSION = 1
 
@@ -50,7 +48,9 @@ def register_providers(register: ProviderRegistrar) -> None:
 
 
 @hookspec
-def register_commands(cli: click.Group) -> None:
+def register_commands(cli: CommandRegistrar) -> None:
     """Add commands to the ``oneclaw`` command line; called when a command that is not built in is asked for, or
     ``oneclaw --help``.
+
+    ``cli`` is used like a ``click.Group``: ``@cli.command()``, ``@cli.group()``, ``cli.add_command(command)``.
     """

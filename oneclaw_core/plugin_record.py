@@ -1,0 +1,82 @@
+"""What is known of an installed plugin, and what is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pluggy
+
+BUILTIN_PLUGIN = "builtin"
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProblem:
+    """Something about a plugin that its author or user should mend.
+
+    Attributes:
+        where: the step or hook, such as ``import`` or ``register_tools``.
+        cause: what is wrong, on one line.
+        remedy: what to do about it.
+        is_error: whether something does not work because of it.
+    """
+
+    where: str
+    cause: str
+    remedy: str
+    is_error: bool = True
+
+
+@dataclass(slots=True)
+class PluginRecord:
+    """A plugin that is installed, and what became of it.
+
+    Attributes:
+        name: of its entry point.
+        distribution: the installed package, ``None`` if unknown.
+        version: of the package.
+        target: what the entry point names.
+        is_disabled: whether the user switched it off.
+        import_ms: how long importing it took, in milliseconds.
+        tools, groups, providers, commands: the names of what it registered.
+        problems: what went wrong.
+    """
+
+    name: str
+    distribution: str | None = None
+    version: str | None = None
+    target: str = ""
+    is_disabled: bool = False
+    import_ms: float | None = None
+    tools: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    providers: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    problems: list[PluginProblem] = field(default_factory=list)
+    manager: pluggy.PluginManager | None = field(default=None, repr=False)
+
+    @property
+    def status(self) -> str:
+        """``disabled``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
+        if self.is_disabled:
+            return "disabled"
+        if not any(problem.is_error for problem in self.problems):
+            return "ok"
+        return "degraded" if self.tools or self.groups or self.providers or self.commands else "failed"
+
+    @property
+    def package(self) -> str | None:
+        """The distribution with its version, such as ``oneclaw-pdf 0.1.0``."""
+        return f"{self.distribution} {self.version}" if self.distribution else None
+
+    def report(self, where: str, cause: str, remedy: str, *, is_error: bool = True) -> None:
+        """Note a problem, and log it."""
+        problem = PluginProblem(where, " ".join(cause.split()), remedy, is_error)
+        if problem not in self.problems:
+            self.problems.append(problem)
+            level = logging.WARNING if is_error else logging.INFO
+            _log.log(level, "plugin %s (%s): %s: %s", self.name, self.package or "?", where, problem.cause)

@@ -1,0 +1,212 @@
+"""Finding plugins, loading them one at a time, and keeping what goes wrong in one away from all others."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import importlib_metadata
+import pluggy
+
+from oneclaw_core import hookspecs
+from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord
+from oneclaw_core.registrars import (
+    CommandRegistrar,
+    GroupRegistrar,
+    ProviderFactory,
+    ProviderRegistrar,
+    ToolRegistrar,
+)
+from oneclaw_core.tools.groups import generated_group_definition
+from oneclaw_core.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    import click
+
+
+ENTRY_POINT_GROUP = "oneclaw"
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class EntryPoint(Protocol):
+    """The part of an entry point that loading needs; importlib_metadata's own, or a stand-in."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """What it names, as ``module`` or ``module:attribute``."""
+        ...
+
+    @property
+    def dist(self) -> Any:
+        """The distribution it belongs to, with ``name`` and ``version``."""
+        ...
+
+    def load(self) -> Any:
+        """Import it."""
+        ...
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Everything that plugins brought.
+
+    Attributes:
+        registry: tools and groups.
+        provider_types: how to make a provider, by type.
+        plugins: all that are installed, in the order of loading.
+    """
+
+    registry: ToolRegistry = field(default_factory=ToolRegistry)
+    provider_types: dict[str, ProviderFactory] = field(default_factory=dict)
+    plugins: list[PluginRecord] = field(default_factory=list)
+
+
+def discover() -> list[EntryPoint]:
+    """Find the installed plugins: the built-in tools first, then by name and package."""
+    found = importlib_metadata.entry_points(group=ENTRY_POINT_GROUP)
+    unique = {(point.name, point.value, _distribution_of(point)[0]): point for point in found}
+    return sorted(unique.values(), key=lambda point: (not _is_builtin(point), point.name, point.value))
+
+
+def load_plugins(disabled: Collection[str] = (), entry_points: Iterable[EntryPoint] | None = None) -> Catalog:
+    """Load every plugin that is not disabled, and collect what they bring and what goes wrong.
+
+    Args:
+        disabled: names of plugins to leave alone; the built-in tools cannot be.
+        entry_points: what to load instead of everything that is installed.
+    """
+    catalog = Catalog()
+    for point in discover() if entry_points is None else entry_points:
+        record = _load(point, catalog, disabled)
+        catalog.plugins.append(record)
+    for group, tool_names in catalog.registry.get_tool_groups().items():
+        if catalog.registry.get_group_definition(group) is None:
+            catalog.registry.register_group(generated_group_definition(group, tool_names))
+    return catalog
+
+
+def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
+    """Read the one setting that is needed before anything else; a value that does not fit counts as none, so that
+    listings work whatever is stored.
+    """
+    value = environ.get("ONECLAW_DISABLED_PLUGINS") or stored.get("disabled_plugins", ())
+    names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    return frozenset(str(name).strip() for name in names)
+
+
+def add_plugin_commands(catalog: Catalog, cli: click.Group) -> None:
+    """Let plugins add commands; one that is taken stays what it was."""
+    for record in catalog.plugins:
+        if record.manager is None:
+            continue
+        own = CommandRegistrar(cli, record)
+        _call_hook(record, "register_commands", cli=own)
+
+
+def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> PluginRecord:
+    distribution, version = _distribution_of(point)
+    record = PluginRecord(point.name, distribution, version, point.value)
+    if point.name in disabled:
+        if not _is_builtin(point):
+            return replace(record, is_disabled=True)
+        record.report(
+            "settings", "the built-in tools cannot be switched off", "disable single tools instead", is_error=False
+        )
+    if any(other.name == point.name for other in catalog.plugins):
+        record.report("discovery", f"another package has a plugin named {point.name!r}", "uninstall one of the two")
+        return record
+    plugin = _import(point, record)
+    if plugin is None:
+        return record
+    manager = pluggy.PluginManager("oneclaw")
+    manager.add_hookspecs(hookspecs)
+    try:
+        manager.register(plugin, point.name)
+    except Exception as error:  # noqa: BLE001  # pluggy looks into a foreign object
+        record.report("hooks", _describe(error), "take only arguments that the hook has; see oneclaw_core.hookspecs")
+        return record
+    record.manager = manager
+    _check_hooks(manager, plugin, record)
+    registry = catalog.registry
+    _call_hook(record, "register_groups", register=GroupRegistrar(registry, record))
+    _call_hook(record, "register_tools", register=ToolRegistrar(registry, record))
+    _call_hook(record, "register_providers", register=ProviderRegistrar(catalog.provider_types, record))
+    return record
+
+
+def _import(point: EntryPoint, record: PluginRecord) -> Any:
+    started = time.perf_counter()
+    try:
+        plugin = point.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # anything may happen in a foreign import
+        _log.debug("importing plugin %s", point.name, exc_info=True)
+        package = record.distribution or "the package"
+        record.report(
+            "import",
+            _describe(error),
+            f"reinstall or upgrade {package}, uninstall it, or set ONECLAW_DISABLED_PLUGINS={point.name}",
+        )
+        return None
+    finally:
+        record.import_ms = (time.perf_counter() - started) * 1000
+    if plugin is None:
+        record.report("import", f"the entry point {point.value!r} names None", "name a module with hooks")
+    return plugin
+
+
+def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecord) -> None:
+    if not manager.get_hookcallers(plugin):
+        record.report(
+            "hooks",
+            f"{_name_of(plugin)} implements no hook",
+            "mark its functions with @oneclaw_core.hookimpl",
+            is_error=False,
+        )
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        record.report(
+            "hooks",
+            _describe(error),
+            f"this OneClaw has no such hook (plugin contract {hookspecs.CONTRACT_VERSION}): correct its name, or "
+            "upgrade oneclaw-core",
+            is_error=False,
+        )
+
+
+def _name_of(plugin: Any) -> str:
+    return str(getattr(plugin, "__name__", None) or type(plugin).__name__)
+
+
+def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:
+    if record.manager is None:
+        return
+    try:
+        getattr(record.manager.hook, hook)(**arguments)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a foreign hook may raise anything
+        _log.debug("hook %s of plugin %s", hook, record.name, exc_info=True)
+        record.report(hook, _describe(error), f"report it to the author of {record.distribution or record.name}")
+
+
+def _describe(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+
+
+def _distribution_of(point: EntryPoint) -> tuple[str | None, str | None]:
+    distribution = getattr(point, "dist", None)
+    return (distribution.name, distribution.version) if distribution is not None else (None, None)
+
+
+def _is_builtin(point: EntryPoint) -> bool:
+    return point.name == BUILTIN_PLUGIN and point.value.partition(":")[0] == "oneclaw_core.builtin"

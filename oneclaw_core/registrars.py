@@ -1,0 +1,170 @@
+"""What the hooks of a plugin are called with: each registration is attributed, checked, and harms no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
+from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord
+from oneclaw_core.providers.base import Provider, ProviderConfig
+from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    import click
+
+    from oneclaw_core.tools.definition import Tool
+
+ProviderFactory = Callable[[ProviderConfig], Provider]
+
+_SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
+
+
+@dataclass(slots=True)
+class ToolRegistrar:
+    """What ``register_tools`` is called with.
+
+    Attributes:
+        registry: where the tools go, for tools that need to know the others.
+    """
+
+    registry: ToolRegistry
+    _record: PluginRecord
+
+    def __call__(self, tool: Tool, *, group: str | None = None) -> None:
+        """Register a tool.
+
+        Args:
+            tool: a function decorated with ``@tool``, or a ``Tool`` object.
+            group: the tool group it belongs to; none makes it a core tool, sent with every request.
+        """
+        group = group or getattr(tool, "group", None)
+        if self._record.name == BUILTIN_PLUGIN:
+            source_type = ToolSourceType.BUILTIN
+        else:
+            source_type = ToolSourceType.TOOL_GROUP if group else ToolSourceType.PLUGIN
+        try:
+            if group is not None:
+                # The group's name is checked now, whether or not its metadata ever comes.
+                generated_group_definition(group, ())
+            self.registry.register(tool, ToolSourceInfo(source_type, group, self._record.name, self._record.package))
+        except DuplicateToolError as error:
+            self._record.report("register_tools", str(error), "rename the tool, or uninstall one of the two packages")
+        except ToolDefinitionError as error:
+            self._record.report("register_tools", str(error), "mend the tool's definition")
+        else:
+            name = tool.definition.name
+            self._record.tools.append(name)
+            if not _SNAKE_CASE.fullmatch(name):
+                self._record.report(
+                    "register_tools", f"tool name {name!r} is not in snake_case", "rename the tool", is_error=False
+                )
+
+    def manifest(self, path: Path | Traversable, *, module: str | None = None) -> None:
+        """Register what a JSON manifest declares.
+
+        Args:
+            path: the file, such as ``importlib.resources.files(__package__) / "pdf.json"``.
+            module: where functions that are named without a module are looked up.
+        """
+        manifest = load_manifest(path, default_module=module)
+        for problem in manifest.problems:
+            self._record.report("manifest", str(problem), "mend the manifest; its JSON Schema helps an editor")
+        if manifest.group is not None:
+            GroupRegistrar(self.registry, self._record)(manifest.group)
+        for tool in manifest.tools:
+            self(tool, group=manifest.group.name if manifest.group else None)
+
+
+@dataclass(slots=True)
+class GroupRegistrar:
+    """What ``register_groups`` is called with."""
+
+    _registry: ToolRegistry
+    _record: PluginRecord
+
+    def __call__(self, group: ToolGroupDefinition) -> None:
+        """Register a group's metadata; of two plugins that declare one group, the first one's stay."""
+        if not isinstance(group, ToolGroupDefinition):
+            self._record.report("register_groups", f"{group!r} is no ToolGroupDefinition", "make one")
+        elif self._registry.register_group(group):
+            self._record.groups.append(group.name)
+        elif self._registry.get_group_definition(group.name) != group:
+            self._record.report(
+                "register_groups",
+                f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
+                "and tools of both belong to it",
+                "use another group name, or the same display name and description",
+                is_error=False,
+            )
+
+
+@dataclass(slots=True)
+class ProviderRegistrar:
+    """What ``register_providers`` is called with."""
+
+    _provider_types: dict[str, ProviderFactory]
+    _record: PluginRecord
+
+    def __call__(self, type_name: str, factory: ProviderFactory) -> None:
+        """Register a provider type.
+
+        Args:
+            type_name: of the wire format, such as ``openai_compatible``.
+            factory: makes a provider from its configuration.
+        """
+        if type_name in self._provider_types:
+            self._record.report(
+                "register_providers",
+                f"the provider type {type_name!r} is taken; the first one stays",
+                "use another name",
+            )
+        else:
+            self._provider_types[type_name] = factory
+            self._record.providers.append(type_name)
+
+
+@dataclass(slots=True)
+class CommandRegistrar:
+    """Stands in for the command line towards one plugin, so that its commands are known to be its own."""
+
+    _cli: click.Group
+    _record: PluginRecord
+
+    def add_command(self, command: click.Command, name: str | None = None) -> None:
+        """Add a command, unless its name is taken."""
+        name = name or command.name or ""
+        if name in self._cli.commands:
+            self._record.report("register_commands", f"the command {name!r} is taken", "use another name")
+        else:
+            self._cli.add_command(command, name)
+            self._record.commands.append(name)
+
+    def command(self, *args: Any, **options: Any) -> Callable[[Callable[..., Any]], click.Command]:
+        """Decorate a function to make it a command, as ``click.Group.command`` does."""
+        import click
+
+        def decorate(function: Callable[..., Any]) -> click.Command:
+            made: click.Command = click.command(*args, **options)(function)
+            self.add_command(made)
+            return made
+
+        return decorate
+
+    def group(self, *args: Any, **options: Any) -> Callable[[Callable[..., Any]], click.Group]:
+        """Decorate a function to make it a group of commands, as ``click.Group.group`` does."""
+        import click
+
+        def decorate(function: Callable[..., Any]) -> click.Group:
+            made: click.Group = click.group(*args, **options)(function)
+            self.add_command(made)
+            return made
+
+        return decorate

@@ -1,0 +1,276 @@
+"""Finding, loading and isolating plugins; one broken plugin never takes the rest down."""
+
+import json
+from types import SimpleNamespace
+
+import click
+import pytest
+
+from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
+from oneclaw_core.plugins import add_plugin_commands, disabled_plugins, discover, load_plugins
+
+
+class StandIn:
+    """An entry point that names an object made by the test."""
+
+    def __init__(self, name, plugin, distribution="acme-tools", value="acme"):
+        self.name = name
+        self.value = value
+        self.dist = SimpleNamespace(name=distribution, version="1.2.3")
+        self._plugin = plugin
+
+    def load(self):
+        if isinstance(self._plugin, BaseException):
+            raise self._plugin
+        return self._plugin
+
+
+class PlainTool:
+    def __init__(self, name):
+        self.definition = ToolDefinition(name, f"Does {name}.")
+
+    async def execute(self, arguments, context):
+        return ToolResult.success("")
+
+
+def plugin(**hooks):
+    return SimpleNamespace(**{name: hookimpl(function) for name, function in hooks.items()})
+
+
+def tools_plugin(*names, group=None):
+    def register_tools(register):
+        for name in names:
+            register(PlainTool(name), group=group)
+
+    return plugin(register_tools=register_tools)
+
+
+GOOD = StandIn("good", tools_plugin("good_tool"), "good-tools")
+
+
+def load(*points, disabled=()):
+    return load_plugins(disabled, points)
+
+
+def record_of(catalog, name):
+    return next(record for record in catalog.plugins if record.name == name)
+
+
+def assert_reported(catalog, name, *parts, status="failed"):
+    """The plugin is reported with cause and remedy, and the good one works."""
+    record = record_of(catalog, name)
+    assert record.status == status
+    problem = record.problems[0]
+    for part in parts:
+        assert part in f"{problem.where}: {problem.cause}"
+    assert problem.remedy
+    assert "\n" not in problem.cause
+    assert "good_tool" in catalog.registry.get_all_tool_names()
+
+
+def test_what_a_plugin_registers_is_attributed_to_it():
+    catalog = load(StandIn("acme", tools_plugin("one", "two", group="acme_group")), GOOD)
+    source = catalog.registry.get_source_info("one")
+    assert (source.type, source.group_name) == (ToolSourceType.TOOL_GROUP, "acme_group")
+    assert (source.plugin, source.distribution) == ("acme", "acme-tools 1.2.3")
+    assert catalog.registry.get_source_info("good_tool").type is ToolSourceType.PLUGIN
+    record = record_of(catalog, "acme")
+    assert (record.status, record.tools, record.package) == ("ok", ["one", "two"], "acme-tools 1.2.3")
+    assert record.import_ms >= 0
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("No module named 'missing'"), SystemExit(3), SyntaxError("bad\nline"), RuntimeError()]
+)
+def test_a_plugin_that_fails_to_import(error):
+    catalog = load(StandIn("broken", error), GOOD)
+    assert_reported(catalog, "broken", "import", type(error).__name__)
+    assert "ONECLAW_DISABLED_PLUGINS=broken" in record_of(catalog, "broken").problems[0].remedy
+
+
+def test_being_interrupted_while_importing_is_no_fault_of_the_plugin():
+    with pytest.raises(KeyboardInterrupt):
+        load(StandIn("broken", KeyboardInterrupt()))
+
+
+def test_a_plugin_that_raises_in_a_hook_keeps_what_it_had_registered():
+    def register_tools(register):
+        register(PlainTool("early"))
+        raise ValueError("half way")
+
+    catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "broken", "register_tools", "ValueError: half way", status="degraded")
+    assert "early" in catalog.registry.get_all_tool_names()
+
+
+def test_a_plugin_that_ends_the_program_in_a_hook():
+    def register_tools(register):
+        raise SystemExit("bye")
+
+    catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "broken", "register_tools", "SystemExit: bye")
+
+
+def test_an_unknown_hook_argument():
+    catalog = load(StandIn("broken", plugin(register_tools=lambda registrar: None)), GOOD)
+    assert_reported(catalog, "broken", "hooks", "registrar")
+
+
+def test_an_unknown_hook_is_a_warning():
+    catalog = load(StandIn("newer", plugin(register_tools=lambda register: None, register_dreams=lambda: None)), GOOD)
+    record = record_of(catalog, "newer")
+    assert record.status == "ok"
+    assert "register_dreams" in record.problems[0].cause
+    assert "plugin contract 1" in record.problems[0].remedy
+
+
+@pytest.mark.parametrize("nothing", [SimpleNamespace(), object(), "text"])
+def test_an_object_without_hooks_is_told_so(nothing):
+    (record,) = load(StandIn("empty", nothing)).plugins
+    assert "implements no hook" in record.problems[0].cause
+
+
+def test_a_name_collision_keeps_the_first_and_the_rest_of_the_second():
+    catalog = load(GOOD, StandIn("second", tools_plugin("good_tool", "own_tool")))
+    assert_reported(catalog, "second", "'good_tool' is registered already, by good-tools 1.2.3", status="degraded")
+    assert catalog.registry.get_source_info("good_tool").plugin == "good"
+    assert record_of(catalog, "second").tools == ["own_tool"]
+
+
+@pytest.mark.parametrize("thing", [object(), lambda: None, None, PlainTool])
+def test_something_that_is_no_tool(thing):
+    def register_tools(register):
+        register(thing)
+        register(PlainTool("own_tool"))
+
+    catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "broken", "is no tool", status="degraded")
+
+
+def test_a_bad_group_name():
+    catalog = load(StandIn("broken", tools_plugin("own_tool", group="no good")), GOOD)
+    assert_reported(catalog, "broken", "tool group name 'no good'")
+
+
+def test_a_name_that_is_not_snake_case_is_a_warning():
+    (record,) = load(StandIn("camel", tools_plugin("getWeather"))).plugins
+    assert (record.status, record.tools) == ("ok", ["getWeather"])
+    assert "snake_case" in record.problems[0].cause
+
+
+def test_a_bad_manifest_entry_is_reported_and_the_good_ones_stay(tmp_path):
+    entries = [{"name": "fine", "description": "Works.", "function": "acme.tools:fine"}, {"name": "no function"}]
+    (tmp_path / "acme.json").write_text(json.dumps(entries))
+
+    def register_tools(register):
+        register.manifest(tmp_path / "acme.json")
+        register.manifest(tmp_path / "missing.json")
+
+    catalog = load(StandIn("acme", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "acme", "acme.json", status="degraded")
+    assert "missing.json" in record_of(catalog, "acme").problems[-1].cause
+    assert catalog.registry.get_tool_groups() == {"acme": ["fine"]}
+    assert catalog.registry.get_group_definition("acme").description == "Tools from acme group: fine"
+
+
+def test_a_group_that_two_plugins_declare_keeps_the_first_metadata_and_all_tools():
+    def declaring(text, tool):
+        def register_groups(register):
+            register(ToolGroupDefinition("shared", text, f"{text} tools"))
+
+        def register_tools(register):
+            register(PlainTool(tool), group="shared")
+
+        return plugin(register_groups=register_groups, register_tools=register_tools)
+
+    catalog = load(StandIn("a", declaring("First", "one")), StandIn("b", declaring("Second", "two")))
+    assert catalog.registry.get_group_definition("shared").display_name == "First"
+    assert catalog.registry.get_tool_groups() == {"shared": ["one", "two"]}
+    second = record_of(catalog, "b")
+    assert second.status == "ok"
+    assert "declared already" in second.problems[0].cause
+
+
+def test_a_group_without_metadata_gets_generated_ones():
+    catalog = load(StandIn("acme", tools_plugin("one", "two", group="acme_group")))
+    group = catalog.registry.get_group_definition("acme_group")
+    assert (group.display_name, group.description) == ("Acme Group", "Tools from acme_group group: one, two")
+
+
+def test_no_group_definition_object():
+    catalog = load(StandIn("broken", plugin(register_groups=lambda register: register("pdf"))), GOOD)
+    assert_reported(catalog, "broken", "register_groups", "is no ToolGroupDefinition")
+
+
+def test_provider_types_are_collected_and_the_first_stays():
+    def providing(marker):
+        return plugin(register_providers=lambda register: register("wire", marker))
+
+    catalog = load(StandIn("a", providing("first")), StandIn("b", providing("second")), GOOD)
+    assert catalog.provider_types == {"wire": "first"}
+    assert_reported(catalog, "b", "the provider type 'wire' is taken")
+
+
+def test_a_disabled_plugin_is_not_even_imported():
+    catalog = load(StandIn("off", AssertionError("imported")), GOOD, disabled={"off"})
+    assert record_of(catalog, "off").status == "disabled"
+    assert record_of(catalog, "off").problems == []
+
+
+def test_two_packages_with_a_plugin_of_one_name():
+    catalog = load(GOOD, StandIn("good", tools_plugin("other"), "other-tools"))
+    assert catalog.registry.get_all_tool_names() == ["good_tool"]
+    assert "another package" in catalog.plugins[1].problems[0].cause
+
+
+@pytest.mark.parametrize(
+    ("stored", "environ", "names"),
+    [
+        ({}, {}, set()),
+        ({}, {"ONECLAW_DISABLED_PLUGINS": "pdf, acme"}, {"pdf", "acme"}),
+        ({"disabled_plugins": ["pdf"]}, {}, {"pdf"}),
+        ({"disabled_plugins": ["pdf"]}, {"ONECLAW_DISABLED_PLUGINS": "acme"}, {"acme"}),
+        ({"disabled_plugins": 7}, {}, set()),
+    ],
+)
+def test_plugins_are_switched_off_by_the_environment_or_a_setting(stored, environ, names):
+    assert disabled_plugins(stored, environ) == names
+
+
+def test_commands_are_added_and_taken_ones_stay():
+    def register_commands(cli):
+        @cli.command()
+        def hello():
+            click.echo("hello")
+
+        @cli.group()
+        def taken():
+            pass
+
+    cli = click.Group()
+    own = click.Command("taken")
+    cli.add_command(own)
+    catalog = load(StandIn("acme", plugin(register_commands=register_commands)), GOOD)
+    add_plugin_commands(catalog, cli)
+    assert cli.commands["taken"] is own
+    assert record_of(catalog, "acme").commands == ["hello"]
+    assert_reported(catalog, "acme", "register_commands", "'taken' is taken", status="degraded")
+
+
+def test_the_installed_plugins_are_found_with_the_builtin_one_first():
+    assert [point.name for point in discover()][:2] == ["builtin", "pdf"]
+
+
+def test_everything_installed_here_loads_without_a_problem():
+    catalog = load_plugins()
+    assert {record.name: record.problems for record in catalog.plugins} == {"builtin": [], "pdf": []}
+    core = [definition.name for definition in catalog.registry.get_core_tool_definitions()]
+    assert core == ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
+    assert catalog.registry.get_tool_groups() == {"pdf": ["pdf_info", "pdf_extract_text", "pdf_render_page"]}
+    assert set(catalog.provider_types) == {"offline", "openai_compatible"}
+
+
+def test_the_builtin_tools_cannot_be_switched_off():
+    catalog = load_plugins({"builtin"})
+    assert catalog.registry.get_tool("load_tool_group") is not None
+    assert record_of(catalog, "builtin").problems[0].is_error is False
