@@ -92,7 +92,7 @@ class ModelResponse:
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = field(default_factory=TokenUsage)
     stop_reason: str | None = None
     provider_data: Mapping[str, Any] | None = None
 

@@ -168,14 +168,14 @@ class FunctionTool(Generic[_P, _R]):
     def _docstring(self) -> Docstring | None:
         import docstring_parser
 
-        text = inspect.getdoc(self.function)
+        text = self.function.__doc__
         if not text:
             return None
         try:
             return docstring_parser.parse(text)
         except docstring_parser.ParseError:  # then it is a description without sections
             whole = docstring_parser.Docstring()
-            whole.short_description = text
+            whole.short_description = inspect.cleandoc(text)
             return whole
 
     def _parameter_descriptions(self) -> dict[str, str]:

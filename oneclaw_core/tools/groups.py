@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
@@ -204,6 +204,7 @@ def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[Tool
     return f"{base_prompt}\n\n---\n\n{listing}" if base_prompt.strip() else listing
 
 
+@lru_cache(maxsize=4096)  # the same descriptions are listed in every request
 def one_line(text: str, limit: int | None = None) -> str:
     """Put a text on one line, and cut it at a word if it is longer than the limit in characters."""
     line = " ".join(text.split())

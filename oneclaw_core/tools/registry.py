@@ -64,7 +64,9 @@ class ToolRegistry:
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
+        # Made when first asked for, and thrown away when something changes that they depend on.
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
+        self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
         self.version = 0
 
     def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
@@ -119,6 +121,7 @@ class ToolRegistry:
         if group.name in self._groups:
             return False
         self._groups[group.name] = group
+        self._available_groups = None
         self.version += 1
         return True
 
@@ -128,6 +131,7 @@ class ToolRegistry:
         if (disabled_tools, disabled_groups) != (self._disabled_tools, self._disabled_groups):
             self._disabled_tools, self._disabled_groups = disabled_tools, disabled_groups
             self._definitions.clear()
+            self._available_groups = None
             self.version += 1
 
     def is_enabled(self, name: str) -> bool:
@@ -156,11 +160,13 @@ class ToolRegistry:
 
     def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
         """The groups that a model can load now: switched on, with at least one tool switched on."""
-        return [
-            group
-            for name, group in self._groups.items()
-            if any(map(self.is_enabled, self._names_by_group.get(name, ())))
-        ]
+        if self._available_groups is None:
+            self._available_groups = tuple(
+                group
+                for name, group in self._groups.items()
+                if any(map(self.is_enabled, self._names_by_group.get(name, ())))
+            )
+        return list(self._available_groups)
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all tools that are switched on."""
@@ -192,4 +198,5 @@ class ToolRegistry:
 
     def _changed(self, group_name: str | None) -> None:
         self._definitions.pop(group_name, None)
+        self._available_groups = None
         self.version += 1

@@ -1,0 +1,301 @@
+"""One turn: from a user message to the model's final answer.
+
+The history is the only state. Calls are stored before they run and outcomes after, so a turn can be killed at any
+point; the next turn answers what was left open as interrupted and never runs it again (FEAT-004, "Execution Flow";
+RFC-040, step 4; RFC-044).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from oneclaw_core.chat.events import (
+    GroupLoadedEvent,
+    RetryEvent,
+    TextEvent,
+    ToolCallEvent,
+    ToolProgressEvent,
+    ToolResultEvent,
+    TurnEvent,
+    TurnFinishedEvent,
+    UsageEvent,
+)
+from oneclaw_core.chat.prompt import model_request, shown_history
+from oneclaw_core.errors import ProviderError, TurnDeadlineError, TurnLimitError
+from oneclaw_core.messages import Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.providers.base import ModelResponse, RetryNotice, TextDelta
+from oneclaw_core.store.usage import UsageRecord
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.tools.engine import CallScope, ToolOutcome, ToolProgress
+from oneclaw_core.tools.failures import RepeatedFailures
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+
+    from oneclaw_core.agents import Agent
+    from oneclaw_core.providers.base import ModelRequest, Provider
+    from oneclaw_core.store.sessions import Session
+    from oneclaw_core.store.store import Store, TurnStart
+    from oneclaw_core.tools.engine import ToolEngine
+    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.result import ToolResult
+
+# The result of a call that was cut off; whose it is, is filled in.
+INTERRUPTED = Message(
+    type=MessageType.TOOL_RESULT,
+    content="This call was interrupted before its outcome was known; it may or may not have had its effect. "
+    "Do not repeat it without asking the user.",
+    tool_status=ToolCallStatus.ERROR,
+    error_type="interrupted",
+)
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What a turn may take.
+
+    Attributes:
+        deadline_seconds: as a whole.
+        max_tool_rounds: of tool calls.
+        result_max_characters: of each result that the model is shown.
+    """
+
+    deadline_seconds: float
+    max_tool_rounds: int
+    result_max_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The model that answers a turn.
+
+    Attributes:
+        provider: the service.
+        provider_name: as the user calls it.
+        model: the model's name there.
+    """
+
+    provider: Provider
+    provider_name: str
+    model: str
+
+    @property
+    def full_name(self) -> str:
+        """``PROVIDER/MODEL``."""
+        return f"{self.provider_name}/{self.model}"
+
+
+class Turn:
+    """A turn of one session, under the session's lock, which the caller holds.
+
+    Args:
+        store: where the history lies.
+        registry: the tools there are.
+        engine: runs them.
+        chosen: the model.
+        agent: on whose behalf.
+        session: whose turn it is.
+        limits: what it may take.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        registry: ToolRegistry,
+        engine: ToolEngine,
+        chosen: ChosenModel,
+        agent: Agent,
+        session: Session,
+        limits: TurnLimits,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._engine = engine
+        self._chosen = chosen
+        self._agent = agent
+        self._session = session
+        self._limits = limits
+        self._deadline = time.monotonic() + limits.deadline_seconds
+        self._history: list[Message] = []
+        self._groups: list[str] = []
+        self._failures = RepeatedFailures()
+        self._open_calls: dict[str, ToolCall] = {}
+
+    async def run(self, start: TurnStart) -> AsyncGenerator[TurnEvent, None]:
+        """Yield what happens until the model's final answer, ``TurnFinishedEvent`` last.
+
+        Closing the generator, or cancelling, ends the turn: running tools are cancelled, and every open call is
+        answered as interrupted.
+
+        Args:
+            start: how the store has begun the turn, with the user's message at the end of the history.
+
+        Raises:
+            ProviderError: the model could not be asked.
+            TurnError: a limit was reached.
+            StoreError: the history could not be written.
+        """
+        self._history = shown_history(start.history)
+        self._groups = restore_loaded_groups(start.group_loads)
+        for _ in range(self._limits.max_tool_rounds):
+            final_text = None
+            async with aclosing(self._round()) as events:
+                async for event in events:
+                    if isinstance(event, TurnFinishedEvent):
+                        final_text = event.text
+                    yield event
+            if final_text is not None:
+                return
+        raise TurnLimitError(
+            f"the turn was stopped after {self._limits.max_tool_rounds} rounds of tool calls; send another message "
+            "to go on, or raise the setting turn_max_tool_rounds"
+        )
+
+    async def _round(self) -> AsyncGenerator[TurnEvent, None]:
+        """Ask the model once, and run what it calls."""
+        request = model_request(
+            self._agent, self._registry, self._chosen.model, self._session.id, self._history, self._groups
+        )
+        response: ModelResponse | None = None
+        text_so_far: list[str] = []
+        try:
+            async with aclosing(self._until_deadline(self._chosen.provider.stream(request))) as answer:
+                async for event in answer:
+                    if isinstance(event, TextDelta):
+                        text_so_far.append(event.text)
+                        yield TextEvent(event.text)
+                    elif isinstance(event, RetryNotice):
+                        yield RetryEvent(event.reason, event.delay_seconds)
+                    else:
+                        response = event
+        finally:
+            if response is None and text_so_far:
+                # What the user has read of an answer that broke off belongs to the history.
+                partial = Message(type=MessageType.ASSISTANT, content="".join(text_so_far))
+                await self._store.append(self._session.id, [partial])
+        if response is None:
+            raise ProviderError(f"{self._chosen.full_name} ended its answer without saying so; try again")
+        calls = await self._store_response(response)
+        yield UsageEvent(self._chosen.full_name, response.usage)
+        if not calls:
+            yield TurnFinishedEvent(self._session.name or self._session.id, response.text)
+            return
+        try:
+            for call in calls:
+                yield ToolCallEvent(call.id, call.name, _readable(call.arguments))
+            async with aclosing(self._run_calls(calls, request)) as events:
+                async for outcome_event in events:
+                    yield outcome_event
+        finally:
+            for call in self._open_calls.values():
+                cut_off = replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
+                await self._store.finish_call(self._session.id, cut_off)
+
+    async def _run_calls(self, calls: Sequence[ToolCall], request: ModelRequest) -> AsyncGenerator[TurnEvent, None]:
+        scope = CallScope(request.tools, self._agent.name, self._session.id, self._failures)
+        results: dict[str, Message] = {}
+        loaded: set[str] = set()
+        async with aclosing(self._until_deadline(self._engine.execute_as_completed(calls, scope))) as items:
+            async for item in items:
+                if isinstance(item, ToolProgress):
+                    yield ToolProgressEvent(item.call.id, item.call.name, item.message, item.fraction)
+                    continue
+                results[item.call.id] = await self._finish(item.call, item.result, item.duration_ms)
+                yield ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms)
+                if _has_loaded_a_group(item):
+                    loaded.add(item.call.id)
+        self._history += shown_history(results[call.id] for call in calls)
+        for call in calls:
+            group = requested_group(call.arguments) if call.id in loaded else None
+            if group is not None and group not in self._groups:
+                self._groups.append(group)
+                yield GroupLoadedEvent(
+                    group, tuple(each.name for each in self._registry.get_group_tool_definitions(group))
+                )
+
+    async def _store_response(self, response: ModelResponse) -> list[ToolCall]:
+        messages = []
+        if response.text or response.provider_data or response.tool_calls:
+            messages.append(
+                Message(type=MessageType.ASSISTANT, content=response.text, provider_data=response.provider_data)
+            )
+        messages += [
+            Message(
+                type=MessageType.TOOL_CALL,
+                tool_call_id=call.id,
+                tool_name=call.name,
+                tool_input=call.arguments,
+                tool_status=ToolCallStatus.PENDING,
+            )
+            for call in response.tool_calls
+        ]
+        usage = UsageRecord(self._chosen.provider_name, self._chosen.model, response.usage)
+        stored = await self._store.append(self._session.id, messages, usage=usage)
+        self._history += stored
+        calls = [
+            ToolCall(message.tool_call_id or "", message.tool_name or "", message.tool_input or "")
+            for message in stored
+            if message.type is MessageType.TOOL_CALL
+        ]
+        self._open_calls = {call.id: call for call in calls}
+        return calls
+
+    async def _finish(self, call: ToolCall, result: ToolResult, duration_ms: float) -> Message:
+        text = result.text()
+        limit = self._limits.result_max_characters
+        message = await self._store.finish_call(
+            self._session.id,
+            Message(
+                type=MessageType.TOOL_RESULT,
+                content=text,
+                tool_call_id=call.id,
+                tool_name=call.name,
+                tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
+                error_type=result.error_type,
+                shown_characters=limit if len(text) > limit else None,
+                duration_ms=duration_ms,
+            ),
+        )
+        self._open_calls.pop(call.id, None)
+        return message
+
+    async def _until_deadline(self, items: AsyncIterator[_Item]) -> AsyncGenerator[_Item, None]:
+        """Pass items on until the turn's deadline."""
+        iterator = aiter(items)
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self._deadline - time.monotonic()) as timeout:
+                        item = await anext(iterator)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError:
+                    if not timeout.expired():
+                        raise
+                    raise TurnDeadlineError(
+                        f"the turn was stopped after {self._limits.deadline_seconds:g} seconds; send another message "
+                        "to go on, or raise the setting turn_deadline_seconds"
+                    ) from None
+                yield item
+        finally:
+            close = getattr(iterator, "aclose", None)
+            if close is not None:
+                await close()
+
+
+def _has_loaded_a_group(outcome: ToolOutcome) -> bool:
+    return outcome.call.name == LOAD_TOOL_GROUP and outcome.result.is_success
+
+
+def _readable(arguments: str) -> Any:
+    try:
+        return parse_arguments(arguments)
+    except ArgumentsError:
+        return arguments

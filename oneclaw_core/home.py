@@ -1,0 +1,86 @@
+"""The home: the directory with everything that belongs to one user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the files of one user lie.
+
+    Attributes:
+        path: the home itself, absolute.
+        database_url: of the store; by default a SQLite file in the home.
+    """
+
+    path: Path
+    database_url: str
+
+    @property
+    def database_path(self) -> Path | None:
+        """The SQLite file, ``None`` if the store is elsewhere."""
+        prefix = "sqlite:///"
+        return Path(self.database_url.removeprefix(prefix)) if self.database_url.startswith(prefix) else None
+
+    @property
+    def workspace(self) -> Path:
+        """Where tools read and write files."""
+        return self.path / "workspace"
+
+    @property
+    def locks(self) -> Path:
+        """Where the lock files of sessions lie."""
+        return self.path / "locks"
+
+    @property
+    def log_file(self) -> Path:
+        """The log, with the tracebacks that the command line does not show."""
+        return self.path / "logs" / "oneclaw.log"
+
+    @property
+    def chat_history(self) -> Path:
+        """The lines typed in ``oneclaw chat``."""
+        return self.path / "chat_history"
+
+    def create(self) -> None:
+        """Make the directories, readable by their owner alone.
+
+        Raises:
+            OneClawError: that is not possible.
+        """
+        try:
+            for directory in (self.path, self.workspace, self.locks, self.log_file.parent):
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise OneClawError(
+                f"the home {self.path} cannot be used: {error.strerror or error}; "
+                "make it writable, or set ONECLAW_HOME to another directory"
+            ) from None
+
+
+def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None = None) -> Home:
+    """Find the home, without touching it.
+
+    Args:
+        environ: the environment; by default the program's own.
+        path: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data.
+    """
+    environ = os.environ if environ is None else environ
+    chosen = path or environ.get("ONECLAW_HOME")
+    if chosen:
+        directory = Path(chosen).expanduser()
+    else:
+        from platformdirs import user_data_path
+
+        directory = user_data_path("oneclaw", appauthor=False)
+    directory = directory.absolute()
+    return Home(directory, environ.get("ONECLAW_DATABASE_URL") or f"sqlite:///{directory / 'oneclaw.db'}")

@@ -1,0 +1,128 @@
+"""The decision of ``offline/rules``: what to answer to a request, from nothing but what the request holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.messages import ToolCall
+from oneclaw_core.providers.offline.arguments import Filling, fill
+from oneclaw_core.providers.offline.checking import checked
+from oneclaw_core.providers.offline.conversation import Outcome, Turn, question_for, read_turn
+from oneclaw_core.providers.offline.report import report, report_error
+from oneclaw_core.providers.offline.routing import Offer, choose, group_to_load, read_offer
+from oneclaw_core.providers.offline.terms import normal_words, stem
+from oneclaw_core.providers.offline.words import ACTIONS, QUESTION_WORDS, SYNONYMS
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.providers.offline.catalogue import PreparedTool
+
+_NAMES_SHOWN = 20
+
+
+WHO_I_AM = (
+    "I am `offline/rules`, a rule-based model and not a language model: I compare your words with the descriptions "
+    "of the tools. To talk to a language model, choose one with `--model PROVIDER/MODEL` or set ONECLAW_MODEL."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the rules answer: text, or calls of tools."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+def decide(request: ModelRequest) -> Answer:
+    """Decide on the answer to a request; the same request always gets the same one."""
+    turn = read_turn(request.messages)
+    message = turn.message
+    if message is None:
+        return Answer(f"There is no message to answer. {WHO_I_AM}")
+    turn = replace(turn, loaded=turn.loaded | {group.name for group in request.tools.groups})
+    offer = read_offer(request)
+    if turn.results:
+        spent = frozenset().union(*(_spent_terms(offer, result) for result in turn.results))
+        return Answer(report(message, turn.results, spent))
+    failed = [load for load in turn.loads if not load.is_success]
+    if failed:
+        return Answer(" ".join(report_error(load) for load in failed))
+    return _act(turn, message, offer)
+
+
+def _act(turn: Turn, message: str, offer: Offer) -> Answer:
+    if turn.answers:
+        tool = offer.tools.get(turn.answers[-1].tool_name)
+        if tool is not None:
+            filling = fill(tool, turn.base_message, turn.answers)
+            is_answer = turn.answers[-1].parameter not in {parameter.name for parameter in filling.missing}
+            if (is_answer and not message.rstrip().endswith("?")) or not _is_new_request(turn, message, offer):
+                return _call_or_ask(turn, tool, filling)
+    wanted_group = group_to_load(message, offer)
+    if wanted_group is not None:
+        done = next((load for load in turn.loads if load.arguments.get("group_name") == wanted_group), None)
+        return Answer(done.text) if done is not None else _load(turn, wanted_group)
+    choice = choose(turn, message, offer)
+    if choice is None:
+        return _nothing_found(turn, offer)
+    if choice.tool is None:
+        return _load(turn, choice.group)
+    return _call_or_ask(turn, choice.tool, choice.filling)
+
+
+def _is_new_request(turn: Turn, message: str, offer: Offer) -> bool:
+    """Whether the user, asked for a parameter, has moved on to something else."""
+    words = normal_words(message[:2000])
+    if not words or not (stem(words[0]) in ACTIONS or words[0] in QUESTION_WORDS or message.rstrip().endswith("?")):
+        return False
+    return choose(turn, message, offer) is not None
+
+
+def _call_or_ask(turn: Turn, tool: PreparedTool, filling: Filling) -> Answer:
+    name = tool.definition.name
+    filling = checked(tool, filling)
+    if filling.missing:
+        parameter = filling.missing[0]
+        return Answer(question_for(name, parameter.name, parameter.description))
+    if not filling.calls:
+        return Answer(f"I cannot fill in the parameters of `{name}` from your message. {WHO_I_AM}")
+    return Answer(tool_calls=_calls(turn, name, filling.calls))
+
+
+def _load(turn: Turn, group: str) -> Answer:
+    return Answer(tool_calls=_calls(turn, LOAD_TOOL_GROUP, [{"group_name": group}]))
+
+
+def _calls(turn: Turn, name: str, arguments: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(f"call_{number}", name, json.dumps(each, ensure_ascii=False))
+        for number, each in enumerate(arguments, start=turn.next_call_number)
+    )
+
+
+def _spent_terms(offer: Offer, result: Outcome) -> frozenset[str]:
+    tool = offer.tools.get(result.tool_name)
+    if tool is None:
+        return frozenset()
+    spent = frozenset(term for term, count in tool.document.terms.items() if count >= 1)
+    return spent | frozenset(term for term, others in SYNONYMS.items() if spent & set(others))
+
+
+def _nothing_found(turn: Turn, offer: Offer) -> Answer:
+    loaded = [load.text for load in turn.loads]
+    if loaded:
+        return Answer(f"I loaded tools, but found none among them for this. {WHO_I_AM}\n\n" + "\n\n".join(loaded))
+    names, what = list(offer.groups), "tool groups"
+    if not names:
+        names, what = list(offer.tools), "tools"
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (
+        f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    )
+    can_use = f"What I can use here: the {what} {shown}." if names else "I was given no tools here."
+    return Answer(f"I found no tool for this. {can_use} {WHO_I_AM}")

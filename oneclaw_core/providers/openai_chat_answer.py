@@ -1,0 +1,229 @@
+"""An answer of Chat Completions, put together from its chunks. No I/O."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.messages import TokenUsage, ToolCall
+from oneclaw_core.providers.base import ModelResponse
+from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE, compact_json
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Why a server may stop a model in the middle of a call's arguments.
+_CUT_BY = {"length": "the token limit", "content_filter": "the service's content filter"}
+# Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter).
+_DETAIL_TEXTS = frozenset({"text", "summary", "data"})
+# What ``data: [DONE]`` says, as a chunk.
+END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
+
+
+class AnswerCutError(Exception):
+    """The answer was cut off in the middle of a tool call; the message says by what."""
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        return whole_characters("".join(self.pieces))
+
+    @property
+    def is_whole(self) -> bool:
+        arguments = self.arguments
+        try:
+            parse_arguments(arguments)
+        except ArgumentsError:
+            return False
+        return bool(arguments.strip())
+
+
+class ChatAnswer:
+    """Takes the chunks of an answer one by one, or the one body of a server that does not stream.
+
+    Args:
+        server: the origin of the server, noted beside what goes back to this server only.
+
+    Attributes:
+        has_begun: whether anything has come.
+        is_complete: whether the server has said that the model is done.
+
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._text: list[str] = []
+        self._held_back = ""
+        self._calls: list[_Call] = []
+        self._call_at: dict[int, _Call] = {}
+        self._reasoning: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
+        self._usage = TokenUsage()
+        self._stop_reason: str | None = None
+        self.has_begun = False
+        self.is_complete = False
+
+    def add(self, chunk: Mapping[str, Any]) -> str:
+        """Take a chunk.
+
+        Args:
+            chunk: the JSON object of an event, a whole body, or :data:`END_OF_STREAM`.
+
+        Returns:
+            The text to show now, often none.
+
+        """
+        if chunk is END_OF_STREAM:
+            self.is_complete = True
+            return ""
+        self.has_begun = True
+        if isinstance(chunk.get("usage"), dict):
+            self._usage = _token_usage(chunk["usage"])
+        choice = next(_dicts(chunk.get("choices")), {})
+        message = choice.get("message")
+        delta = message if isinstance(message, dict) else choice.get("delta")
+        text = self._add_delta(delta, is_whole=delta is message) if isinstance(delta, dict) else ""
+        reason = choice.get("finish_reason")
+        if (isinstance(reason, str) and reason) or isinstance(message, dict):
+            self._stop_reason = reason or None
+            self.is_complete = True
+        return text
+
+    def response(self) -> ModelResponse:
+        """Put the response together.
+
+        Raises:
+            AnswerCutError: the server stopped the model in the middle of a call.
+
+        """
+        cut_by = _CUT_BY.get(self._stop_reason or "")
+        if cut_by and not all(call.is_whole for call in self._calls):
+            raise AnswerCutError(cut_by)
+        return ModelResponse(
+            text="".join(self._text) + whole_characters(self._held_back),
+            tool_calls=tuple(self._tool_calls()),
+            usage=self._usage,
+            stop_reason=self._stop_reason,
+            provider_data=self._provider_data(),
+        )
+
+    def _add_delta(self, delta: Mapping[str, Any], *, is_whole: bool) -> str:
+        for place, fragment in enumerate(_dicts(delta.get("tool_calls"))):
+            self._add_fragment(fragment, place if is_whole else None)
+        for key in ("reasoning_content", "reasoning"):
+            if isinstance(delta.get(key), str) and delta[key]:
+                self._reasoning.setdefault(key, []).append(delta[key])
+        for detail in _dicts(delta.get("reasoning_details")):
+            self._add_detail(detail)
+        refusal = delta.get("refusal")
+        return self._add_text(_content_text(delta.get("content")) + (refusal if isinstance(refusal, str) else ""))
+
+    def _add_text(self, text: str) -> str:
+        # Some servers split the two halves of a character outside the basic plane between chunks.
+        text = self._held_back + text
+        self._held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        text = whole_characters(text[:-1] if self._held_back else text)
+        if text:
+            self._text.append(text)
+        return text
+
+    def _add_fragment(self, fragment: Mapping[str, Any], place: int | None) -> None:
+        function = fragment.get("function")
+        function = function if isinstance(function, dict) else {}
+        call_id, name = str(fragment.get("id") or ""), str(function.get("name") or "")
+        index = fragment.get("index") if place is None else place
+        call = self._call_at.get(index) if isinstance(index, int) else self._call_without_index(call_id)
+        if call is None or _begins_another(call, call_id, name):
+            call = _Call()
+            self._calls.append(call)
+        if isinstance(index, int):
+            self._call_at[index] = call
+        call.id = call.id or whole_characters(call_id)
+        call.name = call.name or whole_characters(name)
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # some servers send the object itself
+            arguments = compact_json(arguments)
+        if isinstance(arguments, str):
+            call.pieces.append(arguments)
+
+    def _call_without_index(self, call_id: str) -> _Call | None:
+        same = (call for call in self._calls if call_id and call.id == call_id)
+        return next(same, self._calls[-1] if self._calls else None)
+
+    def _add_detail(self, detail: dict[str, Any]) -> None:
+        last = self._details[-1] if self._details else {}
+        if not last or any(last.get(key) != detail.get(key) for key in ("type", "index")):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            if key in _DETAIL_TEXTS and isinstance(value, str) and isinstance(last.get(key), str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value
+
+    def _tool_calls(self) -> Iterator[ToolCall]:
+        taken = set()
+        for call in self._calls:
+            call_id = call.id if call.id and call.id not in taken else f"call_{uuid.uuid4().hex}"
+            taken.add(call_id)
+            arguments = call.arguments
+            yield ToolCall(call_id, call.name, arguments if arguments.strip() else "{}")
+
+    def _provider_data(self) -> dict[str, Any] | None:
+        # The details hold what the plain text says; of two spellings of the plain text one is enough.
+        found: dict[str, Any] = {key: "".join(pieces) for key, pieces in self._reasoning.items()}
+        if self._details:
+            found = {"reasoning_details": self._details}
+        kept = next((key for key in ECHOED_KEYS if key in found), None)
+        return {PROVIDER_TYPE: {"server": self._server, kept: found[kept]}} if kept else None
+
+
+def whole_characters(text: str) -> str:
+    """Join the halves of characters that JSON escapes write in two, and replace single ones."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _begins_another(call: _Call, call_id: str, name: str) -> bool:
+    """Whether a fragment for the place of a call begins another: some servers give every call the same index."""
+    if call_id:
+        return bool(call.id) and call_id != call.id
+    return bool(name) and bool(call.name) and call.is_whole
+
+
+def _content_text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    # Some servers send parts, of which only those of type "text" are the answer (Mistral).
+    return "".join(
+        part["text"] for part in _dicts(content) if part.get("type") == "text" and isinstance(part.get("text"), str)
+    )
+
+
+def _dicts(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))
+
+
+def _token_usage(usage: Mapping[str, Any]) -> TokenUsage:
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    return TokenUsage(
+        input_tokens=_count(usage, "prompt_tokens"),
+        cached_input_tokens=_count(usage, "prompt_cache_hit_tokens") if cached is None else cached,  # DeepSeek
+        output_tokens=_count(usage, "completion_tokens"),
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(counts: object, key: str) -> int | None:
+    value = counts.get(key) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

@@ -1,0 +1,260 @@
+"""Errors of a model service in words that say what to do; a key or password never gets into them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from oneclaw_core.errors import (
+    ProviderAuthenticationError,
+    ProviderRateLimitError,
+    ProviderRequestError,
+    ProviderUnavailableError,
+)
+from oneclaw_core.http.faults import FaultKind, connection_fault
+from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers.service_url import ServiceUrl
+
+QUOTED_CHARACTERS = 300
+_RETRYABLE = frozenset({408, 409, 429})
+_OPENAI = frozenset({"openai", "openai_compatible"})
+_SHORTEST_SECRET = 4
+_CONTEXT_TOO_LONG = re.compile(
+    r"context[ _]?(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long",
+    re.IGNORECASE,
+)
+# The status that stands for an error that came inside a 200 answer, by its code or type.
+_STATUS_OF_CODE = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "insufficient_quota": 429,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+}
+
+
+def key_variable(provider_name: str) -> str:
+    """Name the environment variable that holds the key of a provider."""
+    if provider_name in _OPENAI:
+        return "OPENAI_API_KEY"
+    return re.sub(r"[^A-Z0-9]", "_", provider_name.upper()) + "_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMessage:
+    """What a service said about an error: its text, cleaned, and the words that programs go by."""
+
+    text: str
+    words: frozenset[str]
+
+    @property
+    def quoted(self) -> str:
+        """The text, to be put at the end of a sentence; empty if there is none."""
+        return f"; it says: {self.text}" if self.text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceErrors:
+    """Puts into words what goes wrong with one configured model service.
+
+    Attributes:
+        config: the service.
+        url: where it is.
+
+    """
+
+    config: ProviderConfig
+    url: ServiceUrl
+
+    @property
+    def _place(self) -> str:
+        return f"{self.config.name} at {self.url.origin}"
+
+    def of_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str | None) -> AttemptFailed:
+        """Turn an answer with an error status into an error.
+
+        Args:
+            status: the HTTP status.
+            headers: of the answer.
+            body: of the answer, or its beginning.
+            model: the model asked for, ``None`` if none was.
+
+        """
+        message = self._message(_error_in(body))
+        return self._refusal(status, f" (HTTP {status})", message, retry_after_seconds(headers), model)
+
+    def of_error_object(self, error: object, model: str) -> AttemptFailed:
+        """Turn an ``error`` object inside an answer with status 200 into an error."""
+        message = self._message(error)
+        code = error.get("code") if isinstance(error, dict) else None
+        status = next((_STATUS_OF_CODE[word] for word in sorted(message.words) if word in _STATUS_OF_CODE), 500)
+        if isinstance(code, int) and 400 <= code < 600:
+            status = code
+        return self._refusal(status, "", message, None, model)
+
+    def of_transport(self, error: httpx.HTTPError, *, has_begun: bool = False) -> AttemptFailed:
+        """Turn a failed connection into an error.
+
+        Args:
+            error: of the client library.
+            has_begun: whether a part of the answer had come.
+
+        """
+        fault = connection_fault(error)
+        match fault.kind:
+            case FaultKind.REFUSED:
+                # Nothing listens on this machine: it will not by itself in the next seconds.
+                return AttemptFailed(
+                    ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {self._start_hint()}"),
+                    is_retryable=not self.url.is_loopback,
+                )
+            case FaultKind.SILENT:
+                # Asked again, it would be paid for again, and the user would wait as long again.
+                seconds = f"{self.config.read_timeout_seconds:g} seconds"
+                return AttemptFailed(ProviderUnavailableError(f"{self._place} stayed silent for {seconds}; try again"))
+            case FaultKind.TLS:
+                hint = "check the base URL; a company's own certificate goes into the file that SSL_CERT_FILE names"
+                return AttemptFailed(ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"))
+            case FaultKind.BROKEN_OFF if has_begun:
+                return self.broken_off()
+            case FaultKind.BROKEN_OFF:
+                return self.closed_silently()
+            case FaultKind.UNREADABLE:
+                return self.no_answer(fault.text)
+            case _:
+                hint = "check the network connection and the base URL"
+                return AttemptFailed(
+                    ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"), is_retryable=True
+                )
+
+    def broken_off(self) -> AttemptFailed:
+        """The service stopped before its answer was complete."""
+        return AttemptFailed(
+            ProviderUnavailableError(f"{self._place} broke off in the middle of its answer; try again"),
+            is_retryable=True,
+        )
+
+    def closed_silently(self) -> AttemptFailed:
+        """The service closed the connection before anything came."""
+        return AttemptFailed(
+            ProviderUnavailableError(f"{self._place} closed the connection without an answer; try again"),
+            is_retryable=True,
+        )
+
+    def unusable_url(self) -> AttemptFailed:
+        """The base URL passed the first check, and yet its host cannot be asked for."""
+        return AttemptFailed(ProviderRequestError(f"the base URL of {self._place} names no possible host: correct it"))
+
+    def no_answer(self, what: str) -> AttemptFailed:
+        """The service answered something that is no answer of its wire format.
+
+        Args:
+            what: is wrong with it, in our own words.
+
+        """
+        hint = "check that the base URL is that of the API; it often ends in /v1"
+        return AttemptFailed(ProviderRequestError(f"{self._place} gave no usable answer: {what}; {hint}"))
+
+    def clean(self, text: str) -> str:
+        """Put a server's text on one short line, without control characters and secrets."""
+        text = "".join(character if character.isprintable() else " " for character in text[: 100 * QUOTED_CHARACTERS])
+        text = " ".join(text.split())
+        for secret in self._secrets():
+            text = text.replace(secret, "***")
+        return text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
+
+    def _secrets(self) -> list[str]:
+        secrets = {self.config.api_key or "", (self.config.api_key or "").strip(), self.url.password}
+        secrets.add(unquote(self.url.password))
+        # What is shorter stands for "none", as local servers take it, and would tear words apart.
+        return sorted((each for each in secrets if len(each) >= _SHORTEST_SECRET), key=len, reverse=True)
+
+    def _message(self, error: object) -> ServerMessage:
+        if not isinstance(error, dict):
+            return ServerMessage(self.clean(error) if isinstance(error, str) else "", frozenset())
+        parts: list[Any] = [error.get("message") or error.get("detail") or error.get("error_description")]
+        metadata = error.get("metadata")
+        if isinstance(metadata, dict):  # OpenRouter passes on there what the service behind it said
+            parts.append(metadata.get("raw"))
+        texts = [part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts if part]
+        words = frozenset(str(error[key]) for key in ("code", "type") if isinstance(error.get(key), str | int))
+        return ServerMessage(self.clean(" - ".join(texts)), words)
+
+    def _refusal(
+        self, status: int, shown: str, message: ServerMessage, retry_after: float | None, model: str | None
+    ) -> AttemptFailed:
+        name, said = self.config.name, message.quoted
+        if status in (401, 403):
+            return AttemptFailed(ProviderAuthenticationError(self._authentication_error(status, shown) + said))
+        if status == 402 or "insufficient_quota" in message.words:
+            text = f"the account at {name} has no credit left{shown}: check its plan and billing{said}"
+            return AttemptFailed(ProviderRateLimitError(text))
+        if status == 429:
+            return AttemptFailed(
+                ProviderRateLimitError(f"{name} takes no more requests for now{shown}; try again later{said}"),
+                is_retryable=True,
+                retry_after_seconds=retry_after,
+            )
+        if "context_length_exceeded" in message.words or _CONTEXT_TOO_LONG.search(message.text):
+            text = f"the conversation is too long for {model}: start a new one, or choose a model that reads more{said}"
+            return AttemptFailed(ProviderRequestError(text))
+        if status in _RETRYABLE or status >= 500:
+            return AttemptFailed(
+                ProviderUnavailableError(f"{self._place} is overloaded or broken{shown}; try again later{said}"),
+                is_retryable=True,
+                retry_after_seconds=retry_after,
+            )
+        return AttemptFailed(ProviderRequestError(self._request_error(status, shown, model) + said))
+
+    def _authentication_error(self, status: int, shown: str) -> str:
+        variable = key_variable(self.config.name)
+        if self.config.api_key is None:
+            return f"{self._place} wants an API key{shown}: set it in the environment variable {variable}"
+        if status == 401:
+            return f"{self._place} refuses the API key{shown}: set a valid one in the environment variable {variable}"
+        return f"{self._place} refuses access{shown}: check what the API key in {variable} may do"
+
+    def _request_error(self, status: int, shown: str, model: str | None) -> str:
+        if 300 <= status < 400:
+            return f"{self._place} redirects elsewhere{shown}: set the base URL to where the API is now"
+        if status == 404 and model is not None:
+            hint = f"; get it with: ollama pull {model}" if self.config.name == "ollama" else ""
+            return f"{self._place} has no model {model!r}, or the base URL is wrong{shown}{hint}"
+        if status in (404, 405):
+            return f"{self._place} does not offer this{shown}: check the base URL, which often ends in /v1"
+        return f"{self.config.name} refuses the request{shown}"
+
+    def _start_hint(self) -> str:
+        if self.config.name == "ollama":
+            return "is Ollama running? Start it with: ollama serve"
+        return "check that the server is running and the base URL is right"
+
+
+def _error_in(body: bytes) -> object:
+    """Find the error in the body of a refused request, in the forms that servers use."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        text = body.decode("utf-8", "replace").strip()
+        # A web page comes from some gateway, not from the service, and says nothing in a line.
+        return "" if text.startswith("<") else text
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, dict) and value.get("error"):
+        return value["error"]
+    return value

@@ -1,0 +1,64 @@
+"""Where a model service is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from oneclaw_core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from oneclaw_core.providers.base import ProviderConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceUrl:
+    """The base URL of a service; made by :meth:`of`, which checks it."""
+
+    _parts: SplitResult = field(repr=False)
+
+    @classmethod
+    def of(cls, config: ProviderConfig, default: str) -> ServiceUrl:
+        """Read the base URL of a provider.
+
+        Args:
+            config: the provider.
+            default: the base URL if it names none.
+
+        Raises:
+            SettingsError: it is no http or https URL.
+
+        """
+        text = (config.base_url or default).strip()
+        try:
+            parts = urlsplit(text)
+            is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_usable = False
+        if not is_usable or not text.isprintable() or " " in text:
+            shown = "" if "@" in text else f", not {text[:200]!r}"
+            raise SettingsError(
+                f"the base URL of provider {config.name!r} must look like https://host.example/v1{shown}"
+            )
+        return cls(parts._replace(path=parts.path.rstrip("/"), fragment=""))
+
+    def endpoint(self, path: str) -> str:
+        """Make the URL of a path below the base URL; a query in the base URL is kept."""
+        return urlunsplit(self._parts._replace(path=f"{self._parts.path}/{path}"))
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, fit to be shown."""
+        return f"{self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}"
+
+    @property
+    def password(self) -> str:
+        """The password in the URL as it is written there, empty if there is none."""
+        return self._parts.password or ""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the service is on this machine."""
+        host = self._parts.hostname or ""
+        return host in ("localhost", "::1") or host.startswith("127.")

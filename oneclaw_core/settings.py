@@ -1,0 +1,93 @@
+"""What a user can set: each setting with its meaning, default and limits, in one place.
+
+A value comes from the environment (``ONECLAW_`` and the key in capitals), else from the store, else it is the default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from oneclaw_core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENVIRONMENT_PREFIX = "ONECLAW_"
+
+
+class Settings(BaseModel):
+    """The settings of a home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
+    disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
+    turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
+    tool_result_max_characters: int = Field(
+        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
+    )
+    history_max_characters: int = Field(
+        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
+    )
+    session_wait_seconds: float = Field(
+        60, ge=0, description="how long to wait for another process to end its turn in the same session"
+    )
+
+    @field_validator("disabled_plugins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @field_validator("model")
+    @classmethod
+    def _has_provider(cls, value: str | None) -> str | None:
+        if value is not None and not all(value.partition("/")[::2]):
+            raise ValueError("it must be PROVIDER/MODEL, such as offline/rules")
+        return value
+
+
+def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Put the settings together.
+
+    Args:
+        stored: values from the store, by key; keys of other things are passed over.
+        environ: the environment.
+
+    Raises:
+        SettingsError: a value does not fit; the message says where it comes from.
+    """
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for key in Settings.model_fields:
+        variable = ENVIRONMENT_PREFIX + key.upper()
+        if environ.get(variable, "") != "":
+            values[key], sources[key] = environ[variable], f"the environment variable {variable}"
+        elif key in stored:
+            values[key], sources[key] = stored[key], f"the setting {key} (oneclaw config unset {key})"
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        key = str(fault["loc"][0])
+        raise SettingsError(f"{sources[key]} does not fit: {fault['msg']}") from None
+
+
+def check_setting(key: str, text: str) -> Any:
+    """Check a value that the user typed.
+
+    Returns:
+        The value in the form in which it is stored.
+
+    Raises:
+        SettingsError: there is no such setting, or the value does not fit it.
+    """
+    if key not in Settings.model_fields:
+        raise SettingsError(f"there is no setting {key!r}; there are: {', '.join(Settings.model_fields)}")
+    try:
+        return Settings.model_validate({key: text}).model_dump(mode="json")[key]
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise SettingsError(f"{key} cannot be {text!r}: {fault['msg']}") from None

@@ -1,0 +1,290 @@
+"""The entries of a history: storing them, and reading them in order."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, bindparam, func, insert, select, update
+
+from oneclaw_core.errors import StoreDamagedError, StoreError
+from oneclaw_core.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.store import sessions
+from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT, messages
+from oneclaw_core.store.timestamps import now, to_datetime
+from oneclaw_core.tools.result import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import Connection, Row
+
+# How many values one IN list may have is limited, differently in every database.
+_IDS_PER_QUERY = 500
+
+_TYPES = {str(each): each for each in MessageType}
+_STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
+
+_OF_SESSION = messages.c.session_id == bindparam("session")
+_OF_CALL = and_(_OF_SESSION, messages.c.tool_call_id == bindparam("call"))
+_SELECT = select(
+    messages.c.sequence,
+    messages.c.type,
+    messages.c.content,
+    messages.c.tool_call_id,
+    messages.c.tool_name,
+    messages.c.tool_input,
+    messages.c.tool_status,
+    messages.c.error_type,
+    messages.c.shown_characters,
+    messages.c.duration_ms,
+    messages.c.provider_data,
+    messages.c.created_at,
+)
+_BACKWARDS = (
+    _SELECT.where(_OF_SESSION, messages.c.sequence < bindparam("before"))
+    .order_by(messages.c.sequence.desc())
+    .limit(bindparam("page"))
+)
+_FORWARDS = (
+    _SELECT.where(_OF_SESSION, messages.c.sequence > bindparam("after"))
+    .order_by(messages.c.sequence)
+    .limit(bindparam("page"))
+)
+_GROUP_LOADS = _SELECT.where(_OF_SESSION, IS_GROUP_LOAD).order_by(messages.c.sequence)
+_PENDING_CALLS = _SELECT.where(_OF_SESSION, IS_PENDING_CALL).order_by(messages.c.sequence)
+_RESULT_OF_CALL = _SELECT.where(_OF_CALL, IS_RESULT)
+_CALL_EXISTS = select(messages.c.sequence).where(_OF_CALL, IS_CALL)
+_USED_IDS = select(messages.c.tool_call_id).where(
+    _OF_SESSION, messages.c.tool_call_id.in_(bindparam("ids", expanding=True)), IS_CALL
+)
+_COUNT = select(func.count()).select_from(messages).where(_OF_SESSION)
+_FINISH = update(messages).where(_OF_CALL, IS_PENDING_CALL).values(tool_status=bindparam("outcome"))
+_INSERT = insert(messages)
+
+_PAGE = 100
+_ENDLESS = 2**63 - 1
+
+
+def append(connection: Connection, session_id: str, new: Iterable[Message]) -> list[Message]:
+    """Put entries at the end of a history.
+
+    A call without a status is pending, and one whose id is empty or used already gets a new one. A result closes its
+    call, as :func:`finish_call` does. ``sequence`` and ``created_at`` are assigned here.
+
+    Returns:
+        The entries as they are stored.
+
+    Raises:
+        NotFoundError: there is no session of that id.
+        StoreError: a result has no call.
+    """
+    moment = now()
+    sessions.touch(connection, session_id, moment)
+    return [
+        _store(connection, session_id, message, moment)
+        for message in _with_unique_ids(connection, session_id, list(new))
+    ]
+
+
+def finish_call(connection: Connection, session_id: str, result: Message) -> Message:
+    """Store the outcome of a call: its result, and its status on the call itself.
+
+    The first outcome of a call is its only one.
+
+    Returns:
+        The result as it is stored; if the call had one already, that one.
+
+    Raises:
+        StoreError: there is no such call, or the message is no outcome.
+    """
+    if result.type is not MessageType.TOOL_RESULT:
+        raise StoreError(f"a call is finished by its result, not by a message of type {str(result.type)!r}")
+    return _store(connection, session_id, result, now())
+
+
+def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
+    """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
+    parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
+    return _read(connection.execute(_FORWARDS, parameters))
+
+
+def backwards(connection: Connection, session_id: str) -> Iterator[Message]:
+    """Read a history from its end, in pages, as far as the caller goes."""
+    before = _ENDLESS
+    while True:
+        parameters = {"session": clean_text(session_id), "before": before, "page": _PAGE}
+        rows = connection.execute(_BACKWARDS, parameters).all()
+        yield from map(_to_message, rows)
+        if len(rows) < _PAGE:
+            return
+        before = rows[-1].sequence
+
+
+def group_loads(connection: Connection, session_id: str) -> list[Message]:
+    """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
+    return _read(connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}))
+
+
+def pending_calls(connection: Connection, session_id: str) -> list[Message]:
+    """Read the calls that have no outcome, in their order."""
+    return _read(connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}))
+
+
+def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
+    """Find out which ids a call of the session has already."""
+    by_stored_id: dict[str, list[str]] = {}
+    for each in ids:
+        by_stored_id.setdefault(clean_text(each), []).append(each)
+    stored_ids = list(by_stored_id)
+    used: set[str] = set()
+    for start in range(0, len(stored_ids), _IDS_PER_QUERY):
+        parameters = {"session": clean_text(session_id), "ids": stored_ids[start : start + _IDS_PER_QUERY]}
+        for stored_id in connection.execute(_USED_IDS, parameters).scalars():
+            used.update(by_stored_id[str(stored_id)])
+    return used
+
+
+def count(connection: Connection, session_id: str) -> int:
+    """Count the entries of a history."""
+    return connection.execute(_COUNT, {"session": clean_text(session_id)}).scalar_one()
+
+
+def _with_unique_ids(connection: Connection, session_id: str, new: Sequence[Message]) -> Sequence[Message]:
+    ids = [clean_text(message.tool_call_id or "") for message in new if message.type is MessageType.TOOL_CALL]
+    if not ids:
+        return new
+    taken = used_call_ids(connection, session_id, ids) | {""}
+    unique = []
+    for message in new:
+        if message.type is MessageType.TOOL_CALL:
+            call_id = clean_text(message.tool_call_id or "")
+            if call_id in taken:
+                call_id = f"call_{uuid.uuid4().hex}"
+            taken.add(call_id)
+            unique.append(replace(message, tool_call_id=call_id))
+        else:
+            unique.append(message)
+    return unique
+
+
+def _store(connection: Connection, session_id: str, message: Message, moment: int) -> Message:
+    if message.type is MessageType.TOOL_RESULT:
+        earlier = _close_call(connection, session_id, message)
+        if earlier is not None:
+            return earlier
+    row = _to_row(session_id, message, moment)
+    key = connection.execute(_INSERT, row).inserted_primary_key
+    if key is None:
+        raise StoreError("the database did not say where it put the entry; nothing was stored")
+    return replace(
+        message,
+        content=row["content"],
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        tool_input=row["tool_input"],
+        tool_status=_STATUSES[row["tool_status"]],
+        error_type=row["error_type"],
+        provider_data=_from_json(row["provider_data"]),
+        sequence=key[0],
+        created_at=to_datetime(moment),
+    )
+
+
+def _close_call(connection: Connection, session_id: str, result: Message) -> Message | None:
+    """Set the status of a pending call; give the result that it has already, if it has one."""
+    if result.tool_status not in (ToolCallStatus.SUCCESS, ToolCallStatus.ERROR):
+        raise StoreError("the result of a tool call is either a success or an error: set its tool_status")
+    call = {"session": clean_text(session_id), "call": clean_text(result.tool_call_id or "")}
+    if connection.execute(_FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
+        return None
+    earlier = connection.execute(_RESULT_OF_CALL, call).one_or_none()
+    if earlier is not None:
+        return _to_message(earlier)
+    if connection.execute(_CALL_EXISTS, call).first() is None:
+        raise StoreError(f"the session has no tool call {result.tool_call_id!r} that a result could belong to")
+    return None
+
+
+def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
+    status = message.tool_status
+    if message.type is MessageType.TOOL_CALL:
+        status = status or ToolCallStatus.PENDING
+    return {
+        "session_id": clean_text(session_id),
+        "type": str(message.type),
+        "content": clean_text(message.content),
+        "tool_call_id": _clean(message.tool_call_id),
+        "tool_name": _clean(message.tool_name),
+        "tool_input": _clean(message.tool_input),
+        "tool_status": None if status is None else str(status),
+        "error_type": _clean(message.error_type),
+        "shown_characters": message.shown_characters,
+        "duration_ms": message.duration_ms,
+        "provider_data": _to_json(message.provider_data),
+        "created_at": moment,
+    }
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_text(text)
+
+
+def _to_json(data: object) -> str | None:
+    if data is None:
+        return None
+    try:
+        return clean_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"provider_data must be what JSON can hold ({error})") from error
+
+
+def _from_json(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("provider_data is no JSON object")
+    return data
+
+
+def _read(rows: Iterable[Row[Any]]) -> list[Message]:
+    return [_to_message(row) for row in rows]
+
+
+def _to_message(row: Sequence[Any]) -> Message:
+    (
+        sequence,
+        type_,
+        content,
+        tool_call_id,
+        tool_name,
+        tool_input,
+        tool_status,
+        error_type,
+        shown_characters,
+        duration_ms,
+        provider_data,
+        created_at,
+    ) = row
+    try:
+        return Message(
+            type=_TYPES[type_],
+            content=content,
+            tool_call_id=tool_call_id,
+            tool_name=tool_name,
+            tool_input=tool_input,
+            tool_status=_STATUSES[tool_status],
+            error_type=error_type,
+            shown_characters=shown_characters,
+            duration_ms=duration_ms,
+            provider_data=_from_json(provider_data),
+            sequence=sequence,
+            created_at=to_datetime(created_at),
+        )
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"the database holds a damaged message (number {sequence}): put a backup copy in its place"
+        ) from error

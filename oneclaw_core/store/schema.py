@@ -1,0 +1,125 @@
+"""The tables. A change here needs a migration: see :mod:`oneclaw_core.store.migrations`.
+
+Points in time are integers, see :mod:`oneclaw_core.store.timestamps`; JSON is text.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+METADATA = MetaData()
+
+# SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
+_ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+# A database uses a partial index only for a query that repeats the index's condition word for word, so index and query
+# share these texts. They are on users' disks: a change needs a migration.
+IS_CALL = text("type = 'tool_call'")
+IS_RESULT = text("type = 'tool_result'")
+IS_PENDING_CALL = text("type = 'tool_call' AND tool_status = 'pending'")
+IS_GROUP_LOAD = text("type = 'tool_call' AND tool_name = 'load_tool_group' AND tool_status = 'success'")
+
+schema_version = Table("schema_version", METADATA, Column("version", Integer, nullable=False))
+
+sessions = Table(
+    "sessions",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, unique=True),
+    Column("title", Text),
+    Column("agent", Text, nullable=False),
+    Column("model", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Index("sessions_by_update", "updated_at", "id"),
+)
+
+messages = Table(
+    "messages",
+    METADATA,
+    Column("sequence", _ROW_NUMBER, primary_key=True),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("type", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("tool_call_id", Text),
+    Column("tool_name", Text),
+    Column("tool_input", Text),
+    Column("tool_status", Text),
+    Column("error_type", Text),
+    Column("shown_characters", BigInteger),
+    Column("duration_ms", Float),
+    Column("provider_data", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index("messages_by_session", "session_id", "sequence"),
+    # A number is never used twice, not even after the newest session is deleted.
+    sqlite_autoincrement=True,
+)
+
+
+def _partial_index(name: str, *columns: str, where: object, unique: bool = False) -> None:
+    Index(
+        name,
+        *(messages.c[column] for column in columns),
+        unique=unique,
+        sqlite_where=where,
+        postgresql_where=where,
+    )
+
+
+_partial_index("one_call_per_id", "session_id", "tool_call_id", where=IS_CALL, unique=True)
+_partial_index("one_result_per_call", "session_id", "tool_call_id", where=IS_RESULT, unique=True)
+# The column in the middle has one value only, but makes the index the better one in SQLite's eyes: between two that
+# match equally many columns it takes the first made, and that may be the one of all messages.
+_partial_index("group_loads", "session_id", "tool_name", "sequence", where=IS_GROUP_LOAD)
+_partial_index("pending_calls", "session_id", "tool_status", "sequence", where=IS_PENDING_CALL)
+
+usage = Table(
+    "usage",
+    METADATA,
+    Column("id", _ROW_NUMBER, primary_key=True),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("input_tokens", BigInteger),
+    Column("cached_input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("reasoning_tokens", BigInteger),
+    Column("cost", Float),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+permissions = Table(
+    "permissions",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("decision", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+
+tool_states = Table(
+    "tool_states",
+    METADATA,
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("enabled", Boolean, nullable=False),
+)

@@ -1,0 +1,239 @@
+"""Sessions: making, finding, listing and deleting them."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
+from oneclaw_core.store.schema import messages, sessions
+from oneclaw_core.store.timestamps import now, to_datetime
+from oneclaw_core.tools.result import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from sqlalchemy import Connection
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
+_LAST_TEXT_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A conversation.
+
+    Attributes:
+        id: 32 hexadecimal digits.
+        name: what the user calls it, unique; ``None`` for one that was not named.
+        title: a few words on what it is about, ``None`` until there are any.
+        agent: the agent that it was begun with.
+        model: the model that it was begun with as ``PROVIDER/MODEL``, ``None`` for the default.
+        created_at: in UTC.
+        updated_at: when something was last stored in it, in UTC.
+    """
+
+    id: str
+    name: str | None
+    title: str | None
+    agent: str
+    model: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary(Session):
+    """A session as a listing shows it.
+
+    Attributes:
+        message_count: how many entries its history has.
+        last_text: the beginning of what the user or the model said last, ``""`` if nothing.
+    """
+
+    message_count: int
+    last_text: str
+
+
+_COLUMNS = (
+    sessions.c.id,
+    sessions.c.name,
+    sessions.c.title,
+    sessions.c.agent,
+    sessions.c.model,
+    sessions.c.created_at,
+    sessions.c.updated_at,
+)
+_FIND_BY_NAME = select(*_COLUMNS).where(sessions.c.name == bindparam("it"))
+_FIND_BY_ID = select(*_COLUMNS).where(sessions.c.id == bindparam("it"))
+_FIND_BY_PREFIX = (
+    select(*_COLUMNS).where(sessions.c.id >= bindparam("first"), sessions.c.id < bindparam("end")).limit(2)
+)
+_MESSAGE_COUNT = (
+    select(func.count()).where(messages.c.session_id == sessions.c.id).correlate(sessions).scalar_subquery()
+)
+_LAST_TEXT = (
+    select(func.substr(messages.c.content, 1, _LAST_TEXT_CHARACTERS))
+    .where(
+        messages.c.session_id == sessions.c.id,
+        messages.c.type.in_(("user", "assistant")),
+        messages.c.content != "",
+    )
+    .order_by(messages.c.sequence.desc())
+    .limit(1)
+    .correlate(sessions)
+    .scalar_subquery()
+)
+_LIST = select(*_COLUMNS, _MESSAGE_COUNT, _LAST_TEXT).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
+_INSERT = insert(sessions)
+_DELETE = delete(sessions).where(sessions.c.id == bindparam("it"))
+_TOUCH = update(sessions).where(sessions.c.id == bindparam("it")).values(updated_at=bindparam("moment"))
+_SET_TITLE = _TOUCH.values(title=bindparam("new_title"))
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a text can be the id of a session."""
+    return _ID.fullmatch(text) is not None
+
+
+def create(
+    connection: Connection, name: str | None, agent: str, model: str | None, title: str | None = None
+) -> Session:
+    """Begin a session.
+
+    Raises:
+        UsageError: there is one of that name, or the name is empty.
+    """
+    moment = now()
+    row = (
+        uuid.uuid4().hex,
+        _clean_name(name),
+        title and clean_text(title),
+        clean_text(agent),
+        model and clean_text(model),
+        moment,
+        moment,
+    )
+    try:
+        connection.execute(_INSERT, dict(zip((column.name for column in _COLUMNS), row, strict=True)))
+    except IntegrityError:
+        raise UsageError(f"there is a session named {name!r} already: go on with it, or choose another name") from None
+    return _to_session(row)
+
+
+def find_or_create(
+    connection: Connection, name: str, agent: str, model: str | None, title: str | None = None
+) -> Session:
+    """Find the session that a name or id means, or begin one of that name.
+
+    Raises:
+        UsageError: the name is empty.
+    """
+    return find(connection, name) or create(connection, name, agent, model, title)
+
+
+def find(connection: Connection, name_or_id: str) -> Session | None:
+    """Find a session by its exact name, its id, or the first 6 or more digits of its id if no other begins so."""
+    wanted = clean_text(name_or_id)
+    row = connection.execute(_FIND_BY_NAME, {"it": wanted}).one_or_none()
+    if row is None and _ID.fullmatch(wanted):
+        row = connection.execute(_FIND_BY_ID, {"it": wanted}).one_or_none()
+    if row is None and _ID_PREFIX.fullmatch(wanted):
+        # "g" follows on "f", the greatest digit.
+        rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).all()
+        row = rows[0] if len(rows) == 1 else None
+    return None if row is None else _to_session(row)
+
+
+def summaries(connection: Connection, limit: int | None) -> list[SessionSummary]:
+    """List sessions, the one used last first, ``limit`` of them at most."""
+    found = []
+    for row in connection.execute(_LIST.limit(limit)):
+        *of_session, message_count, last_text = row
+        session = _to_session(of_session)
+        found.append(
+            SessionSummary(
+                id=session.id,
+                name=session.name,
+                title=session.title,
+                agent=session.agent,
+                model=session.model,
+                created_at=session.created_at,
+                updated_at=session.updated_at,
+                message_count=message_count,
+                last_text=last_text or "",
+            )
+        )
+    return found
+
+
+def remove(connection: Connection, session_id: str) -> bool:
+    """Delete a session with all that belongs to it.
+
+    Returns:
+        Whether there was one of that id.
+    """
+    return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
+
+
+def touch(connection: Connection, session_id: str, moment: int | None = None) -> None:
+    """Note that a session was used, now or at a moment as it is stored.
+
+    Raises:
+        NotFoundError: there is no session of that id.
+    """
+    parameters = {"it": clean_text(session_id), "moment": now() if moment is None else moment}
+    if connection.execute(_TOUCH, parameters).rowcount == 0:
+        raise _gone(session_id)
+
+
+def set_title(connection: Connection, session_id: str, title: str | None) -> None:
+    """Say what a session is about.
+
+    Raises:
+        NotFoundError: there is no session of that id.
+    """
+    parameters = {"it": clean_text(session_id), "moment": now(), "new_title": title and clean_text(title)}
+    if connection.execute(_SET_TITLE, parameters).rowcount == 0:
+        raise _gone(session_id)
+
+
+def _gone(session_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"there is no session {clean_text(session_id)} (any more): `oneclaw sessions list` shows those there are"
+    )
+
+
+def _clean_name(name: str | None) -> str | None:
+    if name is None:
+        return None
+    cleaned = clean_text(name)
+    if not cleaned.strip():
+        raise UsageError("a session's name must not be empty: give it a name, or none at all")
+    return cleaned
+
+
+def _to_session(row: Sequence[Any]) -> Session:
+    session_id, name, title, agent, model, created_at, updated_at = row
+    try:
+        return Session(
+            id=session_id,
+            name=name,
+            title=title,
+            agent=agent,
+            model=model,
+            created_at=to_datetime(created_at),
+            updated_at=to_datetime(updated_at),
+        )
+    except (TypeError, OverflowError) as error:
+        raise StoreDamagedError(
+            f"the database holds a damaged session ({session_id}): put a backup copy in its place"
+        ) from error

@@ -1,0 +1,368 @@
+"""The store, as the rest of OneClaw uses it: every method is one transaction."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import NotFoundError, SessionBusyError
+from oneclaw_core.store import history, locks, messages, sessions, settings, usage
+from oneclaw_core.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from sqlalchemy import Connection
+
+    from oneclaw_core.messages import Message
+    from oneclaw_core.store.sessions import Session, SessionSummary
+    from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates
+    from oneclaw_core.store.usage import UsageRecord, UsageTotals
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    """All that a turn needs to know at its start, read at one moment.
+
+    Attributes:
+        history: the newest turns, see :meth:`Store.history`.
+        group_loads: the successful calls of ``load_tool_group`` of the whole history.
+        pending_calls: the calls without an outcome, left by a turn that was killed.
+        permissions: the user's decisions, ``grant`` or ``deny`` by name.
+        tool_states: the tools and groups switched off.
+    """
+
+    history: tuple[Message, ...]
+    group_loads: tuple[Message, ...]
+    pending_calls: tuple[Message, ...]
+    permissions: dict[str, str]
+    tool_states: ToolStates
+
+
+class Store:
+    """Sessions, their messages, and what the user has set. Made by :meth:`open`.
+
+    Every method raises ``StoreError``, in its finer kinds, if the database cannot do its part; then nothing was stored.
+    Cancelling a task that waits for one does not undo it.
+    """
+
+    def __init__(self, database: Database, lock_directory: Path) -> None:
+        self._database = database
+        self._lock_directory = lock_directory
+
+    @classmethod
+    async def open(cls, url: str, *, lock_directory: Path) -> Self:
+        """Open the database; a missing one is made, an older one is brought up to date.
+
+        Args:
+            url: ``sqlite:///PATH``.
+            lock_directory: where the locks of sessions are; the same for all processes that use the database.
+
+        Raises:
+            StoreVersionError: a newer OneClaw wrote it.
+            StoreDamagedError: it is damaged, or another program's.
+            StoreError: it cannot be opened.
+        """
+        return cls(await Database.open(url), lock_directory)
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._database.path
+
+    async def close(self) -> None:
+        """Wait for what is under way, then close the database; more than once does no harm."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # Sessions
+
+    async def create_session(
+        self, name: str | None = None, *, agent: str, model: str | None = None, title: str | None = None
+    ) -> Session:
+        """Begin a session; the title says in a few words what it is about.
+
+        Raises:
+            UsageError: there is one of that name, or the name is empty.
+        """
+        return await self._database.write(sessions.create, name, agent, model, title)
+
+    async def find_or_create_session(
+        self, name: str, *, agent: str, model: str | None = None, title: str | None = None
+    ) -> Session:
+        """Find the session that a name or id means, else begin one of that name; two processes get the same one.
+
+        Raises:
+            UsageError: the name is empty.
+        """
+        return await self._database.write(sessions.find_or_create, name, agent, model, title)
+
+    async def find_session(self, name_or_id: str) -> Session | None:
+        """Find a session by its name, its id, or the first 6 or more digits of its id if no other begins so."""
+        return await self._database.read(sessions.find, name_or_id)
+
+    async def list_sessions(self, limit: int | None = None) -> list[SessionSummary]:
+        """List sessions, the one used last first."""
+        return await self._database.read(sessions.summaries, limit)
+
+    async def delete_session(self, session_id: str) -> bool:
+        """Delete a session with its messages and usage; say whether there was one of that id."""
+        return await self._database.write(sessions.remove, session_id)
+
+    async def set_title(self, session_id: str, title: str | None) -> None:
+        """Say in a few words what a session is about.
+
+        Raises:
+            NotFoundError: there is no session of that id.
+        """
+        await self._database.write(sessions.set_title, session_id, title)
+
+    async def touch(self, session_id: str) -> None:
+        """Put a session in front of the list.
+
+        Raises:
+            NotFoundError: there is no session of that id.
+        """
+        await self._database.write(sessions.touch, session_id)
+
+    @asynccontextmanager
+    async def session_lock(self, session_id: str, wait_seconds: float) -> AsyncIterator[None]:
+        """Keep other processes, and other tasks of this one, from beginning a turn of a session.
+
+        Args:
+            session_id: the session.
+            wait_seconds: how long to wait for a turn under way elsewhere.
+
+        Raises:
+            SessionBusyError: it was still under way then.
+            NotFoundError: that is no session's id.
+            StoreError: the lock's file cannot be used.
+        """
+        if not sessions.is_session_id(session_id):
+            raise NotFoundError(f"{session_id!r} is no session's id: find the session first")
+        lock = await locks.acquire(self._lock_directory / f"{session_id}.lock", wait_seconds)
+        if lock is None:
+            session = await self.find_session(session_id)
+            shown = repr(session.name) if session is not None and session.name else session_id
+            raise SessionBusyError(
+                f"session {shown} is busy: another oneclaw process, or another task of this one, is in the middle of "
+                "a turn of it; wait until that turn has ended, or use another session"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # Messages
+
+    async def append(
+        self, session_id: str, new: Iterable[Message], *, usage: UsageRecord | None = None
+    ) -> list[Message]:
+        """Put entries at the end of a history, all or none.
+
+        A call without a status is stored as pending, and one whose id is empty or used in the session already gets
+        a new id: some services count theirs anew in every answer. A result closes its call, as in
+        :meth:`finish_call`.
+
+        Args:
+            session_id: the session.
+            new: in their order; their ``sequence`` and ``created_at`` are assigned.
+            usage: what the model request used that they came from.
+
+        Returns:
+            The entries as they are stored: text that no database can hold is replaced.
+
+        Raises:
+            NotFoundError: the session is gone.
+            StoreError: a result has no call.
+        """
+        return await self._database.write(_append, session_id, list(new), usage)
+
+    async def finish_call(self, session_id: str, result: Message) -> Message:
+        """Store a call's outcome: its result, and its status on the call.
+
+        Args:
+            session_id: the session.
+            result: a ``TOOL_RESULT`` with the call's id and the status ``SUCCESS`` or ``ERROR``.
+
+        Returns:
+            The result as it is stored. The first outcome stays: if the call had one already, that one.
+
+        Raises:
+            StoreError: the session has no such call.
+        """
+        return await self._database.write(messages.finish_call, session_id, result)
+
+    async def load_turn(self, session_id: str, max_characters: int | None) -> TurnStart:
+        """Read all that a turn needs at its start; how long the history is does not matter.
+
+        Args:
+            session_id: the session.
+            max_characters: the limit of the history, see :meth:`history`.
+        """
+        return await self._database.read(_load_turn, session_id, max_characters)
+
+    async def begin_turn(
+        self, session_id: str, message: Message, interrupted: Message, max_characters: int | None
+    ) -> TurnStart:
+        """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
+
+        All of it or nothing is done.
+
+        Args:
+            session_id: the session.
+            message: the user's.
+            interrupted: the result for each open call, without its id and name.
+            max_characters: the limit of the history, see :meth:`history`.
+
+        Raises:
+            NotFoundError: the session is gone.
+        """
+        return await self._database.write(_begin_turn, session_id, message, interrupted, max_characters)
+
+    async def history(self, session_id: str, *, max_characters: int | None) -> list[Message]:
+        """Read the newest turns that fit, at least the last one.
+
+        They begin with a user's message, and no call is parted from its result.
+
+        Args:
+            session_id: the session.
+            max_characters: what texts and arguments may have together, results as far as they are shown; ``None``
+                for no limit.
+        """
+        return list(await self._database.read(_history, session_id, max_characters))
+
+    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Message]:
+        """Read a part of a history in its order.
+
+        Args:
+            session_id: the session.
+            after: the ``sequence`` of the last entry that is known already.
+            limit: how many entries at most.
+        """
+        return await self._database.read(messages.page, session_id, after, limit)
+
+    async def group_loads(self, session_id: str) -> list[Message]:
+        """Read the successful calls of ``load_tool_group`` in their order."""
+        return await self._database.read(messages.group_loads, session_id)
+
+    async def pending_calls(self, session_id: str) -> list[Message]:
+        """Read the calls without an outcome in their order."""
+        return await self._database.read(messages.pending_calls, session_id)
+
+    async def used_call_ids(self, session_id: str, ids: Iterable[str]) -> set[str]:
+        """Find out which of these ids a call of the session has already."""
+        return await self._database.read(messages.used_call_ids, session_id, list(ids))
+
+    async def count_messages(self, session_id: str) -> int:
+        """Count the entries of a history."""
+        return await self._database.read(messages.count, session_id)
+
+    async def usage_totals(self, session_id: str | None = None) -> UsageTotals:
+        """Add up what the model requests of a session used, or of all sessions."""
+        return await self._database.read(_totals, session_id)
+
+    # What the user has set
+
+    async def settings(self) -> dict[str, Any]:
+        """Read all settings."""
+        return await self._database.read(settings.read_settings)
+
+    async def set_setting(self, key: str, value: Any) -> None:
+        """Store a setting.
+
+        Raises:
+            SettingsError: JSON cannot hold the value.
+        """
+        await self._database.write(settings.set_setting, key, value)
+
+    async def remove_setting(self, key: str) -> bool:
+        """Take a setting back to its default; say whether it was set."""
+        return await self._database.write(settings.remove_setting, key)
+
+    async def permissions(self) -> dict[str, str]:
+        """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
+        return await self._database.read(settings.read_permissions)
+
+    async def set_permission(self, name: str, decision: Decision) -> None:
+        """Remember a decision of the user.
+
+        Raises:
+            UsageError: it is neither ``grant`` nor ``deny``.
+        """
+        await self._database.write(settings.set_permission, name, decision)
+
+    async def remove_permission(self, name: str) -> bool:
+        """Forget a decision; say whether there was one."""
+        return await self._database.write(settings.remove_permission, name)
+
+    async def reset_permissions(self) -> int:
+        """Forget all decisions; say how many there were."""
+        return await self._database.write(settings.reset_permissions)
+
+    async def tool_states(self) -> ToolStates:
+        """Read which tools and groups are switched off."""
+        return await self._database.read(settings.read_tool_states)
+
+    async def set_tool_enabled(self, kind: SwitchKind, name: str, enabled: bool) -> None:
+        """Switch a tool or a group on or off; it need not be installed.
+
+        Raises:
+            UsageError: the kind is neither ``tool`` nor ``group``.
+        """
+        await self._database.write(settings.set_tool_enabled, kind, name, enabled)
+
+
+def _append(connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None) -> list[Message]:
+    stored = messages.append(connection, session_id, new)
+    if used is not None:
+        usage.record(connection, session_id, used)
+    return stored
+
+
+def _begin_turn(
+    connection: Connection, session_id: str, message: Message, interrupted: Message, max_characters: int | None
+) -> TurnStart:
+    answers = [
+        replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
+        for call in messages.pending_calls(connection, session_id)
+    ]
+    messages.append(connection, session_id, [*answers, message])
+    return _load_turn(connection, session_id, max_characters)
+
+
+def _history(connection: Connection, session_id: str, max_characters: int | None) -> tuple[Message, ...]:
+    return _newest_turns(connection, session_id, messages.pending_calls(connection, session_id), max_characters)
+
+
+def _load_turn(connection: Connection, session_id: str, max_characters: int | None) -> TurnStart:
+    pending = messages.pending_calls(connection, session_id)
+    return TurnStart(
+        history=_newest_turns(connection, session_id, pending, max_characters),
+        group_loads=tuple(messages.group_loads(connection, session_id)),
+        pending_calls=tuple(pending),
+        permissions=settings.read_permissions(connection),
+        tool_states=settings.read_tool_states(connection),
+    )
+
+
+def _newest_turns(
+    connection: Connection, session_id: str, pending: Iterable[Message], max_characters: int | None
+) -> tuple[Message, ...]:
+    backwards = messages.backwards(connection, session_id)
+    return history.newest_turns(backwards, (call.tool_call_id for call in pending), max_characters)
+
+
+def _totals(connection: Connection, session_id: str | None) -> UsageTotals:
+    return usage.totals(connection, session_id)

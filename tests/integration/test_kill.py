@@ -1,0 +1,94 @@
+"""A turn killed at any moment loses no call, runs none twice, and the next turn works."""
+
+import asyncio
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+from model_server import ModelServer, calls, text
+
+from oneclaw_core import MessageType, ToolCallStatus
+from oneclaw_core.store.store import Store
+
+ROUNDS = 4
+KILLS = 20
+
+
+class AppendingModel:
+    """Calls write_file twice in each of some rounds, each time with a mark of its own; checks what it is sent."""
+
+    def __init__(self):
+        self.faults = []
+
+    def __call__(self, body):
+        messages = body["messages"]
+        self.check(messages)
+        latest = max(index for index, message in enumerate(messages) if message["role"] == "user")
+        rounds = sum("tool_calls" in message for message in messages[latest:])
+        if rounds == ROUNDS:
+            return text("All written.")
+        marks = [f"{uuid.uuid4().hex}\n" for _ in range(2)]
+        return calls(*(("write_file", {"path": "marks.txt", "content": mark, "mode": "append"}) for mark in marks))
+
+    def check(self, messages):
+        for index, message in enumerate(messages):
+            wanted = [call["id"] for call in message.get("tool_calls", ())]
+            answered = [each.get("tool_call_id") for each in messages[index + 1 : index + 1 + len(wanted)]]
+            if wanted != answered:
+                self.faults.append((wanted, answered))
+
+
+def run_turns(home, server, *delays):
+    environ = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
+    program = [sys.executable, str(Path(__file__).with_name("turns_to_kill.py")), str(home)]
+    done = subprocess.run(
+        [*program, *map(str, delays)], env=environ, capture_output=True, text=True, timeout=120, check=True
+    )
+    return [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+
+
+def test_kill_at_twenty_random_points(tmp_path):
+    model = AppendingModel()
+    chance = random.Random(40)
+    with ModelServer(model) as server:
+        ((outcome, duration_ms),) = run_turns(tmp_path, server, -1)
+        assert outcome == "ended 0"
+        delays = [(number + chance.random()) / KILLS * float(duration_ms) for number in range(KILLS)]
+        chance.shuffle(delays)
+        outcomes = [outcome for outcome, _ in run_turns(tmp_path, server, *delays, -1)]
+    assert outcomes[-1] == "ended 0"
+    assert outcomes.count("killed") > KILLS / 2
+    assert model.faults == []
+    audit(tmp_path)
+
+
+def audit(home):
+    async def rows():
+        async with await Store.open(f"sqlite:///{home / 'oneclaw.db'}", lock_directory=home / "locks") as store:
+            session = await store.find_session("story")
+            return await store.messages(session.id), await store.pending_calls(session.id)
+
+    messages, pending = asyncio.run(rows())
+    assert pending == []
+    results = collections.defaultdict(list)
+    for message in messages:
+        if message.type is MessageType.TOOL_RESULT:
+            results[message.tool_call_id].append(message)
+    written = collections.Counter((home / "workspace" / "marks.txt").read_text().split())
+    assert max(written.values()) == 1
+    stored = [message for message in messages if message.type is MessageType.TOOL_CALL]
+    assert len(stored) > 2 * ROUNDS
+    for call in stored:
+        (result,) = results[call.tool_call_id]
+        mark = json.loads(call.tool_input)["content"].strip()
+        if result.tool_status is ToolCallStatus.SUCCESS:
+            assert written.pop(mark) == 1
+        else:
+            assert result.error_type == "interrupted"
+            written.pop(mark, None)
+    assert not written, "something was written by a call that is not stored"

@@ -1,0 +1,196 @@
+"""FEAT-044: groups stay loaded for the session, in whatever process, and for that session only."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from model_server import ModelServer, calls, hang_up_after, silence, status, text
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CORE = ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
+PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
+KEY = "sk-canary-7f3a9b2c5d"
+
+
+def oneclaw(home, server_url, *arguments, **environ):
+    # A failing request is tried again at once, not after the usual pause.
+    values = {"ONECLAW_HOME": str(home), "OPENAI_BASE_URL": server_url, "OPENAI_API_KEY": KEY, **environ}
+    return subprocess.run(
+        [sys.executable, "-m", "oneclaw_core", *arguments],
+        env=os.environ | values,
+        cwd=EXAMPLES,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def run(home, server, message, *options, **environ):
+    return oneclaw(home, server.url, "run", "--model", "openai_compatible/test", *options, message, **environ)
+
+
+def events(finished):
+    return [json.loads(line) for line in finished.stdout.splitlines()]
+
+
+def tool_names(body):
+    return [tool["function"]["name"] for tool in body["tools"]]
+
+
+def load(group):
+    return calls(("load_tool_group", {"group_name": group}))
+
+
+def test_040_01_to_13_and_044_a_session_over_three_processes(tmp_path):
+    script = [
+        load("pdf"),
+        calls(("pdf_info", {"path": "quarterly-report.pdf"})),
+        text("Six pages."),
+        calls(("pdf_info", {"path": "quarterly-report.pdf"})),
+        text("Still six."),
+        text("A new one."),
+    ]
+    with ModelServer(script) as server:
+        first = run(tmp_path, server, "How many pages?", "--session", "reports", "--json")
+        second = run(tmp_path, server, "And now?", "--session", "reports", "--json")
+        third = run(tmp_path, server, "Hello", "--json")
+    for finished in (first, second, third):
+        assert finished.returncode == 0, finished.stderr
+    assert [tool_names(body) for body in server.bodies] == [CORE, CORE + PDF, CORE + PDF, CORE + PDF, CORE + PDF, CORE]
+    system = server.bodies[0]["messages"][0]
+    assert system["role"] == "system"
+    assert "\n\n---\n\n## Available Tool Groups\n" in system["content"]
+    assert "\n- pdf: Extract text, get info, and render pages from PDF files" in system["content"]
+    kinds = [event["event"] for event in events(first)]
+    assert [kind for kind in kinds if kind != "text"] == [
+        "usage",
+        "tool_call",
+        "tool_result",
+        "group_loaded",
+        "usage",
+        "tool_call",
+        "tool_result",
+        "usage",
+        "turn_finished",
+    ]
+    (info,) = [event for event in events(second) if event["event"] == "tool_result"]
+    assert info["status"] == "success"
+    assert "Pages: 6" in info["result"]
+    assert events(second)[-1] == {"event": "turn_finished", "session": "reports", "text": "Still six."}
+    earlier = server.bodies[2]["messages"]
+    assert server.bodies[3]["messages"][: len(earlier)] == earlier
+
+
+def test_a_failed_load_leaves_no_trace_in_the_next_process(tmp_path):
+    script = [load("nonexistent"), text("No such group."), text("Hi.")]
+    with ModelServer(script) as server:
+        first = run(tmp_path, server, "load it", "--session", "s", "--json")
+        run(tmp_path, server, "hello", "--session", "s")
+    (result,) = [event for event in events(first) if event["event"] == "tool_result"]
+    assert result["error_type"] == "not_found"
+    assert result["message"].endswith("Available groups: pdf")
+    assert tool_names(server.bodies[2]) == CORE
+
+
+def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(tmp_path):
+    with ModelServer([load("pdf"), text("Loaded."), text("Hi."), text("Again.")]) as server:
+        run(tmp_path, server, "load it", "--session", "s")
+        run(tmp_path, server, "hello", "--session", "s", ONECLAW_DISABLED_PLUGINS="pdf")
+        run(tmp_path, server, "hello", "--session", "s")
+    assert tool_names(server.bodies[2]) == CORE
+    assert "Available Tool Groups" not in server.bodies[2]["messages"][0]["content"]
+    assert tool_names(server.bodies[3]) == CORE + PDF
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}"}}), "OPENAI_API_KEY"),
+        (status(429, headers={"Retry-After": "600"}), "again"),
+        (status(400, body={"error": {"message": "the model is tired"}}), "the model is tired"),
+        (hang_up_after(b'data: {"choices": [{"index": 0, "delta": {"content": "Hel'), "broke off"),
+        (status(200, body=b"nothing that makes sense"), ""),
+    ],
+)
+def test_a_service_that_misbehaves_gives_one_line_and_leaves_the_session_intact(tmp_path, reply, said):
+    with ModelServer([reply, text("Hello again.")]) as server:
+        failed = run(tmp_path, server, "hello", "--session", "s")
+        assert failed.returncode == 1
+        (line,) = [line for line in failed.stderr.splitlines() if line.startswith("oneclaw: ")]
+        assert said in line
+        assert "Traceback" not in failed.stderr
+        assert KEY not in failed.stdout + failed.stderr
+        good = run(tmp_path, server, "once more", "--session", "s")
+    assert (good.returncode, good.stdout.strip()) == (0, "Hello again.")
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
+
+
+def test_a_service_that_cannot_be_reached(tmp_path):
+    failed = oneclaw(tmp_path, "http://127.0.0.1:9/v1", "run", "--model", "openai_compatible/test", "hello")
+    assert failed.returncode == 1
+    assert "127.0.0.1:9" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(tmp_path):
+    with ModelServer([silence()]) as server:
+        failed = run(tmp_path, server, "hello", ONECLAW_TURN_DEADLINE_SECONDS="0.5")
+    assert failed.returncode == 1
+    assert "turn_deadline_seconds" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_status", "said"),
+    [
+        (["run", ""], 2, "empty"),
+        (["run"], 2, "MESSAGE"),
+        (["run", "--model", "nonsense", "hello"], 2, "PROVIDER/MODEL"),
+        (["run", "--model", "nobody/model", "hello"], 2, "the providers are"),
+        (["run", "--agent", "Nobody", "hello"], 2, "there is no agent"),
+        (["call", "no_such_tool"], 1, "not_found"),
+        (["call", "read_file", "{"], 1, "validation_error"),
+        (["call", "pdf_info", "{}"], 1, "'path' is a required property"),
+        (["call", "read_file", '{"path": "/etc/passwd"}'], 1, "permission_denied"),
+        (["call", "load_tool_group", "{}"], 1, "missing_parameter"),
+        (["call", "load_tool_group", '{"group_name": "nope"}'], 1, "Available groups: pdf"),
+        (["call", "http_request", '{"url": "http://127.0.0.1:9/"}'], 1, "oneclaw permissions grant network.private"),
+        (["prompt", "--session", "nope"], 2, "there is no session"),
+    ],
+)
+def test_bad_input_is_answered_with_what_to_do(tmp_path, arguments, exit_status, said):
+    failed = oneclaw(tmp_path, "http://127.0.0.1:9/v1", *arguments)
+    assert failed.returncode == exit_status, failed.stderr
+    assert said in failed.stdout + failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_home_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    failed = oneclaw(tmp_path / "file" / "home", "http://127.0.0.1:9/v1", "run", "hello")
+    assert failed.returncode == 1
+    assert "ONECLAW_HOME" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_two_processes_send_to_one_session_and_nothing_interleaves(tmp_path):
+    with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
+        run(tmp_path, server, "begin", "--session", "s")
+        command = [sys.executable, "-m", "oneclaw_core", "run", "--model", "openai_compatible/test", "--session", "s"]
+        environ = os.environ | {"ONECLAW_HOME": str(tmp_path), "OPENAI_BASE_URL": server.url}
+        processes = [
+            subprocess.Popen([*command, message], env=environ, stdout=subprocess.PIPE, text=True)
+            for message in ("one", "two", "three")
+        ]
+        answers = [process.communicate(timeout=60)[0].strip() for process in processes]
+    assert answers == ["Answer to one", "Answer to two", "Answer to three"]
+    shown = json.loads(oneclaw(tmp_path, server.url, "sessions", "show", "s", "--json").stdout)
+    texts = [message["content"] for message in shown["messages"]]
+    assert texts[:2] == ["begin", "Answer to begin"]
+    for question, answer in zip(texts[::2], texts[1::2], strict=True):
+        assert answer == f"Answer to {question}"
