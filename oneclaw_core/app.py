@@ -91,6 +91,7 @@ class OneClaw:
         environ = os.environ if environ is None else environ
         found = find_home(environ, home)
         found.create()
+        start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             catalog = load_plugins(disabled_plugins(await store.settings(), environ), plugins)
             decisions = await store.permissions()
@@ -99,7 +100,7 @@ class OneClaw:
                 await store.set_permission(permission, "grant" if decision is Decision.GRANT else "deny")
 
             policy = PermissionPolicy(_decisions(decisions), remember, ask, allow)
-            claw = cls(found, catalog, store, environ, policy, Path(start_directory or Path.cwd()))
+            claw = cls(found, catalog, store, environ, policy, start)
             await claw.refresh_tool_states()
             try:
                 yield claw
@@ -285,4 +286,11 @@ def ask(text: str, **options: Any) -> str:
 
 
 def _decisions(stored: Mapping[str, str]) -> dict[str, Decision]:
-    return {name: Decision(value) for name, value in stored.items()}
+    return {name: Decision(value) for name, value in stored.items() if value in set(Decision)}
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UsageError("the current directory is gone: change to one that exists") from None

@@ -73,14 +73,20 @@ def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None 
     Args:
         environ: the environment; by default the program's own.
         path: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data.
+
+    Raises:
+        OneClawError: the path means nothing here, such as a relative one where the current directory is gone.
     """
     environ = os.environ if environ is None else environ
     chosen = path or environ.get("ONECLAW_HOME")
-    if chosen:
-        directory = Path(chosen).expanduser()
-    else:
+    if not chosen:
         from platformdirs import user_data_path
 
-        directory = user_data_path("oneclaw", appauthor=False)
-    directory = directory.absolute()
+        chosen = user_data_path("oneclaw", appauthor=False)
+    try:
+        directory = Path(chosen).expanduser().absolute()
+    except (RuntimeError, OSError) as error:
+        raise OneClawError(
+            f"the home {str(chosen)!r} cannot be found: {error}; set ONECLAW_HOME to an absolute path"
+        ) from None
     return Home(directory, environ.get("ONECLAW_DATABASE_URL") or f"sqlite:///{directory / 'oneclaw.db'}")

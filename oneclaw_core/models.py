@@ -37,6 +37,7 @@ def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> d
             type=type_name,
             base_url=(environ.get(url_variable) if url_variable else None) or base_url,
             api_key=(environ.get(key_variable) or None) if key_variable else None,
+            key_variable=key_variable_of(name),
         )
     for key, value in stored.items():
         name = key.removeprefix(PROVIDER_SETTING)
@@ -46,6 +47,7 @@ def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> d
                 type=str(value.get("type")),
                 base_url=value.get("base_url"),
                 api_key=environ.get(key_variable_of(name)) or None,
+                key_variable=key_variable_of(name),
             )
     return configs
 

@@ -73,8 +73,17 @@ class Catalog:
 
 def discover() -> list[EntryPoint]:
     """Find the installed plugins: the built-in tools first, then by name and package."""
-    found = importlib_metadata.entry_points(group=ENTRY_POINT_GROUP)
-    unique = {(point.name, point.value, _distribution_of(point)[0]): point for point in found}
+    unique: dict[tuple[str, str], EntryPoint] = {}
+    for distribution in importlib_metadata.distributions():
+        try:
+            points = [point for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP]
+        except Exception as error:  # noqa: BLE001  # a damaged entry_points.txt makes the library raise anything
+            where = getattr(distribution, "_path", "a package")
+            _log.warning("the entry points of %s cannot be read, reinstall it: %s", where, _describe(error))
+            continue
+        for point in points:
+            # A package that is found twice, as in two directories of sys.path, counts once.
+            unique.setdefault((point.name, point.value), point)
     return sorted(unique.values(), key=lambda point: (not _is_builtin(point), point.name, point.value))
 
 
@@ -148,7 +157,9 @@ def _import(point: EntryPoint, record: PluginRecord) -> Any:
     started = time.perf_counter()
     try:
         plugin = point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # anything may happen in a foreign import
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # a foreign import may raise anything, such as SystemExit
         _log.debug("importing plugin %s", point.name, exc_info=True)
         package = record.distribution or "the package"
         record.report(
@@ -193,7 +204,9 @@ def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:
         return
     try:
         getattr(record.manager.hook, hook)(**arguments)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # a foreign hook may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # and so may a foreign hook
         _log.debug("hook %s of plugin %s", hook, record.name, exc_info=True)
         record.report(hook, _describe(error), f"report it to the author of {record.distribution or record.name}")
 
@@ -205,7 +218,10 @@ def _describe(error: BaseException) -> str:
 
 def _distribution_of(point: EntryPoint) -> tuple[str | None, str | None]:
     distribution = getattr(point, "dist", None)
-    return (distribution.name, distribution.version) if distribution is not None else (None, None)
+    try:
+        return (distribution.name, distribution.version) if distribution is not None else (None, None)
+    except Exception:  # noqa: BLE001  # a package without readable metadata has neither
+        return None, None
 
 
 def _is_builtin(point: EntryPoint) -> bool:

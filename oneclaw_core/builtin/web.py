@@ -198,7 +198,7 @@ def _charset(parameters: str) -> str | None:
     match = re.search(r"charset\s*=\s*[\"']?([a-z0-9_.:-]+)", parameters)
     try:
         name = codecs.lookup(match[1]).name if match else "utf-8"
-        b"".decode(name)  # refuses codecs that are no character sets
+        b"x".decode(name, "replace")  # refuses codecs that are no character sets
     except (LookupError, UnicodeError):
         return None
     return None if name in ("utf-8", "ascii") or name.replace("_", "-") in _REFUSED_CODECS else name

@@ -23,6 +23,7 @@ class ProviderConfig:
         type: the provider type, that is the wire format it speaks.
         base_url: where it is; ``None`` for the type's own.
         api_key: ``None`` for a service that wants none. Never printed, never logged.
+        key_variable: the environment variable that the key is read from, for messages.
         connect_timeout_seconds: how long connecting may take.
         read_timeout_seconds: how long the service may stay silent in the middle of an answer.
         max_retries: how often a request that failed before its first event is sent again.
@@ -32,6 +33,7 @@ class ProviderConfig:
     type: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    key_variable: str = "API_KEY"
     connect_timeout_seconds: float = 10
     read_timeout_seconds: float = 300
     max_retries: int = 4

@@ -16,7 +16,7 @@ from oneclaw_core.providers.base import ModelInfo, TextDelta
 from oneclaw_core.providers.openai_chat_answer import END_OF_STREAM, AnswerCutError, ChatAnswer
 from oneclaw_core.providers.openai_chat_wire import RequestEncoder
 from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
-from oneclaw_core.providers.service_errors import ServiceErrors, key_variable
+from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 
@@ -117,7 +117,7 @@ class OpenAIChatProvider:
         if not (key.isascii() and key.isprintable()):
             raise ProviderAuthenticationError(
                 f"the API key of {self._config.name} holds characters that no key has: set it anew in the environment "
-                f"variable {key_variable(self._config.name)}"
+                f"variable {self._config.key_variable}"
             )
         if key:
             headers["Authorization"] = f"Bearer {key}"

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 QUOTED_CHARACTERS = 300
 _RETRYABLE = frozenset({408, 409, 429})
-_OPENAI = frozenset({"openai", "openai_compatible"})
 _SHORTEST_SECRET = 4
 _CONTEXT_TOO_LONG = re.compile(
     r"context[ _]?(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long",
@@ -46,13 +45,6 @@ _STATUS_OF_CODE = {
     "not_found_error": 404,
     "model_not_found": 404,
 }
-
-
-def key_variable(provider_name: str) -> str:
-    """Name the environment variable that holds the key of a provider."""
-    if provider_name in _OPENAI:
-        return "OPENAI_API_KEY"
-    return re.sub(r"[^A-Z0-9]", "_", provider_name.upper()) + "_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +214,7 @@ class ServiceErrors:
         return AttemptFailed(ProviderRequestError(self._request_error(status, shown, model) + said))
 
     def _authentication_error(self, status: int, shown: str) -> str:
-        variable = key_variable(self.config.name)
+        variable = self.config.key_variable
         if self.config.api_key is None:
             return f"{self._place} wants an API key{shown}: set it in the environment variable {variable}"
         if status == 401:

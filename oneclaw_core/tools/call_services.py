@@ -39,6 +39,8 @@ class RunningCall:
         self._loop = asyncio.get_running_loop()
         self._questions_since: float | None = None
         self._questions = 0
+        # A host with two addresses is no reason to ask twice.
+        self._allowed_hosts: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
         self._client: httpx.AsyncClient | None = None
         self._sync_client: httpx.Client | None = None
@@ -100,12 +102,15 @@ class RunningCall:
             self._sync_client.close()
 
     async def _allow_private(self, host: str, address: str) -> None:
+        if host in self._allowed_hosts:
+            return
         try:
             await self.ask_permission("network.private", f"connect to {host} at the private address {address}")
         except PermissionDeniedError as error:
             raise PermissionDeniedError(
                 f"{host} is at the private address {address}. {error}", "network.private"
             ) from None
+        self._allowed_hosts.add(host)
 
     def _notify(self) -> None:
         if not self._changed.done():

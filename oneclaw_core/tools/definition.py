@@ -49,7 +49,7 @@ class ToolDefinition:
             )
         check_parameters_schema(self.name, self.parameters)
         permissions = self.required_permissions
-        if isinstance(permissions, str) or not all(isinstance(each, str) and each for each in permissions):
+        if not isinstance(permissions, list | tuple) or not all(isinstance(each, str) and each for each in permissions):
             raise ToolDefinitionError(
                 f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
             )

@@ -183,7 +183,7 @@ class ToolEngine:
         if not self._registry.is_enabled(name):
             return ToolResult.error(
                 "not_available",
-                f"Tool '{name}' is switched off. The user can switch it on again with: oneclaw tools enable {name}",
+                f"Tool '{name}' is disabled. The user can enable it with: oneclaw tools enable {name}",
             )
         if name in scope.active.names:
             return None

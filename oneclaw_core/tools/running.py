@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.threads import run_in_thread
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.call_services import RunningCall
@@ -79,14 +80,14 @@ async def _invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -
         if is_async:
             value: object = await tool.execute(*values)
         else:
-            value = await asyncio.to_thread(tool.execute, *values)
+            value = await run_in_thread(partial(tool.execute, *values))
             if inspect.isawaitable(value):
                 value = await value
     except PermissionDeniedError as error:
         return ToolResult.error("permission_denied", str(error))
-    except SystemExit as error:
-        return ToolResult.error("execution_error", f"The tool tried to end the program: SystemExit({error.code}).")
-    except Exception as error:  # noqa: BLE001  # whatever a tool raises becomes its result
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
         _log.exception("tool %s failed", context.tool_name)
         return execution_error(error)
     return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)

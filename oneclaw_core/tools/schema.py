@@ -59,6 +59,8 @@ def _is_flag(value: object) -> bool:
 
 
 def _is_type(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and _is_list_of_distinct_names(value) and _TYPE_NAMES.issuperset(value)
     return isinstance(value, str) and value in _TYPE_NAMES
 
 

@@ -7,7 +7,6 @@ thread whose call was abandoned is missed by no later call.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import os
 import queue
@@ -16,6 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
 IDLE_SECONDS = 10.0
@@ -37,6 +37,8 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
     Raises:
         BaseException: what it raises.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_T] = loop.create_future()
     context = contextvars.copy_context()

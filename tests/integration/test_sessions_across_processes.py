@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from model_server import ModelServer, calls, hang_up_after, silence, status, text
+from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORE = ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
@@ -16,7 +16,6 @@ KEY = "sk-canary-7f3a9b2c5d"
 
 
 def oneclaw(home, server_url, *arguments, **environ):
-    # A failing request is tried again at once, not after the usual pause.
     values = {"ONECLAW_HOME": str(home), "OPENAI_BASE_URL": server_url, "OPENAI_API_KEY": KEY, **environ}
     return subprocess.run(
         [sys.executable, "-m", "oneclaw_core", *arguments],
@@ -113,7 +112,7 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(tmp_path):
         (status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}"}}), "OPENAI_API_KEY"),
         (status(429, headers={"Retry-After": "600"}), "again"),
         (status(400, body={"error": {"message": "the model is tired"}}), "the model is tired"),
-        (hang_up_after(b'data: {"choices": [{"index": 0, "delta": {"content": "Hel'), "broke off"),
+        (hang_up_after(sse([chunk({"content": "Hel"})], done=False), b'data: {"choices": [{"ind'), "broke off"),
         (status(200, body=b"nothing that makes sense"), ""),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import datetime
+import datetime  # noqa: TC003  # the schemas are made from the hints
 import os
 import subprocess
 import sys
@@ -79,8 +79,8 @@ def hang(pid_file: str, with_child: bool = False) -> str:
 @tool(isolation="process")
 def noisy() -> str:
     """Write to every standard stream, and read from one."""
-    print("to standard output")
-    print("to standard error", file=sys.stderr)
+    print("to standard output")  # noqa: T201  # the noise is the point
+    print("to standard error", file=sys.stderr)  # noqa: T201  # the noise is the point
     os.write(1, b"straight to the descriptor\n")
     subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
     return f"read {sys.stdin.read()!r}"

@@ -1,0 +1,80 @@
+"""What is installed and what of it is enabled, for the commands that list it.
+
+Those commands start many times a day and wait for nothing: nothing here imports SQLAlchemy, pydantic or asyncio.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.cli.output import reserved_stdout, warn
+from oneclaw_core.errors import NotFoundError, StoreError
+from oneclaw_core.home import find_home
+from oneclaw_core.plugins import Catalog, disabled_plugins, load_plugins
+from oneclaw_core.store.quick_states import QuickStates, read_states
+from oneclaw_core.store.sqlite_file import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oneclaw_core.home import Home
+
+
+@dataclass(slots=True, kw_only=True)
+class HomeCatalog(Catalog):
+    """What is installed, as the user has set it: the registry knows what is disabled.
+
+    Attributes:
+        home: whose settings these are.
+        states: what the user has set; all empty if it could not be read.
+        states_error: why it could not, ``None`` if it could.
+    """
+
+    home: Home
+    states: QuickStates
+    states_error: StoreError | None = None
+
+
+def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
+    """Load all plugins and apply what the user has set.
+
+    Args:
+        is_quiet: do not warn if the database cannot be read; everything counts as enabled then.
+    """
+    home, states, states_error = find_home(), QuickStates(), None
+    try:
+        states = read_states(path_of(home.database_url))
+    except StoreError as error:
+        states_error = error
+        if not is_quiet:
+            warn(f"{error} (until then, everything counts as enabled)")
+    # What a plugin prints while it is imported must not end up in the middle of a JSON document.
+    with reserved_stdout():
+        loaded = load_plugins(disabled_plugins(states.settings, os.environ))
+    loaded.registry.set_disabled(states.disabled_tools, states.disabled_groups)
+    return HomeCatalog(
+        registry=loaded.registry,
+        provider_types=loaded.provider_types,
+        plugins=loaded.plugins,
+        home=home,
+        states=states,
+        states_error=states_error,
+    )
+
+
+def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFoundError:
+    """Make the error for a name that is not known, with the names that are much like it.
+
+    Args:
+        what: the noun, such as ``tool``.
+        name: what the user wrote.
+        known: the names there are.
+        listing: the command that lists them.
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), cutoff=0.6)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
+    return NotFoundError(f"there is no {what} {name!r}; {hint}")

@@ -1,0 +1,118 @@
+"""``oneclaw chat``: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from oneclaw_core import __version__
+from oneclaw_core.cli.event_loop import run_async
+from oneclaw_core.cli.options import allow_option, conversation_options
+from oneclaw_core.cli.output import is_terminal, print_error, print_text
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from oneclaw_core.cli.chat_input import ChatInput
+    from oneclaw_core.cli.conversation import Conversation
+
+_log = logging.getLogger("oneclaw.cli")
+
+
+@click.command()
+@conversation_options
+@allow_option
+@click.pass_context
+def chat(
+    context: click.Context, session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...]
+) -> None:
+    """Talk with a model. /help lists what can be typed beside messages.
+
+    When standard input is no terminal, each of its lines is a message or command, and nothing is asked.
+    """
+    if not run_async(_chat(session, agent, model, allow)):
+        context.exit(1)
+
+
+async def _chat(session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...]) -> bool:
+    """Go on until there are no more lines.
+
+    Returns:
+        Whether all went well; always, if somebody sat at the terminal and saw what did not.
+    """
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
+    from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.cli.rendering import TurnView
+    from oneclaw_core.cli.slash import SLASH_COMMANDS
+
+    is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    view = TurnView(sys.stdout)
+    async with OneClaw.open(ask=terminal_asker(view.pause), allow=allow) as claw:
+        conversation = Conversation(claw, view, session, agent, model)
+        # A model or agent that there is not is told at once, not after the first message is typed.
+        _, full_model = await conversation.next_request()
+        if not is_interactive:
+            return await _go_through(PipedInput(), conversation, is_interactive=False)
+        await _greet(conversation, full_model)
+        summaries = {name: command.summary for name, command in SLASH_COMMANDS.items()}
+        await _go_through(TerminalInput(claw.home.chat_history, summaries), conversation, is_interactive=True)
+        return True
+
+
+async def _greet(conversation: Conversation, full_model: str) -> None:
+    print_text(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.")
+    session = await conversation.session()
+    if session is not None:
+        count = await conversation.claw.store.count_messages(session.id)
+        print_text(f"Going on with session {session.name or session.id}, {count} messages.")
+
+
+async def _go_through(lines: ChatInput, conversation: Conversation, *, is_interactive: bool) -> bool:
+    from oneclaw_core.cli.slash import QuitChat, is_slash_command, run_slash_command
+
+    is_all_well = True
+    while (line := await lines.read()) is not None:
+        try:
+            if is_slash_command(line):
+                await run_slash_command(conversation, line)
+            elif is_interactive:
+                await _send_cancellably(conversation, line)
+            else:
+                await conversation.send(line)
+        except QuitChat:
+            break
+        except OneClawError as error:
+            is_all_well = False
+            print_error(str(error))
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001  # one turn that broke is no reason to lose the conversation
+            is_all_well = False
+            _log.error("unexpected %s", type(error).__name__, exc_info=error)
+            print_error(f"unexpected {type(error).__name__}; the traceback is in {conversation.claw.home.log_file}")
+    return is_all_well
+
+
+async def _send_cancellably(conversation: Conversation, text: str) -> None:
+    """Send a message; Ctrl-C ends the turn and keeps the session."""
+    loop = asyncio.get_running_loop()
+    turn = asyncio.create_task(conversation.send(text))
+    loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    try:
+        await asyncio.wait({turn})
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        if not turn.done():  # the program is told to end
+            turn.cancel()
+            await asyncio.wait({turn})
+    if turn.cancelled():
+        # The carriage return takes the place of the "^C" that the terminal shows.
+        click.echo("\r(stopped; the session is kept)", err=True)
+    else:
+        turn.result()

@@ -1,0 +1,114 @@
+"""Where ``oneclaw chat`` gets its lines from: a terminal, or whatever stdin is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from oneclaw_core.cli.line_reader import LineReader
+from oneclaw_core.cli.output import print_text, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyBindings
+
+
+class ChatInput(Protocol):
+    """Gives the lines that the user writes."""
+
+    async def read(self) -> str | None:
+        """Read a message or a command; ``None`` when there will be no more."""
+        ...
+
+
+class PipedInput:
+    """Reads lines from a stdin that is no terminal: nothing is shown, nothing is asked."""
+
+    def __init__(self) -> None:
+        self._lines = LineReader(sys.stdin.fileno())
+
+    async def read(self) -> str | None:
+        """Read the next line that is not empty."""
+        line = await self._lines.read_line()
+        while line is not None and not line.strip():
+            line = await self._lines.read_line()
+        return line
+
+
+class TerminalInput:
+    """Reads lines in the terminal, with history, and completion of slash commands.
+
+    Args:
+        history_file: where the lines are kept, readable by their owner alone.
+        commands: what to complete, with a few words on each.
+    """
+
+    def __init__(self, history_file: Path, commands: Mapping[str, str]) -> None:
+        from prompt_toolkit import PromptSession
+
+        self._session: PromptSession[str] = PromptSession(
+            [("bold", "> ")],
+            history=_history(history_file),
+            completer=_completer(commands),
+            complete_while_typing=True,
+            key_bindings=_key_bindings(),
+            prompt_continuation="  ",
+            enable_suspend=True,
+        )
+
+    async def read(self) -> str | None:
+        """Read the next message, of one line or more, that is not empty."""
+        while True:
+            try:
+                text = await self._session.prompt_async()
+            except EOFError:
+                return None
+            except KeyboardInterrupt:
+                if not self._session.default_buffer.text:
+                    print_text("(/quit or Ctrl-D leaves)")
+                continue
+            if text.strip():
+                return text
+
+
+def _history(path: Path) -> History:
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        warn(f"what you type is not kept: {path} cannot be written ({error.strerror})")
+        return InMemoryHistory()
+    return FileHistory(path)
+
+
+def _completer(commands: Mapping[str, str]) -> Completer:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+
+    class SlashCompleter(Completer):
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            typed = document.text_before_cursor
+            if typed.startswith("/"):
+                for name, summary in commands.items():
+                    if name.startswith(typed.lower()):
+                        yield Completion(name, start_position=-len(typed), display_meta=summary)
+
+    return SlashCompleter()
+
+
+def _key_bindings() -> KeyBindings:
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    @bindings.add("escape", "enter")
+    def _new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return bindings

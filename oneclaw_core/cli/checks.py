@@ -1,0 +1,289 @@
+"""What `oneclaw doctor` looks at. Each check stands alone, so that what is broken hides nothing else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core import __version__
+from oneclaw_core.errors import OneClawError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.home import Home
+    from oneclaw_core.plugin_record import PluginRecord
+
+OLDEST_PYTHON = (3, 11)
+LITTLE_SPACE_BYTES = 50_000_000
+_QUICK_CHECK_LINES = 3
+
+_log = logging.getLogger("oneclaw.cli")
+
+
+class Health(StrEnum):
+    """How something is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        check: what was looked at, such as ``home`` or ``plugin pdf``.
+        status: how it is.
+        message: one line.
+        remedy: what to do about it, ``None`` if it is as it should be.
+    """
+
+    check: str
+    status: Health
+    message: str
+    remedy: str | None = None
+
+
+def examine(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """Make a check; if it breaks, that is a finding too.
+
+    Args:
+        name: what is looked at.
+        check: gives the findings.
+    """
+    try:
+        return list(check())
+    except OneClawError as error:
+        # By convention the last part of a message says what to do.
+        cause, _, remedy = str(error).rpartition(": ")
+        return [Finding(name, Health.PROBLEM, cause or remedy, remedy)]
+    except Exception as error:  # noqa: BLE001  # the doctor has to go on whatever is broken
+        _log.error("checking %s", name, exc_info=error)
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return [Finding(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
+
+
+def check_python() -> Iterator[Finding]:
+    """Is Python new enough?"""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        yield Finding("python", Health.OK, f"Python {version} at {sys.executable}")
+    else:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        yield Finding("python", Health.PROBLEM, f"Python {version} is too old", f"use Python {oldest} or newer")
+
+
+def check_package() -> Iterator[Finding]:
+    """Is what is installed what runs?"""
+    import importlib_metadata
+
+    where = Path(__file__).parents[1]
+    try:
+        installed = importlib_metadata.version("oneclaw-core")
+    except importlib_metadata.PackageNotFoundError:
+        installed = None
+    if installed == __version__:
+        yield Finding("oneclaw", Health.OK, f"oneclaw-core {__version__} at {where}")
+    else:
+        yield Finding(
+            "oneclaw",
+            Health.WARNING,
+            f"oneclaw-core {__version__} runs from {where}, but {installed or 'none'} is installed",
+            "reinstall oneclaw-core",
+        )
+
+
+def check_home(home: Home) -> Iterator[Finding]:
+    """Can the home be used, by its owner alone?"""
+    directory = home.path
+    try:
+        while not directory.exists():
+            directory = directory.parent
+        # The mode does not tell whether a file system is mounted for reading only.
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        state = directory.stat()
+    except OSError as error:
+        what = str(home.path) if directory == home.path else f"{home.path} cannot be made, for {directory}"
+        yield Finding(
+            "home",
+            Health.PROBLEM,
+            f"{what} cannot be used: {error.strerror or error}",
+            "make it a directory that this user can read and write, or set ONECLAW_HOME to another one",
+        )
+        return
+    if directory != home.path:
+        yield Finding("home", Health.OK, f"{home.path} does not exist yet; it is made when something is stored")
+        return
+    mode = stat.S_IMODE(state.st_mode)
+    if mode & 0o077:
+        yield Finding(
+            "home", Health.WARNING, f"{home.path} is open to other users (mode {mode:o})", f"chmod 700 {home.path}"
+        )
+    else:
+        yield Finding("home", Health.OK, str(home.path))
+    free_bytes = shutil.disk_usage(home.path).free
+    if free_bytes < LITTLE_SPACE_BYTES:
+        yield Finding(
+            "disk", Health.WARNING, f"only {free_bytes // 1_000_000} MB are free", "free some space on the home's disk"
+        )
+
+
+def check_database(home: Home) -> Iterator[Finding]:
+    """Does the database open, is its schema known, and is it whole?
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    from oneclaw_core.store.sqlite_file import explained, path_of, stored_version
+
+    path = path_of(home.database_url)
+    try:
+        size_bytes = path.stat().st_size
+    except FileNotFoundError:
+        yield Finding("database", Health.OK, f"{path} does not exist yet; it is made when something is stored")
+        return
+    except OSError as error:
+        yield Finding(
+            "database",
+            Health.PROBLEM,
+            f"{path} cannot be read: {error.strerror or error}",
+            "let this user read the file and its directory",
+        )
+        return
+    try:
+        address = path.absolute().as_uri() + "?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
+            version = stored_version(connection.execute, path)
+            faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    if faults:
+        shown = "; ".join(" ".join(line.split()) for line in faults[:_QUICK_CHECK_LINES])
+        yield Finding(
+            "database",
+            Health.PROBLEM,
+            f"{path} is damaged: {shown}",
+            "put a backup copy in its place, or move it away, with its -wal and -shm files, to start afresh",
+        )
+    else:
+        yield Finding("database", Health.OK, f"{path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
+
+
+def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
+    """Can the settings be read, and does each fit?
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    from oneclaw_core.cli.setting_states import setting_states
+
+    if catalog.states_error is not None:
+        raise catalog.states_error
+    faults = [state for state in setting_states(catalog.states.settings, os.environ) if state.problem is not None]
+    for state in faults:
+        origin, _, variable = state.source.partition(" ")
+        yield Finding(
+            "settings",
+            Health.PROBLEM,
+            state.problem or "",
+            f"change or unset the environment variable {variable}"
+            if origin == "environment"
+            else f"oneclaw config set {state.key} VALUE, or oneclaw config unset {state.key}",
+        )
+    if not faults:
+        yield Finding("settings", Health.OK, "all values fit")
+
+
+def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
+    """Is there a service for the model that is used if none is named, and has it its key?"""
+    from oneclaw_core.cli.models import default_model, lacks_key
+    from oneclaw_core.models import key_variable_of, provider_configs, split_model
+
+    model, source = default_model(catalog.states.settings, os.environ)
+    choose = "choose one with: oneclaw models default PROVIDER/MODEL"
+    if source.startswith("environment"):
+        choose = "change or unset the environment variable ONECLAW_MODEL"
+    try:
+        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ))
+    except UsageError as error:
+        yield Finding("model", Health.PROBLEM, f"{source}: {error}", choose)
+        return
+    if config.type not in catalog.provider_types:
+        message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
+        yield Finding("model", Health.PROBLEM, message, f"mend or install the plugin that brings it, or {choose}")
+    elif lacks_key(config):
+        message = f"the service of {model} ({source}) wants a key, and none is set"
+        yield Finding("model", Health.PROBLEM, message, f"set the environment variable {key_variable_of(config.name)}")
+    else:
+        yield Finding("model", Health.OK, f"{model} ({source}){', its key is set' if config.api_key else ''}")
+
+
+def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:
+    """Does every plugin work?"""
+    from oneclaw_core.plugins import disabled_plugins
+
+    for record in catalog.plugins:
+        yield from _check_plugin(record)
+    installed = {record.name for record in catalog.plugins}
+    for name in sorted(disabled_plugins(catalog.states.settings, os.environ) - installed - {""}):
+        message = f"{name!r} is disabled, but no plugin of that name is installed"
+        yield Finding("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")
+
+
+def _check_plugin(record: PluginRecord) -> Iterator[Finding]:
+    check, about = f"plugin {record.name}", record.package or record.target
+    if record.is_disabled:
+        yield Finding(check, Health.OK, f"{about}, disabled")
+        return
+    about += f", {len(record.tools)} {'tool' if len(record.tools) == 1 else 'tools'}"
+    if record.import_ms is not None:
+        about += f", imported in {record.import_ms:.1f} ms"
+    for problem in record.problems:
+        status = Health.PROBLEM if problem.is_error else Health.WARNING
+        yield Finding(check, status, f"{about}: {problem.where}: {problem.cause}", problem.remedy)
+    if not record.problems:
+        yield Finding(check, Health.OK, about)
+
+
+def check_tools(catalog: HomeCatalog) -> Iterator[Finding]:
+    """Are there tools?"""
+    registry = catalog.registry
+    count, enabled = len(registry.get_all_tool_names()), len(registry.get_all_tool_definitions())
+    core, groups = len(registry.get_core_tool_definitions()), len(registry.get_all_group_definitions())
+    message = f"{count} tools in {groups} groups, {enabled} of them enabled; {core} are always sent"
+    if registry.get_tool("load_tool_group") is None:
+        remedy = "reinstall oneclaw-core: its built-in tools are missing"
+        yield Finding("tools", Health.PROBLEM, f"{message}; load_tool_group is missing", remedy)
+    else:
+        yield Finding("tools", Health.OK, message)
+
+
+def check_log(home: Home) -> Iterator[Finding]:
+    """Can the log be written?"""
+    path = home.log_file
+    try:
+        size_bytes = path.stat().st_size
+        is_writable = os.access(path, os.W_OK)
+    except FileNotFoundError:
+        yield Finding("log", Health.OK, f"{path} does not exist yet; it is made when there is something to log")
+        return
+    except OSError:
+        is_writable = False
+    if is_writable:
+        yield Finding("log", Health.OK, f"{path}, {size_bytes / 1_000_000:.1f} MB")
+    else:
+        yield Finding("log", Health.WARNING, f"{path} cannot be written", "let this user write it")

@@ -1,0 +1,81 @@
+"""`oneclaw config`: the settings. Works when a stored value does not fit, for it is how to repair that."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.stored import with_store
+
+if TYPE_CHECKING:
+    from oneclaw_core.cli.setting_states import SettingState
+
+
+@click.group()
+def config() -> None:
+    """List settings and change them."""
+
+
+@config.command("list")
+@json_option
+def list_settings(as_json: bool) -> None:
+    """List all settings with their values and where those come from."""
+    from oneclaw_core.cli.setting_states import setting_states
+
+    states = setting_states(with_store(lambda store: store.settings()), os.environ)
+    if as_json:
+        print_json([asdict(state) for state in states])
+        return
+    print_table(("setting", "value", "default", "source", "description"), [_row(state) for state in states])
+    for state in states:
+        if state.problem is not None:
+            warn(state.problem)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+def set_setting(key: str, value: str) -> None:
+    """Store a value for a setting."""
+    from oneclaw_core.settings import check_setting
+
+    checked = check_setting(key, value)
+    with_store(lambda store: store.set_setting(key, checked))
+    print_text(f"{key} is {_shown(checked)}")
+    _warn_of_environment(key)
+
+
+@config.command("unset")
+@click.argument("key")
+def unset(key: str) -> None:
+    """Take a setting back to its default."""
+    from oneclaw_core.cli.catalog import not_found
+    from oneclaw_core.settings import Settings
+
+    if key not in Settings.model_fields:
+        raise not_found("setting", key, Settings.model_fields, "oneclaw config list")
+    was_set = with_store(lambda store: store.remove_setting(key))
+    print_text(f"{key} is back to its default" if was_set else f"{key} was not set")
+    _warn_of_environment(key)
+
+
+def _warn_of_environment(key: str) -> None:
+    from oneclaw_core.cli.setting_states import variable_of
+
+    variable = variable_of(key)
+    if os.environ.get(variable):
+        warn(f"the environment variable {variable} is set, and overrides the stored value as long as it is")
+
+
+def _row(state: SettingState) -> tuple[str, ...]:
+    return state.key, _shown(state.value), _shown(state.default), state.source, state.description
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return (", ".join(str(each) for each in value) or "-") if isinstance(value, list) else str(value)

@@ -1,0 +1,82 @@
+"""The conversation that ``oneclaw chat`` is in."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.agents import find_agent
+from oneclaw_core.app import TITLE_CHARACTERS
+from oneclaw_core.cli.output import reserved_stdout
+from oneclaw_core.tools.groups import one_line
+
+if TYPE_CHECKING:
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.cli.rendering import TurnView
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.store.sessions import Session
+
+_SHORT_ID_CHARACTERS = 8
+
+
+@dataclass
+class Conversation:
+    """A session that may have to be begun yet, and how the user wants it.
+
+    Attributes:
+        claw: the open home.
+        view: shows the turns.
+        session_name: the session's name or id; ``None`` as long as an unnamed one is not begun.
+        agent: the agent chosen for this chat, ``None`` for the session's.
+        model: the model chosen for this chat as ``PROVIDER/MODEL``, ``None`` for the session's.
+    """
+
+    claw: OneClaw
+    view: TurnView
+    session_name: str | None = None
+    agent: str | None = None
+    model: str | None = None
+
+    async def session(self) -> Session | None:
+        """The session, if it is begun."""
+        return await self.claw.store.find_session(self.session_name) if self.session_name is not None else None
+
+    async def next_request(self, *, model: str | None = None) -> tuple[ModelRequest, str]:
+        """What the model would be sent next, and the full name of the model.
+
+        Args:
+            model: instead of the one that is chosen.
+
+        Raises:
+            NotFoundError: there is no such agent, provider or model.
+        """
+        session = await self.session()
+        return await self.claw.next_request(
+            session=session.id if session else None, agent=self.agent, model=model or self.model
+        )
+
+    async def send(self, text: str) -> None:
+        """Send a message and show the turn.
+
+        Raises:
+            OneClawError: the turn did not come to its end; the session is intact.
+        """
+        if self.session_name is None:
+            # Begun before the turn, so that a turn that is cancelled stays in the session.
+            begun = await self.claw.store.create_session(agent=find_agent(self.agent).name, model=self.model)
+            self.session_name = begun.id
+            await self.claw.store.set_title(begun.id, one_line(text, TITLE_CHARACTERS))
+        turn = self.claw.send_message(text, session=self.session_name, agent=self.agent, model=self.model)
+        try:
+            with reserved_stdout():
+                async with aclosing(turn) as events:
+                    async for event in events:
+                        self.view.show(event)
+        finally:
+            self.view.finish()
+
+
+def session_label(session: Session) -> str:
+    """What to call a session: its name, or enough of its id to find it."""
+    return session.name or session.id[:_SHORT_ID_CHARACTERS]

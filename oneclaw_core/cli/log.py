@@ -1,0 +1,126 @@
+"""Where log records of one run of the program go: all to the log in the home, warnings to stderr as well.
+
+The standard library's own handlers are imported when there is something to log: most runs have nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from oneclaw_core.cli.output import warn
+from oneclaw_core.home import find_home
+from oneclaw_core.secrets import SecretFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_FILE_BYTES = 1_000_000
+OLD_FILES = 2
+
+_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+_log = logging.getLogger("oneclaw.cli")
+
+
+class HomeLog(logging.Handler):
+    """Appends to the log file, which is made, readable by its owner alone, when there is something to write.
+
+    That the file cannot be written stops nothing.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.works = True
+        self._file: logging.Handler | None = None
+        self.addFilter(SecretFilter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        if not self.works:
+            return
+        try:
+            if self._file is None:
+                self._file = self._open()
+            self._file.emit(record)
+        except OSError:
+            self.works = False
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        super().close()
+
+    def record_crash(self, error: BaseException) -> None:
+        """Write the traceback of an error that nothing expected."""
+        _log.error("unexpected %s", type(error).__name__, exc_info=error)
+
+    def _open(self) -> logging.Handler:
+        from logging.handlers import RotatingFileHandler
+
+        log = self
+
+        class LogFile(RotatingFileHandler):
+            def _open(self) -> IO[str]:  # type: ignore[override]  # more particular than it needs
+                # Python's own way to set the mode of a new file; the handler closes it.
+                return open(self.baseFilename, self.mode, encoding="utf-8", errors="replace", opener=_private)
+
+            def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
+                log.works = False
+
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = LogFile(self.path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
+        file.setFormatter(logging.Formatter(_FORMAT))
+        return file
+
+
+class WarningLines(logging.Handler):
+    """Shows warnings on stderr, a line each.
+
+    Errors are not shown: whoever logs one also raises it, or makes it a tool's result, and so it is seen there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.addFilter(SecretFilter())
+        self.addFilter(lambda record: record.levelno == logging.WARNING)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a warning."""
+        try:
+            warn(record.getMessage())
+        except OSError:
+            # stderr is gone; the log in the home has the record.
+            return
+
+
+@contextmanager
+def logging_to_home() -> Iterator[HomeLog]:
+    """Send what is logged under ``oneclaw`` where it belongs, until the end of the block."""
+    logger = logging.getLogger("oneclaw")
+    log, warnings = HomeLog(find_home().log_file), WarningLines()
+    level, propagate = logger.level, logger.propagate
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    logger.addHandler(log)
+    logger.addHandler(warnings)
+    try:
+        yield log
+    finally:
+        for handler in (log, warnings):
+            logger.removeHandler(handler)
+            handler.close()
+        logger.setLevel(level)
+        logger.propagate = propagate
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

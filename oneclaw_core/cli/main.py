@@ -1,0 +1,213 @@
+"""The program ``oneclaw``: which commands there are, and what becomes of an error.
+
+A command's module is imported when the command is used, so that each starts as fast as its own imports allow.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core import __version__
+from oneclaw_core.cli.log import logging_to_home
+from oneclaw_core.cli.output import print_error, printable_line, warn
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core.cli.log import HomeLog
+
+INTERRUPTED_STATUS = 130
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinCommand:
+    """A command that is imported when it is used.
+
+    Attributes:
+        target: ``module:attribute`` of the click command, below ``oneclaw_core.cli``.
+        summary: its line in ``oneclaw --help``.
+    """
+
+    target: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, attribute = self.target.partition(":")
+        command = getattr(import_module(f"oneclaw_core.cli.{module}"), attribute)
+        assert isinstance(command, click.Command), self.target
+        return command
+
+
+BUILTIN_COMMANDS = {
+    "run": BuiltinCommand("run:run", "Send one message and print the answer."),
+    "chat": BuiltinCommand("chat:chat", "Talk with a model in the terminal."),
+    "call": BuiltinCommand("call:call", "Run one tool and print its result."),
+    "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
+    "tools": BuiltinCommand("tools:tools", "List the tools, and switch them on and off."),
+    "groups": BuiltinCommand("groups:groups", "List the tool groups."),
+    "plugins": BuiltinCommand("plugins:plugins", "List the plugins and what is wrong with them."),
+    "sessions": BuiltinCommand("sessions:sessions", "List, show, export and delete sessions."),
+    "agents": BuiltinCommand("agents:agents", "List and show agents."),
+    "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
+    "models": BuiltinCommand("models:models", "List models, and choose the default."),
+    "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
+    "config": BuiltinCommand("config:config", "Show and change settings."),
+    "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to mend."),
+}
+
+
+class CommandLine(click.Group):
+    """The built-in commands, imported when used, and those of plugins, loaded when one is asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        # What stands in for a built-in command keeps its name from plugins and knows its line of help.
+        stand_ins = {name: click.Command(name, short_help=each.summary) for name, each in BUILTIN_COMMANDS.items()}
+        super().__init__(commands=stand_ins, **attributes)
+        self._are_plugins_loaded = False
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name all commands, built-in ones first."""
+        self._load_plugin_commands()
+        return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command; ``None`` if there is none of that name."""
+        builtin = BUILTIN_COMMANDS.get(cmd_name)
+        if builtin is not None:
+            return builtin.load()
+        self._load_plugin_commands()
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing the built-in ones."""
+        self._load_plugin_commands()
+        limit = formatter.width
+        lines = {
+            name: (name, printable_line(command.get_short_help_str(limit)))
+            for name, command in self.commands.items()
+            if not command.hidden
+        }
+        with formatter.section("Commands"):
+            formatter.write_dl([line for name, line in lines.items() if name in BUILTIN_COMMANDS])
+        of_plugins = [line for name, line in sorted(lines.items()) if name not in BUILTIN_COMMANDS]
+        if of_plugins:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(of_plugins)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the chosen command; what it returns is not an exit status."""
+        try:
+            super().invoke(ctx)
+        except KeyboardInterrupt:
+            # click would say "Aborted!".
+            ctx.exit(INTERRUPTED_STATUS)
+
+    def _load_plugin_commands(self) -> None:
+        if self._are_plugins_loaded:
+            return
+        self._are_plugins_loaded = True
+        from oneclaw_core.cli.catalog import load_catalog
+        from oneclaw_core.plugins import Catalog, add_plugin_commands
+
+        try:
+            found = load_catalog()
+            add_plugin_commands(Catalog(found.registry, found.provider_types, found.plugins), self)
+        except OneClawError as error:
+            warn(f"the commands of plugins are missing: {error}")
+
+
+def command_line() -> CommandLine:
+    """Make the program's command line; each one loads the commands of plugins anew."""
+    line = CommandLine(
+        name="oneclaw",
+        help="Tool-using AI agents whose tools come from plugins and are loaded on demand.",
+        epilog="'oneclaw COMMAND --help' explains a command.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        no_args_is_help=True,
+    )
+    return click.version_option(__version__, prog_name="oneclaw", message="%(prog)s %(version)s")(line)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program.
+
+    Args:
+        arguments: as after the program's name; by default those it was started with.
+
+    Returns:
+        The exit status: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
+    """
+    _replace_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            # An answer that the terminal's encoding cannot show is shown in part rather than not at all.
+            reconfigure(errors="backslashreplace")
+    try:
+        with logging_to_home() as log:
+            return _run_logged(arguments, log)
+    except OneClawError as error:
+        print_error(str(error))
+        return error.exit_status
+
+
+def _run_logged(arguments: Sequence[str] | None, log: HomeLog) -> int:
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_closed_pipe()
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except OneClawError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches the terminal
+        _report_unexpected(error, log)
+        return 1
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        status: Any = command_line().main(arguments, prog_name="oneclaw", standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED_STATUS
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return status if isinstance(status, int) else 0
+
+
+def _report_unexpected(error: Exception, log: HomeLog) -> None:
+    log.record_crash(error)
+    message = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    where = f"the traceback is in {log.path}" if log.works else f"the log {log.path} could not be written"
+    print_error(f"unexpected {what}; {where}")
+
+
+def _replace_closed_streams() -> None:
+    """Stand in for streams that the program was started without, lest a file it opens takes their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # until the end
+
+
+def _leave_closed_pipe() -> None:
+    """Let nothing be written any more, so that Python does not complain when it flushes stdout at its end."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(devnull, sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # stays open until the program ends
+    finally:
+        os.close(devnull)

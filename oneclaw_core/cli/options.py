@@ -1,0 +1,28 @@
+"""The options that the commands about a conversation share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
+
+_SESSION = click.option(
+    "--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."
+)
+_AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
+_MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
+
+allow_option = click.option(
+    "--allow", metavar="PERMISSION", multiple=True, help="Grant a permission for this run; may be repeated."
+)
+"""Gives a command the parameter ``allow``."""
+
+
+def conversation_options(command: Decorated) -> Decorated:
+    """Give a command the parameters ``session``, ``agent`` and ``model``."""
+    return _SESSION(_AGENT(_MODEL(command)))

@@ -1,0 +1,148 @@
+"""What commands print: JSON documents, tables, and text that came from elsewhere, each safe for where it goes.
+
+Results go to stdout, everything else to stderr. Both are looked up when they are written to, never kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from oneclaw_core.secrets import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# C0 without tab and newline, DEL, C1, and what turns the direction of text: all that makes a terminal show something
+# other than what is written.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
+_CONTROL_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+"""Gives a command the parameter ``as_json``."""
+
+
+def printable(text: str) -> str:
+    """Make a text from a model, a tool or a plugin harmless for a terminal.
+
+    Newlines and tabs stay; carriage returns go; other control characters, escape sequences among them, become visible.
+    """
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r", ""))
+
+
+def printable_line(text: str, limit: int | None = None) -> str:
+    """The same on one line, cut if it is longer than the limit in characters."""
+    line = " ".join(printable(text).split())
+    return line if limit is None or len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sees what is written there, or types what is read from there."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def styled(text: str, stream: TextIO, **style: Any) -> str:
+    """Style a text if its stream is a terminal with colours and the user wants them.
+
+    Args:
+        text: made printable already.
+        stream: where it will be written.
+        style: as for :func:`click.style`.
+    """
+    plain = not is_terminal(stream) or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else click.style(text, **style)
+
+
+def print_text(text: str = "") -> None:
+    """Print a line, or several, on stdout; printable if that is a terminal, to the letter if not."""
+    click.echo(printable(text) if is_terminal(sys.stdout) else text)
+
+
+@contextmanager
+def reserved_stdout() -> Iterator[TextIO]:
+    """Keep stdout for results, and send to stderr what plugins and tools print while the block runs.
+
+    Yields:
+        Standard output.
+    """
+    stdout = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield stdout
+
+
+def print_json(document: Any, *, indent: int | None = 2, stream: TextIO | None = None) -> None:
+    """Print one JSON document, in whatever encoding its stream has.
+
+    Args:
+        document: what JSON can hold.
+        indent: ``None`` for a document on one line.
+        stream: by default stdout.
+    """
+    stream = stream or sys.stdout
+    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    text = _CONTROL_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(document, ensure_ascii=True, indent=indent)
+    click.echo(text, file=stream)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table on stdout: drawn on a terminal, elsewhere plain lines with aligned columns.
+
+    Args:
+        columns: their headings.
+        rows: as many values each; ``None`` is shown as nothing.
+    """
+    lines = [["" if value is None else str(value) for value in row] for row in rows]
+    if is_terminal(sys.stdout):
+        _draw_table(columns, lines)
+    else:
+        _print_aligned(columns, [[" ".join(value.split()) for value in line] for line in lines])
+
+
+def warn(message: str) -> None:
+    """Tell the user on one line of stderr about something that does not stop the command."""
+    _print_line(f"warning: {message}")
+
+
+def print_error(message: str) -> None:
+    """Tell the user on one line of stderr why the command failed."""
+    _print_line(message)
+
+
+def _print_line(message: str) -> None:
+    click.echo(f"oneclaw: {printable_line(redact(message))}", err=True)
+
+
+def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for position, column in enumerate(columns):
+        table.add_column(column, overflow="fold", style="bold" if position == 0 else None)
+    for line in lines:
+        # As Text, what a plugin wrote is never taken for markup.
+        table.add_row(*(Text(printable(value)) for value in line))
+    Console(file=sys.stdout, highlight=False).print(table)
+
+
+def _print_aligned(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+    for line in (columns, *lines):
+        padded = (value.ljust(width) for value, width in zip(line, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())

@@ -1,0 +1,109 @@
+"""`oneclaw permissions`: what tools may do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.store.settings import Decision
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
+
+
+@click.group()
+def permissions() -> None:
+    """List what tools may do, and decide on it for good."""
+
+
+@permissions.command("list")
+@json_option
+def list_permissions(as_json: bool) -> None:
+    """List all known permissions, what was decided on them, and the tools that need them."""
+    documents = _documents(load_catalog())
+    if as_json:
+        print_json(documents)
+    else:
+        print_table(
+            ("permission", "state", "meaning", "tools"),
+            [(each["name"], each["state"], each["meaning"], ", ".join(each["tools"])) for each in documents],
+        )
+
+
+@permissions.command("grant")
+@click.argument("name")
+def grant(name: str) -> None:
+    """Let all tools that need a permission have it, without asking."""
+    _decide(name, "grant", "granted")
+
+
+@permissions.command("deny")
+@click.argument("name")
+def deny(name: str) -> None:
+    """Never let a tool have a permission, without asking."""
+    _decide(name, "deny", "denied")
+
+
+@permissions.command("reset")
+@click.argument("name", required=False)
+def reset(name: str | None) -> None:
+    """Forget what was decided on a permission, or on all: the default holds again."""
+    from oneclaw_core.cli.stored import with_store
+
+    if name is None:
+        count = with_store(lambda store: store.reset_permissions())
+        print_text(f"{count} {'decision' if count == 1 else 'decisions'} forgotten")
+    elif with_store(lambda store: store.remove_permission(name)):
+        print_text(f"the decision on {name} is forgotten")
+    else:
+        print_text(f"nothing was decided on {name}")
+
+
+def _decide(name: str, decision: Decision, outcome: str) -> None:
+    from oneclaw_core.cli.stored import with_store
+
+    known = [each["name"] for each in _documents(load_catalog())]
+    if name not in known:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} is no permission's name: it is lower-case words separated by dots, such as network.private"
+            )
+        warn(f"no tool that is installed needs a permission named {name!r}: see oneclaw permissions list")
+    with_store(lambda store: store.set_permission(name, decision))
+    print_text(f"{name} is {outcome}")
+
+
+def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
+    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+
+    tools: dict[str, list[str]] = {name: [] for name in KNOWN_PERMISSIONS}
+    for tool_name in catalog.registry.get_all_tool_names():
+        tool = catalog.registry.get_tool(tool_name)
+        for permission in tool.definition.required_permissions if tool is not None else ():
+            tools.setdefault(permission, []).append(tool_name)
+    for name in catalog.states.permissions:
+        tools.setdefault(name, [])
+    return [
+        {
+            "name": name,
+            "meaning": KNOWN_PERMISSIONS.get(name, ""),
+            "state": _state(name, catalog.states.permissions.get(name)),
+            "tools": tool_names,
+        }
+        for name, tool_names in tools.items()
+    ]
+
+
+def _state(name: str, decision: str | None) -> str:
+    from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
+
+    if decision is not None:
+        return "granted" if decision == "grant" else "denied"
+    return "granted by default" if name in GRANTED_BY_DEFAULT else "asks"

@@ -1,0 +1,132 @@
+"""`oneclaw plugins`: the plugins that are installed and what is wrong with them.
+
+Works when every one of them is broken.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.errors import UsageError
+from oneclaw_core.plugin_record import BUILTIN_PLUGIN
+from oneclaw_core.plugins import discover
+
+if TYPE_CHECKING:
+    from oneclaw_core.plugin_record import PluginRecord
+    from oneclaw_core.store.store import Store
+
+SETTING = "disabled_plugins"
+VARIABLE = "ONECLAW_DISABLED_PLUGINS"
+
+
+@click.group()
+def plugins() -> None:
+    """List plugins, enable and disable them."""
+
+
+@plugins.command("list")
+@json_option
+def list_plugins(as_json: bool) -> None:
+    """List the installed plugins, what they bring and what is wrong with them."""
+    records = load_catalog().plugins
+    if as_json:
+        print_json([_document(record) for record in records])
+        return
+    print_table(
+        ("name", "package", "version", "status", "tools", "groups", "import"), [_row(record) for record in records]
+    )
+    for record in records:
+        for problem in record.problems:
+            kind = "problem" if problem.is_error else "note"
+            print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
+            print_text(f"  what to do: {problem.remedy}")
+
+
+@plugins.command("disable")
+@click.argument("name")
+def disable(name: str) -> None:
+    """Leave a plugin alone from now on: it is not even imported."""
+    name = name.strip()
+    if name == BUILTIN_PLUGIN:
+        raise UsageError(
+            "the built-in tools cannot be disabled as a whole, only one by one: oneclaw tools disable NAME"
+        )
+    if not name or "," in name:
+        raise UsageError(f"{name!r} is no plugin's name: see oneclaw plugins list")
+    if not _is_installed(name):
+        warn(f"no plugin named {name!r} is installed; it will stay disabled when one is")
+    _change(name, is_disabled=True)
+    print_text(f"plugin {name} is disabled")
+
+
+@plugins.command("enable")
+@click.argument("name")
+def enable(name: str) -> None:
+    """Load a plugin again that was disabled."""
+    name = name.strip()
+    if not _is_installed(name):
+        warn(f"no plugin named {name!r} is installed")
+    was_disabled = _change(name, is_disabled=False)
+    print_text(f"plugin {name} is enabled" if was_disabled else f"plugin {name} was not disabled")
+
+
+def _is_installed(name: str) -> bool:
+    return any(point.name == name for point in discover())
+
+
+def _change(name: str, *, is_disabled: bool) -> bool:
+    """Put a plugin on the list of disabled ones or take it off; say whether it was on it."""
+    from oneclaw_core.cli.stored import with_store
+
+    async def change(store: Store) -> bool:
+        stored = (await store.settings()).get(SETTING)
+        # A value that does not fit is replaced: this command is a way to repair it.
+        names = [str(each) for each in stored] if isinstance(stored, list) else []
+        others = [each for each in names if each != name]
+        await store.set_setting(SETTING, [*others, name] if is_disabled else others)
+        return name in names
+
+    was_disabled = with_store(change)
+    in_environment = os.environ.get(VARIABLE)
+    if in_environment:
+        warn(f"the environment variable {VARIABLE} is set ({in_environment!r}), and overrides this as long as it is")
+    return was_disabled
+
+
+def _document(record: PluginRecord) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "package": record.distribution,
+        "version": record.version,
+        "status": record.status,
+        "tools": record.tools,
+        "groups": record.groups,
+        "providers": record.providers,
+        "import_ms": None if record.import_ms is None else round(record.import_ms, 3),
+        "problems": [
+            {
+                "where": problem.where,
+                "cause": problem.cause,
+                "remedy": problem.remedy,
+                "is_error": problem.is_error,
+            }
+            for problem in record.problems
+        ],
+    }
+
+
+def _row(record: PluginRecord) -> tuple[str, ...]:
+    return (
+        record.name,
+        record.distribution or "",
+        record.version or "",
+        record.status,
+        str(len(record.tools)),
+        ", ".join(record.groups),
+        "" if record.import_ms is None else f"{record.import_ms:.1f} ms",
+    )

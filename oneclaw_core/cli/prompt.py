@@ -1,0 +1,137 @@
+"""``oneclaw prompt``: what a model would be sent next."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.event_loop import run_async
+from oneclaw_core.cli.options import conversation_options
+from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
+from oneclaw_core.messages import MessageType
+
+if TYPE_CHECKING:
+    from oneclaw_core.messages import Message
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.tools.definition import ToolDefinition
+
+CHARACTERS_PER_TOKEN = 4
+
+
+@click.command()
+@conversation_options
+@json_option
+def prompt(session: str | None, agent: str | None, model: str | None, as_json: bool) -> None:
+    """Show exactly what a model would be sent next, before the message that you would write.
+
+    Sizes are estimated: a token is taken for 4 characters.
+    """
+    with reserved_stdout():
+        document = run_async(_next_request(session, agent, model))
+    if as_json:
+        print_json(document)
+    else:
+        _print_parts(document)
+
+
+def estimated_tokens(text: str) -> int:
+    """Estimate how many tokens a text is."""
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+
+
+def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
+    """Describe a request, each part with its estimated size in tokens.
+
+    Args:
+        request: what would be sent.
+        full_model: ``PROVIDER/MODEL``.
+    """
+    group_of = {definition.name: group.name for group in request.tools.groups for definition in group.tools}
+    tools = [_tool_document(definition, group_of.get(definition.name)) for definition in request.tools]
+    messages = [_message_document(message) for message in request.messages]
+    sizes = {
+        "system_prompt": estimated_tokens(request.system_prompt),
+        "tools": sum(tool["estimated_tokens"] for tool in tools),
+        "messages": sum(message["estimated_tokens"] for message in messages),
+    }
+    return {
+        "model": full_model,
+        "parameters": dict(request.parameters),
+        "system_prompt": request.system_prompt,
+        "tools": tools,
+        "messages": messages,
+        "estimated_tokens": {**sizes, "total": sum(sizes.values())},
+    }
+
+
+async def _next_request(session: str | None, agent: str | None, model: str | None) -> dict[str, Any]:
+    from oneclaw_core.app import OneClaw
+
+    async with OneClaw.open() as claw:
+        return request_document(*await claw.next_request(session=session, agent=agent, model=model))
+
+
+def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:
+    sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
+    return {**sent, "group": group, "estimated_tokens": estimated_tokens(_compact(sent))}
+
+
+def _message_document(message: Message) -> dict[str, Any]:
+    document: dict[str, Any] = {"type": str(message.type)}
+    if message.tool_name is not None:
+        document |= {"tool_call_id": message.tool_call_id, "tool_name": message.tool_name}
+    if message.type is MessageType.TOOL_CALL:
+        document["arguments"] = message.tool_input
+    else:
+        document["content"] = message.content
+    if message.type is MessageType.TOOL_RESULT:
+        document |= {"status": str(message.tool_status), "error_type": message.error_type}
+    if message.provider_data is not None:
+        document["provider_data"] = message.provider_data
+    return {**document, "estimated_tokens": estimated_tokens(_sent_text(message))}
+
+
+def _sent_text(message: Message) -> str:
+    provider_data = "" if message.provider_data is None else _compact(message.provider_data)
+    # The name is sent with a call; a result refers to its call.
+    name = (message.tool_name or "") if message.type is MessageType.TOOL_CALL else ""
+    return name + (message.tool_input or "") + message.content + provider_data
+
+
+def _compact(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _print_parts(document: dict[str, Any]) -> None:
+    sizes = document["estimated_tokens"]
+    print_text(f"Model: {document['model']}")
+    if document["parameters"]:
+        print_text(f"Parameters: {_compact(document['parameters'])}")
+    _print_heading("System prompt", sizes["system_prompt"])
+    print_text(document["system_prompt"])
+    _print_heading(f"Tools ({len(document['tools'])})", sizes["tools"])
+    for tool in document["tools"]:
+        print_text(_compact({key: tool[key] for key in ("name", "description", "parameters")}))
+        group = f", tool group {tool['group']}" if tool["group"] else ""
+        print_text(f"    {_tokens(tool['estimated_tokens'])}{group}")
+    _print_heading(f"Messages ({len(document['messages'])})", sizes["messages"])
+    for message in document["messages"]:
+        print_text(f"[{_message_heading(message)}: {_tokens(message['estimated_tokens'])}]")
+        print_text(message["arguments"] if message["type"] == MessageType.TOOL_CALL else message["content"])
+    _print_heading("Total", sizes["total"])
+
+
+def _message_heading(message: dict[str, Any]) -> str:
+    words = [message["type"], message.get("tool_name"), message.get("status"), message.get("error_type")]
+    return " ".join(word for word in words if word)
+
+
+def _print_heading(text: str, tokens: int) -> None:
+    print_text(f"\n== {text}: {_tokens(tokens)} ==")
+
+
+def _tokens(count: int) -> str:
+    return f"estimated {count:,} token{'' if count == 1 else 's'}"

@@ -1,0 +1,197 @@
+"""Showing the events of a turn: the model's text on stdout, tool calls on stderr, a line each."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from oneclaw_core.chat.events import (
+    RetryEvent,
+    TextEvent,
+    ToolCallEvent,
+    ToolProgressEvent,
+    ToolResultEvent,
+    TurnFinishedEvent,
+)
+from oneclaw_core.cli.output import is_terminal, printable, printable_line, styled
+
+if TYPE_CHECKING:
+    from oneclaw_core.chat.events import TurnEvent
+    from oneclaw_core.tools.result import ToolResult
+
+_ARGUMENTS_CHARACTERS = 60
+_RESULT_CHARACTERS = 60
+_ERROR_CHARACTERS = 160
+_VERBOSE_CHARACTERS = 10_000
+_ERASE_LINE = "\r\x1b[K"
+
+
+class TurnView:
+    """Shows turns, one after the other.
+
+    On a terminal, a line that is overwritten says which tools run just now.
+
+    Args:
+        stdout: where the text goes.
+
+    Attributes:
+        is_verbose: whether arguments and results of tool calls are shown whole.
+    """
+
+    def __init__(self, stdout: TextIO) -> None:
+        self.is_verbose = False
+        self._stdout = stdout
+        self._running: dict[str, ToolCallEvent] = {}
+        self._progress: dict[str, str] = {}
+        self._is_at_line_start = True
+        self._has_text = False
+        self._status = _StatusLine()
+
+    def show(self, event: TurnEvent) -> None:
+        """Show an event."""
+        if isinstance(event, TextEvent):
+            self._write_text(event.text)
+        elif isinstance(event, ToolCallEvent):
+            self._begin_call(event)
+        elif isinstance(event, ToolProgressEvent):
+            self._progress[event.id] = (
+                event.message if event.fraction is None else f"{event.message} {event.fraction:.0%}"
+            )
+            self._draw_status()
+        elif isinstance(event, ToolResultEvent):
+            self._end_call(event)
+        elif isinstance(event, RetryEvent):
+            self._write_line(f"{printable_line(event.reason)}; trying again in {event.delay_seconds:.1f} s", dim=True)
+        elif isinstance(event, TurnFinishedEvent):
+            if not self._has_text:
+                self._write_text(event.text)
+            self.finish()
+
+    def pause(self) -> None:
+        """Make room for something else on the terminal."""
+        self._status.erase()
+        self._end_text_line()
+
+    def finish(self) -> None:
+        """End the line that is being shown, whether or not the turn came to its end."""
+        self.pause()
+        self._running.clear()
+        self._progress.clear()
+        self._has_text = False
+
+    def _write_text(self, text: str) -> None:
+        if not text:
+            return
+        self._status.erase()
+        self._has_text = True
+        self._is_at_line_start = text.endswith("\n")
+        self._stdout.write(printable(text) if is_terminal(self._stdout) else text)
+        self._stdout.flush()
+
+    def _end_text_line(self) -> None:
+        if not self._is_at_line_start:
+            self._write_text("\n")
+
+    def _write_line(self, line: str, **style: Any) -> None:
+        self.pause()
+        sys.stderr.write(styled(line, sys.stderr, **style) + "\n")
+        sys.stderr.flush()
+
+    def _begin_call(self, event: ToolCallEvent) -> None:
+        self.pause()
+        self._has_text = False
+        self._running[event.id] = event
+        if self.is_verbose:
+            arguments = json.dumps(event.arguments, ensure_ascii=False, indent=2)
+            self._write_line(f"• {printable_line(event.name)}\n{_indented(arguments)}", dim=True)
+        self._draw_status()
+
+    def _end_call(self, event: ToolResultEvent) -> None:
+        call = self._running.pop(event.id, None)
+        self._progress.pop(event.id, None)
+        name = _call_line(event.name, call.arguments if call and not self.is_verbose else {})
+        outcome = _summary(event.result, is_short=self.is_verbose)
+        line = f"• {name} … {outcome} {_duration(event.duration_ms)}"
+        self._write_line(line, **({"dim": True} if event.result.is_success else {"fg": "red"}))
+        if self.is_verbose:
+            self._write_line(_indented(event.result.text()), dim=True)
+        self._draw_status()
+
+    def _draw_status(self) -> None:
+        if len(self._running) == 1:
+            [(call_id, call)] = self._running.items()
+            progress = self._progress.get(call_id, "")
+            self._status.draw(f"• {_call_line(call.name, call.arguments)} … {printable_line(progress, 60)}".rstrip())
+        elif self._running:
+            names = ", ".join(printable_line(call.name) for call in self._running.values())
+            self._status.draw(f"• {len(self._running)} tools are running: {names}")
+
+
+class _StatusLine:
+    """A line at the end of the terminal that is overwritten."""
+
+    def __init__(self) -> None:
+        self._is_shown = False
+        self._can_be_shown = is_terminal(sys.stderr) and os.environ.get("TERM", "dumb") != "dumb"
+
+    def draw(self, text: str) -> None:
+        """Show a text, cut to the width of the terminal."""
+        if not self._can_be_shown:
+            return
+        self._is_shown = True
+        sys.stderr.write(_ERASE_LINE + styled(_cut_to_width(text), sys.stderr, dim=True))
+        sys.stderr.flush()
+
+    def erase(self) -> None:
+        """Leave no trace of it."""
+        if self._is_shown:
+            self._is_shown = False
+            sys.stderr.write(_ERASE_LINE)
+            sys.stderr.flush()
+
+
+def _cut_to_width(text: str) -> str:
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+    except (OSError, ValueError):
+        width = 79
+    used = 0
+    for position, character in enumerate(text):
+        # Beyond ASCII some characters are two columns wide; to take all for it costs a few columns only.
+        used += 1 if character.isascii() else 2
+        if used > width > 0:
+            return text[:position]
+    return text
+
+
+def _call_line(name: str, arguments: Any) -> str:
+    return f"{printable_line(name, 64)} {_short_arguments(arguments)}".rstrip()
+
+
+def _short_arguments(arguments: Any) -> str:
+    values = arguments.values() if isinstance(arguments, dict) else [arguments]
+    texts = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values)
+    return printable_line(" ".join(text[:_ARGUMENTS_CHARACTERS] for text in texts), _ARGUMENTS_CHARACTERS)
+
+
+def _summary(result: ToolResult, *, is_short: bool) -> str:
+    error_type = printable_line(result.error_type or "")
+    if is_short:
+        return error_type or "success"
+    # A result can be a whole file; its beginning is enough.
+    text = printable_line(result.text()[:1000], _RESULT_CHARACTERS if result.is_success else _ERROR_CHARACTERS)
+    return text or "done" if result.is_success else f"{error_type}: {text}"
+
+
+def _duration(milliseconds: float) -> str:
+    if milliseconds < 1:
+        return "<1 ms"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _indented(text: str) -> str:
+    shown = printable(text[:_VERBOSE_CHARACTERS])
+    more = f"\n… {len(text) - _VERBOSE_CHARACTERS:,} characters more" if len(text) > _VERBOSE_CHARACTERS else ""
+    return "\n".join("    " + line for line in (shown + more).splitlines())

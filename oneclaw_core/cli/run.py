@@ -1,0 +1,104 @@
+"""``oneclaw run``: one message, one answer."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from oneclaw_core.cli.event_loop import run_async
+from oneclaw_core.cli.options import allow_option, conversation_options
+from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
+from oneclaw_core.errors import UsageError
+from oneclaw_core.secrets import redact
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.chat.events import TurnEvent
+
+
+@click.command()
+@conversation_options
+@allow_option
+@click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
+@click.argument("message")
+def run(
+    message: str, session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...], as_json: bool
+) -> None:
+    """Send one message and print the answer as it comes.
+
+    MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
+    """
+    text = read_stdin() if message == "-" else message
+    with reserved_stdout() as stdout:
+
+        def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
+            return claw.send_message(text, session=session, agent=agent, model=model)
+
+        run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
+
+
+def read_stdin() -> str:
+    """Read all of standard input.
+
+    Raises:
+        UsageError: it is no text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("standard input is not UTF-8 text") from None
+
+
+async def _print_events(
+    send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]], allow: tuple[str, ...], stdout: TextIO
+) -> None:
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.cli.asking import terminal_asker
+
+    try:
+        async with OneClaw.open(ask=terminal_asker(), allow=allow) as claw, aclosing(send(claw)) as events:
+            async for event in events:
+                print_json(event.to_dict(), indent=None, stream=stdout)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # Whoever reads the events learns from them alone why the last one is missing.
+        document = {"event": "error", "error_type": type(error).__name__, "message": redact(str(error))}
+        print_json(document, indent=None, stream=stdout)
+        raise
+
+
+async def _show_turn(
+    send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]],
+    allow: tuple[str, ...],
+    stdout: TextIO,
+    model: str | None,
+) -> None:
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.chat.events import UsageEvent
+    from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.rendering import TurnView
+    from oneclaw_core.models import OFFLINE_MODEL
+
+    view = TurnView(stdout)
+    used_model: str | None = None
+    try:
+        async with OneClaw.open(ask=terminal_asker(view.pause), allow=allow) as claw, aclosing(send(claw)) as events:
+            async for event in events:
+                view.show(event)
+                if isinstance(event, UsageEvent):
+                    used_model = event.model
+            was_chosen = model is not None or (await claw.settings()).model is not None
+    finally:
+        view.finish()
+    if used_model == OFFLINE_MODEL and not was_chosen and is_terminal(sys.stderr):
+        hint = (
+            f"answered by {OFFLINE_MODEL}, which is no language model; choose one with --model PROVIDER/MODEL, "
+            "or for good with: oneclaw models default PROVIDER/MODEL"
+        )
+        click.echo(styled(hint, sys.stderr, dim=True), err=True)

@@ -1,0 +1,122 @@
+"""`oneclaw tools`: the tools there are, and enabling and disabling them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
+from oneclaw_core.errors import UsageError
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, one_line
+
+if TYPE_CHECKING:
+    from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.store.settings import SwitchKind
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo
+
+_DESCRIPTION_CHARACTERS = 100
+
+
+@click.group()
+def tools() -> None:
+    """List tools, enable and disable them."""
+
+
+@tools.command("list")
+@click.option("--group", metavar="NAME", help="Only the tools of this tool group.")
+@json_option
+def list_tools(group: str | None, as_json: bool) -> None:
+    """List all tools, disabled ones included."""
+    catalog = load_catalog()
+    registry = catalog.registry
+    if group is not None and registry.get_group_definition(group) is None:
+        raise _no_group(registry, group)
+    names = registry.get_all_tool_names() if group is None else registry.get_tool_groups().get(group, [])
+    if as_json:
+        print_json([_document(registry, name) for name in names])
+    else:
+        print_table(("name", "group", "plugin", "state", "description"), [_row(catalog, name) for name in names])
+
+
+@tools.command("enable")
+@click.argument("name")
+@click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
+def enable(name: str, is_group: bool) -> None:
+    """Enable a tool, or with --group a whole tool group, again."""
+    catalog = load_catalog()
+    states, registry = catalog.states, catalog.registry
+    # What was disabled and is not installed any more can be forgotten in this way.
+    if name not in (states.disabled_groups if is_group else states.disabled_tools):
+        _check_known(registry, name, is_group)
+    _switch("group" if is_group else "tool", name, is_enabled=True)
+    source = None if is_group else registry.get_source_info(name)
+    if source is not None and source.group_name in states.disabled_groups:
+        print_text(f"its tool group is still disabled: oneclaw tools enable --group {source.group_name}")
+
+
+@tools.command("disable")
+@click.argument("name")
+@click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
+def disable(name: str, is_group: bool) -> None:
+    """Disable a tool, or with --group a whole tool group: no model sees or calls it."""
+    if name == LOAD_TOOL_GROUP and not is_group:
+        raise UsageError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
+    _check_known(load_catalog().registry, name, is_group)
+    _switch("group" if is_group else "tool", name, is_enabled=False)
+
+
+def _switch(kind: SwitchKind, name: str, *, is_enabled: bool) -> None:
+    from oneclaw_core.cli.stored import with_store
+
+    with_store(lambda store: store.set_tool_enabled(kind, name, is_enabled))
+    what = "tool group" if kind == "group" else "tool"
+    print_text(f"{what} {name} is {'enabled' if is_enabled else 'disabled'}")
+
+
+def _check_known(registry: ToolRegistry, name: str, is_group: bool) -> None:
+    if is_group:
+        if registry.get_group_definition(name) is None:
+            raise _no_group(registry, name)
+    elif registry.get_tool(name) is None:
+        if registry.get_group_definition(name) is not None:
+            raise UsageError(f"{name!r} is a tool group, not a tool: add --group")
+        raise not_found("tool", name, registry.get_all_tool_names(), "oneclaw tools list")
+
+
+def _no_group(registry: ToolRegistry, name: str) -> Exception:
+    known = [group.name for group in registry.get_all_group_definitions()]
+    return not_found("tool group", name, known, "oneclaw groups list")
+
+
+def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
+    definition, source = _registered(registry, name)
+    return {
+        "name": name,
+        "description": definition.description,
+        "group": source.group_name,
+        "plugin": source.plugin,
+        "enabled": registry.is_enabled(name),
+        "parameters": dict(definition.parameters),
+        "required_permissions": definition.required_permissions,
+        "timeout_seconds": definition.timeout_seconds,
+    }
+
+
+def _row(catalog: HomeCatalog, name: str) -> tuple[str, ...]:
+    definition, source = _registered(catalog.registry, name)
+    if name in catalog.states.disabled_tools:
+        state = "disabled"
+    else:
+        state = "enabled" if catalog.registry.is_enabled(name) else "disabled (group)"
+    description = one_line(definition.description, _DESCRIPTION_CHARACTERS)
+    return name, source.group_name or "", source.plugin or "", state, description
+
+
+def _registered(registry: ToolRegistry, name: str) -> tuple[ToolDefinition, ToolSourceInfo]:
+    tool, source = registry.get_tool(name), registry.get_source_info(name)
+    assert tool is not None, name
+    assert source is not None, name
+    return tool.definition, source

@@ -1,0 +1,73 @@
+"""Which IP addresses belong to the public internet."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+# Spelled out rather than asked of `ipaddress.is_global`, whose answer differs between patch releases of Python.
+# IANA IPv4 Special-Purpose Address Registry (RFC 6890), everything that is no ordinary public host.
+_NOT_PUBLIC_IPV4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT, and Alibaba's metadata service
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's host agent, reachable from every virtual machine there
+        "169.254.0.0/16",  # link-local, and the metadata service of most clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments, and Oracle's metadata service
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+_GLOBAL_UNICAST_IPV6 = IPv6Network("2000::/3")
+# Inside global unicast (RFC 4291), yet no ordinary public host.
+_NOT_PUBLIC_IPV6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments, among them Teredo, which wraps an IPv4 address
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which wraps an IPv4 address
+        "3fff::/20",  # documentation
+    )
+)
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def is_public_address(address: str) -> bool:
+    """Tell whether an address is that of an ordinary host on the public internet.
+
+    Private, loopback, link-local, multicast, reserved, documentation and cloud metadata addresses are not, nor are
+    the IPv6 forms that wrap such an IPv4 address. The deprecated tunnels 6to4 and Teredo never are.
+
+    Args:
+        address: an IPv4 or IPv6 address in its usual spelling, with or without a zone.
+
+    Returns:
+        ``False`` also for what is no address at all.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return _is_public_ipv4(parsed) if isinstance(parsed, IPv4Address) else _is_public_ipv6(parsed)
+
+
+def _is_public_ipv4(address: IPv4Address) -> bool:
+    return not any(address in network for network in _NOT_PUBLIC_IPV4)
+
+
+def _is_public_ipv6(address: IPv6Address) -> bool:
+    wrapped = address.ipv4_mapped
+    if wrapped is None and address in _NAT64:
+        wrapped = IPv4Address(int(address) & 0xFFFF_FFFF)
+    if wrapped is not None:
+        return _is_public_ipv4(wrapped)
+    return address in _GLOBAL_UNICAST_IPV6 and not any(address in network for network in _NOT_PUBLIC_IPV6)

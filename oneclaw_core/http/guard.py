@@ -1,0 +1,145 @@
+"""HTTP transports that connect to checked addresses only; made by :mod:`oneclaw_core.http`, which says why."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import httpx
+
+from oneclaw_core.http.addresses import is_public_address
+from oneclaw_core.http.faults import connection_fault
+
+if TYPE_CHECKING:
+    import ssl
+
+    from oneclaw_core.http import AddressGate, SyncAddressGate
+
+# Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
+# could serve another host that resolves to the same address, whose certificate nobody then looks at.
+_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=0)
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """Sends every request to an address that was checked."""
+
+    def __init__(self, ssl_context: ssl.SSLContext, allow_private: AddressGate) -> None:
+        self._allow_private = allow_private
+        self._inner = httpx.AsyncHTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Resolve, check, and send to the first address that can be connected to."""
+        host = _checked_host(request)
+        lookup = _start_lookup(host)
+        try:
+            addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
+        except (TimeoutError, OSError, UnicodeError) as fault:
+            raise _lookup_fault(host, fault, request) from fault
+        for address in addresses:
+            if not is_public_address(address):
+                await self._allow_private(host, address)
+        faults: list[httpx.TransportError] = []
+        for address in addresses:
+            try:
+                return await self._inner.handle_async_request(_addressed(request, host, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
+                faults.append(fault)
+        raise _connect_fault(host, faults, request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+
+class GuardedSyncTransport(httpx.BaseTransport):
+    """Sends every request to an address that was checked, for synchronous clients."""
+
+    def __init__(self, ssl_context: ssl.SSLContext, allow_private: SyncAddressGate) -> None:
+        self._allow_private = allow_private
+        self._inner = httpx.HTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Resolve, check, and send to the first address that can be connected to."""
+        host = _checked_host(request)
+        try:
+            addresses = _start_lookup(host).result(_connect_timeout(request))
+        except (TimeoutError, OSError, UnicodeError) as fault:
+            raise _lookup_fault(host, fault, request) from fault
+        for address in addresses:
+            if not is_public_address(address):
+                self._allow_private(host, address)
+        faults: list[httpx.TransportError] = []
+        for address in addresses:
+            try:
+                return self._inner.handle_request(_addressed(request, host, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
+                faults.append(fault)
+        raise _connect_fault(host, faults, request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+
+def _checked_host(request: httpx.Request) -> str:
+    url = request.url
+    if url.scheme not in ("http", "https"):
+        raise httpx.UnsupportedProtocol(f"only http and https can be requested, not {url.scheme!r}", request=request)
+    # The raw host, since the decoded one fails on malformed international names.
+    host = url.raw_host.decode("ascii")
+    if not host:
+        raise httpx.UnsupportedProtocol("the URL has no host", request=request)
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise httpx.UnsupportedProtocol(f"there is no port {url.port}", request=request)
+    return host
+
+
+def _connect_timeout(request: httpx.Request) -> float | None:
+    seconds: float | None = request.extensions.get("timeout", {}).get("connect")
+    return seconds
+
+
+def _start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
+    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
+    future: concurrent.futures.Future[list[str]] = concurrent.futures.Future()
+    future.set_running_or_notify_cancel()
+
+    def look_up() -> None:
+        try:
+            answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as fault:
+            future.set_exception(fault)
+        else:
+            future.set_result(list(dict.fromkeys(str(address[0]) for *_, address in answers)))
+
+    threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
+    return future
+
+
+def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request:
+    """Point a request at an address; the ``Host`` header and, for TLS, the name to prove stay those of the host."""
+    return httpx.Request(
+        request.method,
+        request.url.copy_with(host=address, userinfo=b""),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": host.rstrip(".")},
+    )
+
+
+def _lookup_fault(host: str, fault: Exception, request: httpx.Request) -> httpx.TransportError:
+    if isinstance(fault, TimeoutError):
+        return httpx.ConnectTimeout(f"looking up the address of {host} took too long", request=request)
+    return httpx.ConnectError(f"{connection_fault(fault).text}: {host}", request=request)
+
+
+def _connect_fault(host: str, faults: list[httpx.TransportError], request: httpx.Request) -> httpx.TransportError:
+    if not faults:
+        return httpx.ConnectError(f"the host has no address: {host}", request=request)
+    last = faults[-1]
+    error = type(last)(f"{connection_fault(last).text}: {host}", request=request)
+    error.__cause__ = last
+    return error

@@ -1,0 +1,230 @@
+import os
+import stat
+import sys
+
+import pytest
+from model_server import calls, chunk, silence, sse, status, text
+from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
+
+MODEL = ("--model", "openai_compatible/test")
+
+
+@pytest.fixture
+def chat(oneclaw, tmp_path, monkeypatch):
+    """Send lines to ``oneclaw chat`` without a terminal: ``chat("hello", "/quit", options=[...])``."""
+
+    def talk(*lines, options=()):
+        (tmp_path / "lines").write_text("".join(line + "\n" for line in lines))
+        with (tmp_path / "lines").open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return oneclaw("chat", *options)
+
+    return talk
+
+
+def roles(body):
+    return [message["role"] for message in body["messages"]]
+
+
+def start_chat(*arguments):
+    terminal = PseudoTerminal("chat", *arguments, environ=os.environ)
+    terminal.expect("/help lists the commands, Ctrl-D leaves.")
+    terminal.expect(">")
+    return terminal
+
+
+def say(terminal, line, expected):
+    terminal.type(line + "\r")
+    shown = terminal.expect(expected)
+    terminal.expect(">")
+    return shown
+
+
+def test_a_conversation_in_a_terminal(serve, home):
+    slowly = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
+    late = calls(("get_current_time", {"timezone": "UTC"}))
+    server = serve(text("Hello there."), silence(slowly), late, text("It is late."), text("New here?"))
+    with start_chat(*MODEL) as terminal:
+        say(terminal, "hi", "Hello there.")
+
+        terminal.type("slow\r")
+        terminal.expect("Slowly")
+        terminal.type(CTRL_C)
+        terminal.expect("(stopped; the session is kept)")
+        terminal.expect(">")
+        assert server.client_left.wait(5)
+        say(terminal, "/session", "messages: 4\n")
+
+        shown = say(terminal, "what time?", "It is late.")
+        assert "• get_current_time UTC … 20" in shown
+        assert " ms" in shown
+        assert roles(server.bodies[2]) == ["system", "user", "assistant", "user", "assistant", "user"]
+
+        assert "load_tool_group" in say(terminal, "/tools", "get_current_time")
+        say(terminal, "/clear", "the old one is kept: oneclaw chat --session '")
+        say(terminal, "hello again", "New here?")
+        assert roles(server.bodies[4]) == ["system", "user"]
+
+        terminal.type(CTRL_C)
+        terminal.expect("(/quit or Ctrl-D leaves)")
+        terminal.expect(">")
+        terminal.type(CTRL_D)
+        assert terminal.exit_status() == 0
+    assert "Traceback" not in terminal.shown
+    assert "hello again" in (home / "chat_history").read_text()
+    assert stat.S_IMODE((home / "chat_history").stat().st_mode) == 0o600
+
+
+def test_a_message_of_two_lines_and_completion(serve):
+    server = serve(text("Two lines."))
+    with start_chat(*MODEL) as terminal:
+        terminal.type("first\x1b\rsecond\r")
+        terminal.expect("Two lines.")
+        terminal.expect(">")
+        assert server.bodies[0]["messages"][-1]["content"] == "first\nsecond"
+        terminal.type("/qu")
+        terminal.expect("Leave.")
+        terminal.type("\t\r")
+        assert terminal.exit_status() == 0
+
+
+def test_termination_in_the_middle_of_a_turn(serve, ok):
+    serve(silence(sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)))
+    with start_chat(*MODEL, "--session", "work") as terminal:
+        terminal.type("slow\r")
+        terminal.expect("Slowly")
+        terminal.send_signal()
+        assert terminal.exit_status() == 143
+    assert "Slowly" in ok("sessions", "show", "work")
+
+
+def test_lines_from_a_pipe_are_one_session(chat, serve, ok):
+    server = serve(text("One."), text("Two."))
+    outcome = chat("first", "", "second", options=MODEL)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "One.\nTwo.\n", "")
+    assert roles(server.bodies[1]) == ["system", "user", "assistant", "user"]
+    (session,) = ok("sessions", "list", "--json")
+    assert (session["name"], session["title"]) == (None, "first")
+
+
+def test_a_session_with_a_name_goes_on(chat, serve):
+    server = serve(text("One."), text("Two."))
+    chat("first", options=[*MODEL, "--session", "work"])
+    chat("second", options=[*MODEL, "--session", "work"])
+    assert roles(server.bodies[1]) == ["system", "user", "assistant", "user"]
+
+
+def test_nothing_said_leaves_no_session(chat, ok):
+    assert chat("/help", "/quit").status == 0
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_a_turn_that_fails_is_one_line_and_the_chat_goes_on(chat, serve):
+    serve(status(401), text("Now it works."))
+    outcome = chat("first", "second", options=MODEL)
+    assert outcome.stdout == "Now it works.\n"
+    assert outcome.stderr.startswith("oneclaw: ")
+    assert outcome.stderr.count("\n") == 1
+    # A script learns that not all went well.
+    assert outcome.status == 1
+
+
+def test_a_turn_that_fails_unexpectedly_is_one_line_and_in_the_log(chat, install_plugin, home):
+    install_plugin(
+        "odd",
+        """
+        from oneclaw_core import hookimpl
+
+        class Odd:
+            def stream(self, request):
+                raise KeyError("odd")
+
+            async def aclose(self):
+                pass
+
+        @hookimpl
+        def register_providers(register):
+            register("odd", lambda config: Odd())
+        """,
+    )
+    from oneclaw_core.cli.main import main
+
+    assert main(["providers", "add", "odd", "--type", "odd"]) == 0
+    outcome = chat("first", "/session", options=["--model", "odd/x"])
+    assert outcome.status == 1
+    assert outcome.stderr == f"oneclaw: unexpected KeyError; the traceback is in {home / 'logs' / 'oneclaw.log'}\n"
+    assert "messages: 1\n" in outcome.stdout
+    assert "KeyError: 'odd'" in (home / "logs" / "oneclaw.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [(["--model", "no/model"], "the providers are"), (["--agent", "Nobody"], "there is no agent 'Nobody'")],
+)
+def test_a_model_or_agent_that_there_is_not_ends_it_at_once(chat, options, says):
+    outcome = chat("hello", options=options)
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert says in outcome.stderr
+
+
+def test_help_lists_the_commands(chat):
+    lines = chat("/help").stdout.splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("/")]
+    assert names == ["/help", "/tools", "/groups", "/session", "/model", "/verbose", "/clear", "/quit"]
+
+
+def test_quit_leaves_the_rest_unread(chat):
+    assert chat("/quit", "/help").stdout == ""
+
+
+def test_an_unknown_command_says_which_are_close_and_sends_nothing(chat, ok):
+    outcome = chat("/clera", "/xyzzy")
+    assert outcome.status == 1
+    first, second = outcome.stderr.splitlines()
+    assert "did you mean /clear" in first
+    assert "/help lists them" in second
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_a_space_before_a_slash_makes_it_a_message(chat, serve):
+    server = serve(text("A path."))
+    assert chat(" /etc/hosts is what?", options=MODEL).stdout == "A path.\n"
+    assert "/etc/hosts is what?" in server.bodies[0]["messages"][-1]["content"]
+
+
+def test_tools_and_groups_follow_what_is_loaded(chat, serve):
+    serve(calls(("load_tool_group", {"group_name": "pdf"})), text("Loaded."))
+    before, after = chat("/tools", "/groups", "load pdf", "/tools", "/groups", options=MODEL).stdout.split("Loaded.\n")
+    assert "pdf_info" not in before
+    assert "pdf_info" in after
+    (group_before,) = (line for line in before.splitlines() if line.startswith("pdf "))
+    (group_after,) = (line for line in after.splitlines() if line.startswith("pdf "))
+    assert (group_before.split()[1], group_after.split()[1]) != ("yes", "yes")
+    assert group_after.split()[1] == "yes"
+
+
+def test_the_model_can_be_shown_and_changed(chat, serve):
+    serve(text("From the service."))
+    outcome = chat("/model", "/model no/model", "/model openai_compatible/test", "hello", "/session")
+    assert "model: offline/rules\nmodel: openai_compatible/test\nFrom the service.\n" in outcome.stdout
+    assert outcome.stdout.endswith("model: openai_compatible/test\n")
+    assert "'no/model'" in outcome.stderr
+
+
+def test_verbose_shows_arguments_and_results(chat, serve):
+    call = calls(("get_current_time", {"timezone": "UTC"}))
+    serve(call, text("Late."), call, text("Later."))
+    outcome = chat("/verbose", "what time?", "/verbose", "and now?", options=MODEL)
+    verbose, brief = outcome.stderr.split(" ms\n", 2)[0], outcome.stderr.splitlines()[-1]
+    assert verbose.startswith(
+        '• get_current_time\n    {\n      "timezone": "UTC"\n    }\n• get_current_time … success '
+    )
+    assert brief.startswith("• get_current_time UTC … 20")
+
+
+def test_clear_begins_a_new_session_and_says_how_to_find_the_old_one(chat, serve, ok):
+    server = serve(text("One."), text("Two."))
+    outcome = chat("first", "/clear", "second", options=[*MODEL, "--session", "my work"])
+    assert "the old one is kept: oneclaw chat --session 'my work'" in outcome.stdout
+    assert roles(server.bodies[1]) == ["system", "user"]
+    assert len(ok("sessions", "list", "--json")) == 2

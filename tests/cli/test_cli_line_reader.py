@@ -1,0 +1,58 @@
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from oneclaw_core.cli.line_reader import LineReader
+
+
+@pytest.fixture
+def pipe():
+    reader, writer = os.pipe()
+    yield reader, writer
+    os.close(reader)
+
+
+async def all_lines(reader):
+    lines = LineReader(reader)
+    found = []
+    while (line := await lines.read_line()) is not None:
+        found.append(line)
+    return found
+
+
+def test_lines_of_a_pipe(pipe):
+    reader, writer = pipe
+    os.write(writer, "one\r\n\nzwölf \xff".encode("latin-1") + b"\nlast")
+    os.close(writer)
+    assert asyncio.run(all_lines(reader)) == ["one", "", "zw\ufffdlf \ufffd", "last"]
+
+
+def test_lines_of_a_file(tmp_path):
+    (tmp_path / "lines").write_text("one\ntwo\n")
+    with (tmp_path / "lines").open() as file:
+        assert asyncio.run(all_lines(file.fileno())) == ["one", "two"]
+
+
+def test_nothing_at_all():
+    with Path(os.devnull).open() as nothing:
+        assert asyncio.run(all_lines(nothing.fileno())) == []
+
+
+def test_the_loop_goes_on_while_a_line_is_awaited_and_waiting_can_be_stopped(pipe):
+    reader, writer = pipe
+
+    async def scenario():
+        lines = LineReader(reader)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(lines.read_line(), 0.01)
+        os.write(writer, b"ha")
+        waiting = asyncio.create_task(lines.read_line())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        os.write(writer, b"lf\n")
+        return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(scenario()) == "half"
+    os.close(writer)

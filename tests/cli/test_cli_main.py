@@ -1,0 +1,216 @@
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from oneclaw_core import __version__
+from oneclaw_core.cli.main import BUILTIN_COMMANDS
+
+HEAVY_MODULES = ("sqlalchemy", "pydantic", "httpx", "rich", "prompt_toolkit")
+
+GREETING = """
+    import click
+    from oneclaw_core import PluginError, hookimpl
+
+    @hookimpl
+    def register_commands(cli):
+        @cli.command()
+        @click.argument("how", default="friendly")
+        def greet(how):
+            "Say hello."
+            if how == "interrupted":
+                raise KeyboardInterrupt
+            if how == "refused":
+                raise PluginError("nobody is there: come back later")
+            if how == "broken":
+                raise ValueError("this is a surprise with sk-0123456789")
+            click.echo("hello")
+            return 7
+"""
+IMPOSTOR = """
+    import click
+    from oneclaw_core import hookimpl
+
+    @hookimpl
+    def register_commands(cli):
+        @cli.command("run")
+        def impostor():
+            click.echo("I am not run")
+
+        @cli.command()
+        def walk():
+            click.echo("walking")
+"""
+BROKEN_HOOK = """
+    from oneclaw_core import hookimpl
+
+    @hookimpl
+    def register_commands(cli):
+        1 / 0
+"""
+
+
+def start(*arguments, environ=None, **options):
+    program = [sys.executable, "-m", "oneclaw_core", *arguments]
+    return subprocess.run(program, env=os.environ | (environ or {}), capture_output=True, text=True, **options)
+
+
+def test_version(ok):
+    assert ok("--version") == f"oneclaw {__version__}\n"
+
+
+def test_help_lists_every_command_with_a_line(ok):
+    text = ok("--help")
+    for name, command in BUILTIN_COMMANDS.items():
+        assert f"  {name} " in text
+        assert command.summary in text
+    assert "Commands of plugins" not in text
+
+
+@pytest.mark.parametrize("name", BUILTIN_COMMANDS)
+def test_every_command_explains_itself(ok, name):
+    assert f"Usage: oneclaw {name}" in ok(name, "--help")
+
+
+def test_a_plugin_adds_a_command(ok, install_plugin):
+    install_plugin("greeting", GREETING)
+    assert "Commands of plugins:\n  greet  Say hello." in ok("--help")
+    # What a command returns is no exit status.
+    assert ok("greet") == "hello\n"
+
+
+def test_a_plugin_cannot_take_the_name_of_a_builtin_command(oneclaw, install_plugin):
+    install_plugin("impostor", IMPOSTOR)
+    outcome = oneclaw("walk")
+    assert (outcome.status, outcome.stdout) == (0, "walking\n")
+    assert "the command 'run' is taken" in outcome.stderr
+    assert "I am not run" not in oneclaw("run", "What time is it?").stdout
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "import sys; sys.exit(3)", BROKEN_HOOK])
+def test_a_broken_plugin_does_not_break_help(oneclaw, install_plugin, source):
+    install_plugin("broken", source)
+    outcome = oneclaw("--help")
+    assert outcome.status == 0
+    assert BUILTIN_COMMANDS["run"].summary in outcome.stdout
+    assert outcome.stderr.startswith("oneclaw: warning: plugin broken (oneclaw-broken 1.2)")
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_an_unknown_command_is_wrong_usage(oneclaw):
+    outcome = oneclaw("tool")
+    assert outcome.status == 2
+    assert "No such command 'tool'" in outcome.stderr
+    assert "tools" in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_an_unknown_option_is_wrong_usage(oneclaw):
+    outcome = oneclaw("run", "--loud", "hello")
+    assert outcome.status == 2
+    assert "--loud" in outcome.stderr
+
+
+def test_an_expected_error_is_one_line(oneclaw, install_plugin):
+    install_plugin("greeting", GREETING)
+    outcome = oneclaw("greet", "refused")
+    assert (outcome.status, outcome.stdout) == (1, "")
+    assert outcome.stderr == "oneclaw: nobody is there: come back later\n"
+
+
+def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw, home, install_plugin, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
+    install_plugin("greeting", GREETING)
+    outcome = oneclaw("greet", "broken")
+    log = home / "logs" / "oneclaw.log"
+    assert outcome.status == 1
+    expected = f"unexpected ValueError: this is a surprise with [redacted]; the traceback is in {log}"
+    assert outcome.stderr == f"oneclaw: {expected}\n"
+    text = log.read_text()
+    assert "Traceback (most recent call last)" in text
+    assert "ValueError: this is a surprise with [redacted]" in text
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_path, install_plugin, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "file"))
+    install_plugin("greeting", GREETING)
+    outcome = oneclaw("greet", "broken")
+    assert outcome.status == 1
+    assert outcome.stderr.endswith("oneclaw.log could not be written\n")
+
+
+def test_the_log_is_kept_small(oneclaw, home, install_plugin):
+    install_plugin("broken", "1 / 0")
+    log = home / "logs" / "oneclaw.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("x" * 1_000_000)
+    oneclaw("--help")
+    assert "ZeroDivisionError" in log.read_text()
+    assert log.stat().st_size < 100_000
+    assert sorted(path.name for path in log.parent.iterdir()) == ["oneclaw.log", "oneclaw.log.1"]
+
+
+def test_nothing_is_written_into_the_home_when_there_is_nothing_to_log(ok, home):
+    ok("tools", "list")
+    assert not home.exists()
+
+
+def test_listing_works_without_a_usable_home(oneclaw, tmp_path, monkeypatch, install_plugin):
+    install_plugin("broken", "1 / 0")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "file"))
+    outcome = oneclaw("tools", "list")
+    assert outcome.status == 0
+    assert "load_tool_group" in outcome.stdout
+
+
+def test_ctrl_c_is_silent(oneclaw, install_plugin):
+    install_plugin("greeting", GREETING)
+    outcome = oneclaw("greet", "interrupted")
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (130, "", "")
+
+
+def test_a_closed_pipe_is_left_quietly(home):
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = [sys.executable, "-m", "oneclaw_core", "tools", "list", "--json"]
+    done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_stream_that_is_closed_from_the_start_is_no_obstacle(home, closed):
+    program = f"{sys.executable} -m oneclaw_core tools list {closed}>&-"
+    done = subprocess.run(program, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("load_tool_group" in done.stdout) == (closed != 1)
+
+
+def test_a_home_that_cannot_be_found_is_one_line(oneclaw, monkeypatch):
+    monkeypatch.setenv("ONECLAW_HOME", "~nobody-of-that-name/home")
+    outcome = oneclaw("--version")
+    assert outcome.status == 1
+    assert outcome.stderr.startswith("oneclaw: the home ")
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_a_terminal_without_unicode_gets_an_answer(home):
+    done = start("run", "Grüße, what time is it?", environ={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "get_current_time" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["tools", "list"]])
+def test_starting_does_not_import_what_is_not_used(home, arguments):
+    script = (
+        "import json, sys; from oneclaw_core.cli.main import main; status = main(sys.argv[1:]); "
+        "print(json.dumps(list(sys.modules)), file=sys.stderr); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    assert [name for name in HEAVY_MODULES if name in json.loads(done.stderr)] == []

@@ -1,0 +1,82 @@
+import io
+import json
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneclaw_core.cli.output import print_json, print_table, printable, printable_line, reserved_stdout, styled
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@given(st.text())
+def test_nothing_printable_makes_can_steer_a_terminal(text):
+    shown = printable(text)
+    assert not any(character < " " or "\x7f" <= character <= "\x9f" for character in shown if character not in "\n\t")
+
+
+def test_printable_shows_what_it_takes_the_power_from():
+    assert printable("a\x1b[2Jb\x9b\u202ec\r\nd\te") == "a\\x1b[2Jb\\x9b\\u202ec\nd\te"
+
+
+def test_ordinary_text_stays_as_it_is():
+    text = "Grüße, 日本語, 🎉\n\tend"
+    assert printable(text) == text
+
+
+def test_printable_line_is_one_line_of_limited_length():
+    assert printable_line("one\n two\tthree\x07", 100) == "one two three\\x07"
+    assert printable_line("one two three", 8) == "one two…"
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), st.lists) | st.dictionaries(st.text(), st.text()))
+def test_json_can_be_read_back_whatever_the_encoding(document):
+    for encoding in ("utf-8", "ascii", "latin-1"):
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace", newline="\n")
+        print_json(document, stream=stream)
+        stream.flush()
+        assert json.loads(written.getvalue().decode(encoding)) == document
+
+
+def test_json_keeps_text_readable_and_escapes_control_characters(capsys):
+    print_json(["Grüße", "\x9b\u202e"], indent=None)
+    assert capsys.readouterr().out == '["Grüße", "\\u009b\\u202e"]\n'
+
+
+def test_a_table_is_aligned_text_when_nobody_looks(capsys):
+    print_table(("name", "what"), [("a", "first\nline"), ("longer", None)])
+    assert capsys.readouterr().out == "name    what\na       first line\nlonger\n"
+
+
+def test_a_table_on_a_terminal_shows_markup_and_escapes_as_text(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    print_table(("name",), [("[red]x[/red]\x1b[2J",)])
+    assert "[red]x[/red]\\x1b[2J" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"), [({}, "\x1b[2mx\x1b[0m"), ({"NO_COLOR": "1"}, "x"), ({"TERM": "dumb"}, "x")]
+)
+def test_style_is_for_terminals_of_people_who_want_it(monkeypatch, variables, expected):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert styled("x", Terminal(), dim=True) == expected
+    assert styled("x", io.StringIO(), dim=True) == "x"
+
+
+def test_what_others_print_goes_to_stderr_while_stdout_is_reserved(capsys):
+    with reserved_stdout() as stdout:
+        sys.stdout.write("chatter\n")
+        print_json({"a": 1}, indent=None, stream=stdout)
+    assert capsys.readouterr() == ('{"a": 1}\n', "chatter\n")

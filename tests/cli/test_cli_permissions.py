@@ -1,0 +1,90 @@
+"""`oneclaw permissions`."""
+
+import pytest
+
+NEEDY = """
+    from oneclaw_core import ToolDefinition, ToolResult, hookimpl
+
+    class Look:
+        definition = ToolDefinition("look_around", "Take a picture.", required_permissions=("camera.use", "ODD NAME"))
+
+        async def execute(self, arguments, context):
+            return ToolResult.success("")
+
+    @hookimpl
+    def register_tools(register):
+        register(Look())
+"""
+
+
+@pytest.fixture
+def state_of(ok):
+    def read(name):
+        return {each["name"]: each for each in ok("permissions", "list", "--json")}[name]["state"]
+
+    return read
+
+
+def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, install_plugin):
+    install_plugin("needy", NEEDY)
+
+    listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
+
+    assert listed["files.write"]["meaning"] == "write files in the workspace"
+    assert listed["files.write"]["state"] == "granted by default"
+    assert "write_file" in listed["files.write"]["tools"]
+    assert listed["network.private"]["state"] == "asks"
+    assert listed["camera.use"] == {"name": "camera.use", "meaning": "", "state": "asks", "tools": ["look_around"]}
+    assert "camera.use" in ok("permissions", "list")
+
+
+def test_a_decision_is_remembered_until_it_is_reset(ok, state_of):
+    assert ok("permissions", "grant", "network.private") == "network.private is granted\n"
+    assert state_of("network.private") == "granted"
+
+    assert ok("permissions", "deny", "network.private") == "network.private is denied\n"
+    assert state_of("network.private") == "denied"
+
+    assert ok("permissions", "reset", "network.private") == "the decision on network.private is forgotten\n"
+    assert state_of("network.private") == "asks"
+    assert ok("permissions", "reset", "network.private") == "nothing was decided on network.private\n"
+
+
+def test_a_default_can_be_denied(ok, state_of):
+    ok("permissions", "deny", "files.write")
+
+    assert state_of("files.write") == "denied"
+
+
+def test_all_decisions_can_be_reset_at_once(ok, state_of):
+    ok("permissions", "grant", "network.private")
+    ok("permissions", "deny", "files.read")
+
+    assert ok("permissions", "reset") == "2 decisions forgotten\n"
+    assert (state_of("network.private"), state_of("files.read")) == ("asks", "granted by default")
+    assert ok("permissions", "reset") == "0 decisions forgotten\n"
+
+
+def test_a_permission_that_no_tool_needs_is_remembered_with_a_warning(oneclaw, state_of):
+    outcome = oneclaw("permissions", "grant", "network.privat")
+
+    assert outcome.status == 0
+    assert "no tool that is installed needs a permission named 'network.privat'" in outcome.stderr
+    assert state_of("network.privat") == "granted"
+
+
+@pytest.mark.parametrize("name", ["", "Network.Private", "network..private", ".", "a b", "network.private\n", "é"])
+def test_a_name_that_is_none_is_refused(oneclaw, ok, name):
+    outcome = oneclaw("permissions", "grant", name)
+
+    assert outcome.status == 2
+    assert "lower-case words separated by dots" in outcome.stderr
+    assert all(each["state"] != "granted" for each in ok("permissions", "list", "--json"))
+
+
+def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_of):
+    install_plugin("needy", NEEDY)
+
+    ok("permissions", "grant", "ODD NAME")
+
+    assert state_of("ODD NAME") == "granted"

@@ -1,0 +1,241 @@
+"""`oneclaw sessions`."""
+
+import asyncio
+import io
+import json
+import stat
+import sys
+
+import pytest
+
+from oneclaw_core import Message, MessageType, ToolCallStatus
+from oneclaw_core.home import find_home
+from oneclaw_core.store.store import Store
+
+LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))
+
+
+def in_store(work):
+    async def run():
+        home = find_home()
+        home.create()
+        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
+            return await work(store)
+
+    return asyncio.run(run())
+
+
+async def tell_story(store, name="story", title="About the weather"):
+    session = await store.create_session(name, agent="General Assistant", model="offline/rules")
+    await store.set_title(session.id, title)
+    await store.append(
+        session.id,
+        [
+            Message(type=MessageType.USER, content="Wie ist das Wetter, 世界?"),
+            Message(type=MessageType.ASSISTANT, content="", provider_data={"opaque": "wire"}),
+            Message(
+                type=MessageType.TOOL_CALL,
+                tool_call_id="call_1",
+                tool_name="look_at_sky",
+                tool_input='{"where": "Köln"}',
+                tool_status=ToolCallStatus.PENDING,
+            ),
+        ],
+    )
+    await store.finish_call(
+        session.id,
+        Message(
+            type=MessageType.TOOL_RESULT,
+            content=LONG_RESULT,
+            tool_call_id="call_1",
+            tool_name="look_at_sky",
+            tool_status=ToolCallStatus.SUCCESS,
+            duration_ms=12.4,
+            shown_characters=100,
+        ),
+    )
+    await store.append(session.id, [Message(type=MessageType.ASSISTANT, content="Blau.")])
+    return session
+
+
+@pytest.fixture
+def story(home):
+    return in_store(tell_story)
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """What the user types at a terminal."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def type_in(text):
+        monkeypatch.setattr(sys, "stdin", Terminal(text))
+
+    return type_in
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+
+def test_sessions_are_listed_with_the_one_used_last_first(ok, home):
+    first = in_store(lambda store: tell_story(store, "first"))
+    in_store(lambda store: tell_story(store, "second", "About\nnothing"))
+
+    second, listed = ok("sessions", "list", "--json")
+
+    assert second["name"] == "second"
+    assert listed.pop("created_at").endswith("Z")
+    assert listed.pop("updated_at").endswith("Z")
+    assert listed == {
+        "id": first.id,
+        "name": "first",
+        "title": "About the weather",
+        "agent": "General Assistant",
+        "model": "offline/rules",
+        "message_count": 5,
+    }
+    assert "About nothing" in ok("sessions", "list")
+    assert [each["name"] for each in ok("sessions", "list", "--limit", "1", "--json")] == ["second"]
+
+
+def test_a_new_home_has_no_sessions(ok):
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_a_session_is_shown_readably(ok, story):
+    shown = ok("sessions", "show", "story")
+
+    assert "You: Wie ist das Wetter, 世界?" in shown
+    assert '-> look_at_sky {"where": "Köln"}' in shown
+    assert "<- success, 12 ms: line 0 with" in shown
+    assert "line 199" not in shown
+    assert "OneClaw: Blau." in shown
+
+
+@pytest.mark.parametrize("length", [32, 12])
+def test_a_session_is_found_by_its_id_too(ok, story, length):
+    assert ok("sessions", "show", story.id[:length], "--json")["name"] == "story"
+
+
+def test_a_session_is_shown_in_full_as_json(ok, story):
+    document = ok("sessions", "show", "story", "--json")
+
+    assert document["id"] == story.id
+    user, _, call, result, answer = document["messages"]
+    assert user["content"] == "Wie ist das Wetter, 世界?"
+    assert (call["tool_name"], call["tool_input"], call["tool_status"]) == (
+        "look_at_sky",
+        '{"where": "Köln"}',
+        "success",
+    )
+    assert (result["content"], result["duration_ms"]) == (LONG_RESULT, 12.4)
+    assert answer["type"] == "assistant"
+    assert user["sequence"] < call["sequence"] < result["sequence"] < answer["sequence"]
+
+
+def test_escape_sequences_in_a_conversation_do_not_reach_a_terminal(ok, home, monkeypatch):
+    async def hostile(store):
+        session = await store.create_session("hostile", agent="General Assistant")
+        await store.append(session.id, [Message(type=MessageType.USER, content="\x1b]0;gotcha\x07 \x9b31m")])
+
+    in_store(hostile)
+    monkeypatch.setattr("oneclaw_core.cli.output.is_terminal", lambda stream: True)
+    monkeypatch.setattr("oneclaw_core.cli.sessions.is_terminal", lambda stream: True)
+
+    for arguments in (("show", "hostile"), ("export", "hostile")):
+        shown = ok("sessions", *arguments)
+        assert "gotcha" in shown
+        assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+
+
+def test_an_export_as_json_is_what_is_shown_as_json(ok, story, tmp_path):
+    shown = ok("sessions", "show", "story", "--json")
+    file = tmp_path / "story.json"
+
+    assert json.loads(ok("sessions", "export", "story", "--format", "json")) == shown
+    assert ok("sessions", "export", "story", "--format", "json", "--output", str(file)) == ""
+    assert json.loads(file.read_bytes()) == shown
+    assert "世界" in file.read_text("utf-8")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_export_as_markdown_has_the_results_whole(ok, story):
+    markdown = ok("sessions", "export", "story")
+
+    assert markdown.startswith("# About the weather\n\n- Session: story (")
+    assert "## User\n\nWie ist das Wetter, 世界?\n" in markdown
+    assert '### Call of `look_at_sky`\n\n```json\n{"where": "Köln"}\n```\n' in markdown
+    assert f"### Result of `look_at_sky` (success, 12 ms)\n\n````\n{LONG_RESULT}\n````\n" in markdown
+    assert markdown.endswith("## Assistant\n\nBlau.\n")
+
+
+def test_an_empty_session_is_exported_as_json(ok, home):
+    in_store(lambda store: store.create_session("empty", agent="General Assistant"))
+
+    assert json.loads(ok("sessions", "export", "empty", "--format", "json"))["messages"] == []
+
+
+def test_a_history_of_several_pages_is_exported_whole(ok, home):
+    async def talk(store):
+        session = await store.create_session("long", agent="General Assistant")
+        await store.append(session.id, [Message(type=MessageType.USER, content=str(number)) for number in range(1203)])
+
+    in_store(talk)
+
+    messages = json.loads(ok("sessions", "export", "long", "--format", "json"))["messages"]
+    assert [message["content"] for message in messages] == [str(number) for number in range(1203)]
+
+
+def test_an_export_to_where_nothing_can_be_written_says_so(oneclaw, story, tmp_path):
+    outcome = oneclaw("sessions", "export", "story", "--output", str(tmp_path / "nowhere" / "story.md"))
+
+    assert outcome.status == 1
+    assert "cannot be written: No such file or directory" in outcome.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "export", "delete"])
+def test_a_session_that_is_not_there_is_wrong_usage(oneclaw, command):
+    outcome = oneclaw("sessions", command, "nobody")
+
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "there is no session 'nobody'; list them with: oneclaw sessions list" in outcome.stderr
+
+
+def test_without_a_terminal_nothing_is_deleted_unless_told(oneclaw, ok, story):
+    outcome = oneclaw("sessions", "delete", "story")
+
+    assert outcome.status == 2
+    assert "add --yes" in outcome.stderr
+    assert len(ok("sessions", "list", "--json")) == 1
+
+    assert ok("sessions", "delete", "story", "--yes") == "session story is deleted\n"
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_at_a_terminal_the_user_is_asked(oneclaw, ok, story, typed):
+    typed("n\n")
+    outcome = oneclaw("sessions", "delete", "story")
+    assert outcome.status == 1
+    assert "Delete session story with its 5 messages?" in outcome.stderr
+    assert len(ok("sessions", "list", "--json")) == 1
+
+    typed("y\n")
+    assert oneclaw("sessions", "delete", "story").status == 0
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_a_session_in_the_middle_of_a_turn_is_not_deleted(oneclaw, ok, story):
+    from filelock import FileLock
+
+    locks = find_home().locks
+    with FileLock(locks / f"{story.id}.lock"):
+        outcome = oneclaw("sessions", "delete", "story", "--yes")
+
+    assert outcome.status == 1
+    assert "is busy" in outcome.stderr
+    assert len(ok("sessions", "list", "--json")) == 1

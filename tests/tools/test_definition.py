@@ -1,0 +1,89 @@
+"""FEAT-004, "Tool Definition Format"."""
+
+import math
+
+import pytest
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.definition import MAX_TIMEOUT_SECONDS, Tool, ToolDefinition
+
+
+def define(**changes):
+    return ToolDefinition(**{"name": "probe", "description": "Probes.", **changes})
+
+
+def refusal(**changes):
+    with pytest.raises(ToolDefinitionError) as caught:
+        define(**changes)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_defaults():
+    definition = define()
+    assert definition.parameters == {"type": "object", "properties": {}}
+    assert (definition.required_permissions, definition.timeout_seconds) == ((), 30)
+
+
+@pytest.mark.parametrize("name", ["a", "_a", "get_current_time", "A1", "with-dash", "a" * 63])
+def test_names_that_every_provider_accepts(name):
+    assert define(name=name).name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "1a", "-a", "a b", "a.b", "a:b", "é", "a\n", " a", "a" * 64, "a/b", "🦀", None, 5, b"a", ["a"]]
+)
+def test_other_names_are_refused(name):
+    error = refusal(name=name)
+    assert error.pointer == "/name"
+    assert "use 1 to 63 letters, digits, '_' or '-'" in str(error)
+
+
+@pytest.mark.parametrize("description", ["", " \n\t", None, 5, ["text"]])
+def test_a_missing_description_is_refused(description):
+    assert refusal(description=description).pointer == "/description"
+
+
+@pytest.mark.parametrize("seconds", [0.001, 1, 30.5, MAX_TIMEOUT_SECONDS])
+def test_timeouts(seconds):
+    assert define(timeout_seconds=seconds).timeout_seconds == seconds
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.nan, math.inf, MAX_TIMEOUT_SECONDS + 1, True, "30", None, [30]])
+def test_other_timeouts_are_refused(seconds):
+    error = refusal(timeout_seconds=seconds)
+    assert error.pointer == "/timeout_seconds"
+    assert f"not {seconds!r}" in str(error)
+
+
+def test_permissions_become_a_tuple():
+    assert define(required_permissions=["files.read", "files.write"]).required_permissions == (
+        "files.read",
+        "files.write",
+    )
+
+
+@pytest.mark.parametrize("permissions", ["files.read", ["files.read", ""], [None], [5]])
+def test_permissions_that_are_no_list_of_names_are_refused(permissions):
+    assert refusal(required_permissions=permissions).pointer == "/required_permissions"
+
+
+@pytest.mark.parametrize("parameters", [None, [], "object", {}, {"type": "string"}, {"type": "object", "required": 1}])
+def test_parameters_that_are_no_schema_of_an_object_are_refused(parameters):
+    assert refusal(parameters=parameters).pointer.startswith("/parameters")
+
+
+def test_a_definition_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        define().name = "other"
+
+
+def test_anything_with_a_definition_and_execute_is_a_tool():
+    class Probe:
+        definition = define()
+
+        async def execute(self, arguments, context):
+            raise NotImplementedError
+
+    assert isinstance(Probe(), Tool)
+    assert not isinstance(object(), Tool)

@@ -1,0 +1,159 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker
+
+from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools import schema as schema_module
+from oneclaw_core.tools.schema import argument_faults, check_parameters_schema, compile_schema, json_pointer
+
+METASCHEMA = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
+
+SCALARS = st.sampled_from(
+    [None, True, False, 0, 1, -1, 2.0, 0.5, "", "string", "object", "strin", "^a+$", "(", ["string", "null"], [], {}]
+)
+KEYWORDS = [*schema_module._PLAIN_KEYWORDS, "$ref", "$defs", "not", "prefixItems", "patternProperties", "x-other"]
+SCHEMAS = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["a", "b/c", "("]), inner, max_size=2)
+        | st.lists(inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def is_accepted(schema):
+    try:
+        check_parameters_schema("probe", schema)
+    except ToolDefinitionError:
+        return False
+    return True
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYWORDS), SCHEMAS, max_size=4))
+def test_the_fast_path_agrees_with_the_metaschema(keywords):
+    schema = {**keywords, "type": "object"}
+    assert is_accepted(schema) == METASCHEMA.is_valid(schema)
+
+
+@pytest.mark.parametrize("keyword", schema_module._PLAIN_KEYWORDS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, False, 0, 1, -1, 2.0, -0.5, "", "string", "nonsense", "(", [], ["a"], ["a", "a"], [1], [[]]),
+        *({}, {"a": {}}, {"a": 1}, {"type": "string"}, {"type": "nonsense"}, [{}], [True], [1, {}]),
+    ],
+    ids=repr,
+)
+def test_every_plain_keyword_agrees_with_the_metaschema(keyword, value):
+    schema = {"type": "object", "properties": {"a": {keyword: value}}}
+    assert is_accepted(schema) == METASCHEMA.is_valid(schema)
+
+
+def test_a_common_schema_does_not_need_jsonschema(monkeypatch):
+    monkeypatch.setattr(schema_module, "_check_in_full", None)
+    check_parameters_schema(
+        "probe",
+        {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What.", "minLength": 1, "pattern": "^a"},
+                "mode": {"enum": ["a", "b"], "default": "a"},
+                "items": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        (None, "/parameters"),
+        ([], "/parameters"),
+        ({}, "/parameters/type"),
+        ({"type": "string"}, "/parameters/type"),
+        ({"type": ["object"]}, "/parameters/type"),
+        ({"type": "object", "properties": []}, "/parameters/properties"),
+        ({"type": "object", "properties": {"a/b": {"type": "strin"}}}, "/parameters/properties/a~1b/type"),
+        ({"type": "object", "required": ["a", "a"]}, "/parameters/required"),
+        ({"type": "object", "properties": {"a": {"pattern": "("}}}, "/parameters/properties/a/pattern"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(schema, pointer):
+    with pytest.raises(ToolDefinitionError, match="'probe'") as caught:
+        check_parameters_schema("probe", schema)
+    assert caught.value.pointer == pointer
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("keyword", ["properties", "items", "anyOf", "not"])
+def test_a_schema_that_is_nested_too_deeply_is_refused(keyword):
+    schema = {"type": "string"}
+    for _ in range(5000):
+        schema = {"properties": {"a": schema}} if keyword == "properties" else {keyword: schema}
+        if keyword == "anyOf":
+            schema = {keyword: [schema[keyword]]}
+    with pytest.raises(ToolDefinitionError, match="nested too deeply") as caught:
+        check_parameters_schema("probe", {"type": "object", "properties": {"a": schema}})
+    assert caught.value.pointer == "/parameters"
+
+
+# Arguments
+
+VALIDATOR = compile_schema(
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "count": {"type": "integer", "minimum": 1},
+            "a/b~c": {"type": "array", "items": {"enum": ["x", "y"]}},
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+)
+
+
+def test_arguments_that_fit_have_no_faults():
+    assert argument_faults(VALIDATOR, {"name": "a", "count": 1, "a/b~c": ["x"]}) == []
+
+
+def test_all_faults_are_told_at_once_with_place_and_expectation():
+    assert argument_faults(VALIDATOR, {"count": 0, "a/b~c": ["x", "z"], "more": 1}) == [
+        "/: 'name' is a required property",
+        "/: Additional properties are not allowed ('more' was unexpected)",
+        "/a~1b~0c/1: 'z' is not one of ['x', 'y']",
+        "/count: 0 is less than the minimum of 1",
+    ]
+
+
+def test_a_fault_does_not_repeat_a_large_value():
+    (fault,) = argument_faults(VALIDATOR, {"name": ["x" * 100_000]})
+    assert len(fault) < 400
+
+
+def test_arguments_that_are_nested_too_deeply_are_a_fault():
+    validator = compile_schema({"type": "object", "properties": {"a": {"$ref": "#"}}})
+    arguments = {}
+    for _ in range(5000):
+        arguments = {"a": arguments}
+    assert argument_faults(validator, arguments) == ["/: nested too deeply"]
+
+
+@given(st.lists(st.text()))
+def test_a_json_pointer_can_be_followed(path):
+    document = value = {}
+    for part in path:
+        value[part] = value = {}
+    found = document
+    for part in json_pointer(path).split("/")[1:]:
+        found = found[part.replace("~1", "/").replace("~0", "~")]
+    assert found is value
+    assert json.dumps(json_pointer(path))

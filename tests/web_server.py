@@ -1,0 +1,103 @@
+"""A web server on loopback whose answers are written by the test, byte for byte."""
+
+from __future__ import annotations
+
+import socketserver
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+
+@dataclass(frozen=True)
+class WebRequest:
+    """What the server got; header names are in lower case."""
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a header that was sent once."""
+        values = [value for each, value in self.headers if each == name]
+        assert len(values) <= 1, f"{name} was sent {len(values)} times"
+        return values[0] if values else None
+
+
+def response(
+    body: bytes | str = b"",
+    *,
+    status: str = "200 OK",
+    headers: Iterable[tuple[str, str]] = (("Content-Type", "text/plain; charset=utf-8"),),
+    length: bool = True,
+) -> bytes:
+    """Write a response; without its length it ends with the connection."""
+    content = body.encode() if isinstance(body, str) else body
+    lines = [*headers, *([("Content-Length", str(len(content)))] if length else [])]
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + content
+
+
+class WebServer:
+    """The server, from entering to leaving the context; it closes each connection after one response.
+
+    Args:
+        answer: makes the response, or its pieces, from a request.
+        tls: speaks TLS with this context.
+
+    """
+
+    def __init__(
+        self, answer: Callable[[WebRequest], bytes | Iterable[bytes]], tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.requests: list[WebRequest] = []
+        owner = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                request = _read(self.rfile)
+                owner.requests.append(request)
+                answered = answer(request)
+                for piece in [answered] if isinstance(answered, bytes) else answered:
+                    self.wfile.write(piece)
+
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = True
+
+            def get_request(self) -> Any:
+                connection, address = super().get_request()
+                connection.settimeout(5)
+                return (tls.wrap_socket(connection, server_side=True) if tls else connection), address
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """Clients that go away are what some tests are about."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.port: int = self._server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> WebServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _read(stream: Any) -> WebRequest:
+    method, target, _ = stream.readline().decode().split(" ")
+    headers = []
+    while line := stream.readline().strip():
+        name, _, value = line.decode().partition(":")
+        headers.append((name.lower(), value.strip()))
+    return WebRequest(method, target, headers, stream.read(int(dict(headers).get("content-length", "0"))))
