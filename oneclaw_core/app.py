@@ -108,6 +108,26 @@ class OneClaw:
                 for _, provider in claw._providers.values():
                     await provider.aclose()
 
+    async def begin_session(
+        self, name: str | None = None, *, agent: str | None = None, model: str | None = None, title: str | None = None
+    ) -> Session:
+        """Begin a session; if there is one of that name already, go on with it.
+
+        Args:
+            name: what to call it, ``None`` for a session without a name.
+            agent: the agent's name; by default the General Assistant.
+            model: ``PROVIDER/MODEL``, ``None`` to choose anew at each message.
+            title: what it is about, shortened to a line.
+
+        Raises:
+            NotFoundError: there is no such agent.
+        """
+        persona = find_agent(agent).name
+        title = one_line(title, TITLE_CHARACTERS) if title is not None else None
+        if name is None:
+            return await self.store.create_session(agent=persona, model=model, title=title)
+        return await self.store.find_or_create_session(name, agent=persona, model=model, title=title)
+
     async def send_message(
         self,
         text: str,
@@ -140,11 +160,7 @@ class OneClaw:
         found = await self.store.find_session(session) if session is not None else None
         persona, chosen = await self._agent_and_model(found, agent, model, stored)
         if found is None:
-            title = one_line(text, TITLE_CHARACTERS)
-            if session is None:
-                found = await self.store.create_session(agent=persona.name, model=model, title=title)
-            else:
-                found = await self.store.find_or_create_session(session, agent=persona.name, model=model, title=title)
+            found = await self.begin_session(session, agent=persona.name, model=model, title=text)
         limits = TurnLimits(
             settings.turn_deadline_seconds, settings.turn_max_tool_rounds, settings.tool_result_max_characters
         )
@@ -223,12 +239,12 @@ class OneClaw:
         return await self._open_provider(configs[name])
 
     async def refresh_tool_states(self) -> None:
-        """Take over which tools and groups are switched off; another process may have changed it."""
+        """Take over which tools and groups are disabled; another process may have changed it."""
         states = await self.store.tool_states()
         self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
 
     def _take_over(self, start: TurnStart) -> None:
-        """Obey what the user has decided and switched off by now; another process may have changed it."""
+        """Obey what the user has decided and disabled by now; another process may have changed it."""
         self._permissions.replace_decisions(_decisions(start.permissions))
         self.catalog.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 

@@ -60,9 +60,10 @@ class Home:
         try:
             for directory in (self.path, self.workspace, self.locks, self.log_file.parent):
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise OneClawError(
-                f"the home {self.path} cannot be used: {error.strerror or error}; "
+                f"the home {str(self.path)!r} cannot be used: {reason}; "
                 "make it writable, or set ONECLAW_HOME to another directory"
             ) from None
 

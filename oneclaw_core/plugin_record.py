@@ -40,7 +40,7 @@ class PluginRecord:
         distribution: the installed package, ``None`` if unknown.
         version: of the package.
         target: what the entry point names.
-        is_disabled: whether the user switched it off.
+        is_disabled: whether the user disabled it.
         import_ms: how long importing it took, in milliseconds.
         tools, groups, providers, commands: the names of what it registered.
         problems: what went wrong.

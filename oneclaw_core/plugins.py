@@ -113,9 +113,9 @@ def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> f
     return frozenset(str(name).strip() for name in names)
 
 
-def add_plugin_commands(catalog: Catalog, cli: click.Group) -> None:
+def add_plugin_commands(records: Iterable[PluginRecord], cli: click.Group) -> None:
     """Let plugins add commands; one that is taken stays what it was."""
-    for record in catalog.plugins:
+    for record in records:
         if record.manager is None:
             continue
         own = CommandRegistrar(cli, record)
@@ -129,7 +129,7 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
         if not _is_builtin(point):
             return replace(record, is_disabled=True)
         record.report(
-            "settings", "the built-in tools cannot be switched off", "disable single tools instead", is_error=False
+            "settings", "the built-in tools cannot be disabled", "disable single tools instead", is_error=False
         )
     if any(other.name == point.name for other in catalog.plugins):
         record.report("discovery", f"another package has a plugin named {point.name!r}", "uninstall one of the two")

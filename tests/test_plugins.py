@@ -251,7 +251,7 @@ def test_commands_are_added_and_taken_ones_stay():
     own = click.Command("taken")
     cli.add_command(own)
     catalog = load(StandIn("acme", plugin(register_commands=register_commands)), GOOD)
-    add_plugin_commands(catalog, cli)
+    add_plugin_commands(catalog.plugins, cli)
     assert cli.commands["taken"] is own
     assert record_of(catalog, "acme").commands == ["hello"]
     assert_reported(catalog, "acme", "register_commands", "'taken' is taken", status="degraded")

@@ -6,10 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.agents import find_agent
-from oneclaw_core.app import TITLE_CHARACTERS
 from oneclaw_core.cli.output import reserved_stdout
-from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
@@ -64,9 +61,8 @@ class Conversation:
         """
         if self.session_name is None:
             # Begun before the turn, so that a turn that is cancelled stays in the session.
-            begun = await self.claw.store.create_session(agent=find_agent(self.agent).name, model=self.model)
+            begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=text)
             self.session_name = begun.id
-            await self.claw.store.set_title(begun.id, one_line(text, TITLE_CHARACTERS))
         turn = self.claw.send_message(text, session=self.session_name, agent=self.agent, model=self.model)
         try:
             with reserved_stdout():

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
+from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import find_home
 from oneclaw_core.secrets import SecretFilter
 
@@ -31,23 +32,23 @@ class HomeLog(logging.Handler):
     That the file cannot be written stops nothing.
 
     Args:
-        path: the file.
+        path: the file; ``None`` if there is no place for it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         super().__init__()
         self.path = path
-        self.works = True
+        self.works = path is not None
         self._file: logging.Handler | None = None
         self.addFilter(SecretFilter())
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
-        if not self.works:
+        if not self.works or self.path is None:
             return
         try:
             if self._file is None:
-                self._file = self._open()
+                self._file = self._open(self.path)
             self._file.emit(record)
         except OSError:
             self.works = False
@@ -63,7 +64,7 @@ class HomeLog(logging.Handler):
         """Write the traceback of an error that nothing expected."""
         _log.error("unexpected %s", type(error).__name__, exc_info=error)
 
-    def _open(self) -> logging.Handler:
+    def _open(self, path: Path) -> logging.Handler:
         from logging.handlers import RotatingFileHandler
 
         log = self
@@ -76,8 +77,8 @@ class HomeLog(logging.Handler):
             def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
                 log.works = False
 
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = LogFile(self.path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = LogFile(path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
         file.setFormatter(logging.Formatter(_FORMAT))
         return file
 
@@ -106,7 +107,7 @@ class WarningLines(logging.Handler):
 def logging_to_home() -> Iterator[HomeLog]:
     """Send what is logged under ``oneclaw`` where it belongs, until the end of the block."""
     logger = logging.getLogger("oneclaw")
-    log, warnings = HomeLog(find_home().log_file), WarningLines()
+    log, warnings = HomeLog(_log_file()), WarningLines()
     level, propagate = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
@@ -120,6 +121,14 @@ def logging_to_home() -> Iterator[HomeLog]:
             handler.close()
         logger.setLevel(level)
         logger.propagate = propagate
+
+
+def _log_file() -> Path | None:
+    try:
+        return find_home().log_file
+    except OneClawError:
+        # A command that needs the home says so itself.
+        return None
 
 
 def _private(path: str, flags: int) -> int:

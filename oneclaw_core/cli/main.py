@@ -51,7 +51,7 @@ BUILTIN_COMMANDS = {
     "chat": BuiltinCommand("chat:chat", "Talk with a model in the terminal."),
     "call": BuiltinCommand("call:call", "Run one tool and print its result."),
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
-    "tools": BuiltinCommand("tools:tools", "List the tools, and switch them on and off."),
+    "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("groups:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List the plugins and what is wrong with them."),
     "sessions": BuiltinCommand("sessions:sessions", "List, show, export and delete sessions."),
@@ -115,11 +115,10 @@ class CommandLine(click.Group):
             return
         self._are_plugins_loaded = True
         from oneclaw_core.cli.catalog import load_catalog
-        from oneclaw_core.plugins import Catalog, add_plugin_commands
+        from oneclaw_core.plugins import add_plugin_commands
 
         try:
-            found = load_catalog()
-            add_plugin_commands(Catalog(found.registry, found.provider_types, found.plugins), self)
+            add_plugin_commands(load_catalog().plugins, self)
         except OneClawError as error:
             warn(f"the commands of plugins are missing: {error}")
 
@@ -151,34 +150,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if reconfigure is not None:
             # An answer that the terminal's encoding cannot show is shown in part rather than not at all.
             reconfigure(errors="backslashreplace")
-    try:
-        with logging_to_home() as log:
-            return _run_logged(arguments, log)
-    except OneClawError as error:
-        print_error(str(error))
-        return error.exit_status
-
-
-def _run_logged(arguments: Sequence[str] | None, log: HomeLog) -> int:
-    try:
-        status = _run(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _leave_closed_pipe()
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED_STATUS
-    except OneClawError:
-        raise
-    except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches the terminal
-        _report_unexpected(error, log)
-        return 1
-    return status
+    with logging_to_home() as log:
+        try:
+            status = _run(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_closed_pipe()
+            return 1
+        except KeyboardInterrupt:
+            return INTERRUPTED_STATUS
+        except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches the terminal
+            _report_unexpected(error, log)
+            return 1
+        return status
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         status: Any = command_line().main(arguments, prog_name="oneclaw", standalone_mode=False)
+    except OneClawError as error:
+        print_error(str(error))
+        return error.exit_status
     except click.Abort:
         return INTERRUPTED_STATUS
     except click.ClickException as error:
@@ -191,7 +183,7 @@ def _report_unexpected(error: Exception, log: HomeLog) -> None:
     log.record_crash(error)
     message = " ".join(str(error).split())
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    where = f"the traceback is in {log.path}" if log.works else f"the log {log.path} could not be written"
+    where = f"the traceback is in {log.path}" if log.works else "the log could not be written"
     print_error(f"unexpected {what}; {where}")
 
 

@@ -28,8 +28,8 @@ class QuickStates:
     Attributes:
         settings: values by their keys.
         permissions: ``grant`` or ``deny`` by the permission's name.
-        disabled_tools: names of tools switched off, installed or not.
-        disabled_groups: names of groups switched off.
+        disabled_tools: names of disabled tools, installed or not.
+        disabled_groups: names of disabled groups.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the user has set: settings, decisions on permissions, tools and groups switched off."""
+"""What the user has set: settings, decisions on permissions, disabled tools and groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SwitchKind = Literal["tool", "group"]
 
 @dataclass(frozen=True, slots=True)
 class ToolStates:
-    """What is switched off, also of what is not installed now."""
+    """What is disabled, also of what is not installed now."""
 
     disabled_tools: frozenset[str] = frozenset()
     disabled_groups: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ def reset_permissions(connection: Connection) -> int:
 
 
 def read_tool_states(connection: Connection) -> ToolStates:
-    """Read what is switched off."""
+    """Read what is disabled."""
     disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
     for kind, name in connection.execute(_DISABLED):
         disabled.setdefault(kind, set()).add(name)
@@ -120,7 +120,7 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
         UsageError: the kind is neither ``tool`` nor ``group``.
     """
     if kind not in ("tool", "group"):
-        raise UsageError(f"'tool' or 'group' can be switched on and off, not {kind!r}")
+        raise UsageError(f"'tool' or 'group' can be enabled and disabled, not {kind!r}")
     _put(connection, tool_states, {"kind": kind, "name": clean_text(name)}, {"enabled": enabled})
 
 

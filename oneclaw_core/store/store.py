@@ -33,7 +33,7 @@ class TurnStart:
         group_loads: the successful calls of ``load_tool_group`` of the whole history.
         pending_calls: the calls without an outcome, left by a turn that was killed.
         permissions: the user's decisions, ``grant`` or ``deny`` by name.
-        tool_states: the tools and groups switched off.
+        tool_states: the disabled tools and groups.
     """
 
     history: tuple[Message, ...]
@@ -312,7 +312,7 @@ class Store:
         return await self._database.write(settings.reset_permissions)
 
     async def tool_states(self) -> ToolStates:
-        """Read which tools and groups are switched off."""
+        """Read which tools and groups are disabled."""
         return await self._database.read(settings.read_tool_states)
 
     async def set_tool_enabled(self, kind: SwitchKind, name: str, enabled: bool) -> None:

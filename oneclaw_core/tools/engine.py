@@ -86,7 +86,7 @@ class CallScope:
 
 
 class ToolEngine:
-    """Runs tool calls: known, switched on, active, valid, permitted, then under their timeout.
+    """Runs tool calls: known, enabled, active, valid, permitted, then under their timeout.
 
     Args:
         registry: the tools there are.

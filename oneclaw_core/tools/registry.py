@@ -126,7 +126,7 @@ class ToolRegistry:
         return True
 
     def set_disabled(self, tools: Iterable[str], groups: Iterable[str]) -> None:
-        """Replace what is switched off; names that are not registered are kept for when they are."""
+        """Replace what is disabled; names that are not registered are kept for when they are."""
         disabled_tools, disabled_groups = frozenset(tools), frozenset(groups)
         if (disabled_tools, disabled_groups) != (self._disabled_tools, self._disabled_groups):
             self._disabled_tools, self._disabled_groups = disabled_tools, disabled_groups
@@ -135,7 +135,7 @@ class ToolRegistry:
             self.version += 1
 
     def is_enabled(self, name: str) -> bool:
-        """Whether a registered tool, and the group it belongs to, are switched on."""
+        """Whether a registered tool, and the group it belongs to, are enabled."""
         return (
             name in self._tools
             and name not in self._disabled_tools
@@ -159,7 +159,7 @@ class ToolRegistry:
         return list(self._groups.values())
 
     def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
-        """The groups that a model can load now: switched on, with at least one tool switched on."""
+        """The groups that a model can load now: enabled, with at least one enabled tool."""
         if self._available_groups is None:
             self._available_groups = tuple(
                 group
@@ -169,7 +169,7 @@ class ToolRegistry:
         return list(self._available_groups)
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
-        """The definitions of all tools that are switched on."""
+        """The definitions of all enabled tools."""
         return [tool.definition for name, tool in self._tools.items() if self.is_enabled(name)]
 
     def get_core_tool_definitions(self) -> list[ToolDefinition]:

@@ -141,7 +141,7 @@ def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_pa
     install_plugin("greeting", GREETING)
     outcome = oneclaw("greet", "broken")
     assert outcome.status == 1
-    assert outcome.stderr.endswith("oneclaw.log could not be written\n")
+    assert outcome.stderr.endswith("; the log could not be written\n")
 
 
 def test_the_log_is_kept_small(oneclaw, home, install_plugin):
@@ -194,7 +194,8 @@ def test_a_stream_that_is_closed_from_the_start_is_no_obstacle(home, closed):
 
 def test_a_home_that_cannot_be_found_is_one_line(oneclaw, monkeypatch):
     monkeypatch.setenv("ONECLAW_HOME", "~nobody-of-that-name/home")
-    outcome = oneclaw("--version")
+    assert oneclaw("--version").status == 0
+    outcome = oneclaw("run", "hello")
     assert outcome.status == 1
     assert outcome.stderr.startswith("oneclaw: the home ")
     assert outcome.stderr.count("\n") == 1

@@ -1,0 +1,267 @@
+"""Embedding OneClaw: opening a home, sending messages, calling tools."""
+
+import asyncio
+import contextlib
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from model_server import ModelServer, calls, text
+
+import oneclaw_core
+from oneclaw_core import (
+    GroupLoadedEvent,
+    NotFoundError,
+    OneClaw,
+    OneClawError,
+    PermissionAnswer,
+    SessionBusyError,
+    SettingsError,
+    TextEvent,
+    ToolResultEvent,
+    TurnFinishedEvent,
+    UsageError,
+)
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def opened(home, environ=None, **options):
+    return OneClaw.open(home, environ=environ or {}, start_directory=EXAMPLES, **options)
+
+
+async def events_of(claw, message, **options):
+    return [event async for event in claw.send_message(message, **options)]
+
+
+def test_a_message_runs_end_to_end_with_typed_events(tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            return await events_of(claw, "How many pages does quarterly-report.pdf have?", session="reports")
+
+    events = asyncio.run(run())
+    assert any(isinstance(event, GroupLoadedEvent) and event.group == "pdf" for event in events)
+    assert [event.name for event in events if isinstance(event, ToolResultEvent)] == ["load_tool_group", "pdf_info"]
+    finished = events[-1]
+    assert isinstance(finished, TurnFinishedEvent)
+    assert finished.session == "reports"
+    assert "6 pages" in finished.text
+    assert "".join(event.text for event in events if isinstance(event, TextEvent)).endswith(finished.text)
+
+
+def test_the_synchronous_one_liner(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
+    monkeypatch.delenv("ONECLAW_MODEL", raising=False)
+    answer = oneclaw_core.ask("How many pages does quarterly-report.pdf have?", start_directory=EXAMPLES)
+    assert "6 pages" in answer
+
+
+def test_the_one_liner_inside_an_event_loop_says_what_to_use(tmp_path):
+    async def run():
+        oneclaw_core.ask("hello", home=tmp_path)
+
+    with pytest.raises(UsageError, match=r"OneClaw\.open\(\)"):
+        asyncio.run(run())
+
+
+def test_a_home_is_made_for_its_owner_alone(tmp_path):
+    home = tmp_path / "new" / "home"
+
+    async def run():
+        async with opened(home):
+            pass
+
+    asyncio.run(run())
+    for path in (home, home / "workspace", home / "locks", home / "logs"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700, path
+    assert stat.S_IMODE((home / "oneclaw.db").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("message", ["", "   ", "\n"])
+def test_an_empty_message_is_refused_and_begins_no_session(tmp_path, message):
+    async def run():
+        async with opened(tmp_path) as claw:
+            with pytest.raises(UsageError, match="empty"):
+                await events_of(claw, message)
+            return await claw.store.list_sessions()
+
+    assert asyncio.run(run()) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"agent": "Nobody"}, {"model": "nobody/model"}, {"model": "offline"}, {"session": "s", "model": "x/y"}],
+)
+def test_what_cannot_be_begins_no_session(tmp_path, options):
+    async def run():
+        async with opened(tmp_path) as claw:
+            with pytest.raises(NotFoundError):
+                await events_of(claw, "hello", **options)
+            return await claw.store.list_sessions()
+
+    assert asyncio.run(run()) == []
+
+
+def test_the_model_is_chosen_by_the_message_the_session_the_environment_the_setting(tmp_path):
+    async def run(server):
+        environ = {"OPENAI_BASE_URL": server.url, "ONECLAW_MODEL": "openai_compatible/from-environment"}
+        async with opened(tmp_path, environ) as claw:
+            await claw.store.set_setting("model", "openai_compatible/from-setting")
+            await events_of(claw, "1", session="chosen", model="openai_compatible/chosen")
+            await events_of(claw, "2", session="chosen")
+            await events_of(claw, "3", session="chosen", model="openai_compatible/other")
+            await events_of(claw, "4")
+        async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
+            await events_of(claw, "5")
+            assert await claw.default_model() == "openai_compatible/from-setting"
+
+    with ModelServer(lambda body: text("ok")) as server:
+        asyncio.run(run(server))
+    assert [body["model"] for body in server.bodies] == [
+        "chosen",
+        "chosen",
+        "other",
+        "from-environment",
+        "from-setting",
+    ]
+
+
+def test_a_provider_whose_address_is_changed_is_asked_at_the_new_one(tmp_path):
+    async def run(first, second):
+        async with opened(tmp_path) as claw:
+            for server in (first, second):
+                setting = {"type": "openai_compatible", "base_url": server.url}
+                await claw.store.set_setting("provider:box", setting)
+                await events_of(claw, "hello", session="s", model="box/model")
+
+    with ModelServer([text("first")]) as first, ModelServer([text("second")]) as second:
+        asyncio.run(run(first, second))
+    assert (len(first.bodies), len(second.bodies)) == (1, 1)
+
+
+def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path):
+    async def run(server):
+        environ = {"OPENAI_BASE_URL": server.url, "ONECLAW_SESSION_WAIT_SECONDS": "0.05"}
+        async with opened(tmp_path, environ) as claw:
+            options = {"session": "s", "model": "openai_compatible/test"}
+            async with contextlib.aclosing(claw.send_message("first", **options)) as first:
+                await anext(first)
+                with pytest.raises(SessionBusyError, match="'s' is busy"):
+                    await events_of(claw, "second", **options)
+            await events_of(claw, "third", **options)
+            session = await claw.store.find_session("s")
+            return [message.content for message in await claw.store.messages(session.id)]
+
+    with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
+        contents = asyncio.run(run(server))
+    assert "second" not in contents
+    assert contents[-2:] == ["third", "Answer to third"]
+
+
+def test_a_hundred_sessions_at_once(tmp_path):
+    async def run(server):
+        async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
+            turns = (events_of(claw, f"message {n}", model="openai_compatible/test") for n in range(100))
+            return [events[-1].text for events in await asyncio.gather(*turns)]
+
+    with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
+        answers = asyncio.run(run(server))
+    assert answers == [f"Answer to message {n}" for n in range(100)]
+
+
+def test_permissions_are_asked_of_the_embedder_and_remembered_in_the_home(tmp_path):
+    questions = []
+
+    async def always(request):
+        questions.append((request.permission, request.tool_name, request.arguments["url"]))
+        return PermissionAnswer.ALWAYS
+
+    async def run(server, ask):
+        arguments = json.dumps({"url": server.url + "/models"})
+        async with opened(tmp_path, ask=ask) as claw:
+            return (await claw.call_tool("http_request", arguments)).result
+
+    with ModelServer([]) as server:
+        assert asyncio.run(run(server, None)).error_type == "permission_denied"
+        assert asyncio.run(run(server, always)).is_success
+        assert asyncio.run(run(server, None)).is_success
+    assert questions == [("network.private", "http_request", server.url + "/models")]
+
+
+def test_what_is_denied_in_another_process_counts_at_the_next_turn(tmp_path):
+    write = calls(("write_file", {"path": "a.txt", "content": "x"}))
+
+    async def run(server):
+        async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw, opened(tmp_path) as other:
+            options = {"session": "s", "model": "openai_compatible/test"}
+            first = await events_of(claw, "write", **options)
+            await other.store.set_permission("files.write", "deny")
+            await other.store.set_tool_enabled("group", "pdf", False)
+            second = await events_of(claw, "write", **options)
+        return [[e.result.error_type for e in events if isinstance(e, ToolResultEvent)] for events in (first, second)]
+
+    with ModelServer([write, text("done"), write, text("denied")]) as server:
+        assert asyncio.run(run(server)) == [[None], ["permission_denied"]]
+    assert "- pdf:" in server.bodies[0]["messages"][0]["content"]
+    assert "- pdf:" not in server.bodies[2]["messages"][0]["content"]
+
+
+def test_the_next_request_is_exactly_what_is_sent(tmp_path):
+    async def run(server):
+        async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
+            options = {"session": "s", "model": "openai_compatible/test"}
+            await events_of(claw, "load it", **options)
+            request, model = await claw.next_request(**options)
+            await events_of(claw, "and now", **options)
+            return request, model
+
+    script = [calls(("load_tool_group", {"group_name": "pdf"})), text("Loaded."), text("Yes.")]
+    with ModelServer(script) as server:
+        request, model = asyncio.run(run(server))
+    assert model == "openai_compatible/test"
+    sent = server.bodies[2]
+    assert sent["messages"][0]["content"] == request.system_prompt
+    assert [tool["function"]["name"] for tool in sent["tools"]] == [definition.name for definition in request.tools]
+    assert request.messages[-1].content == "Loaded."
+
+
+def test_a_setting_that_does_not_fit_says_where_it_comes_from(tmp_path):
+    async def run(environ):
+        async with opened(tmp_path, environ) as claw:
+            await events_of(claw, "hello")
+
+    with pytest.raises(SettingsError, match="the environment variable ONECLAW_TURN_MAX_TOOL_ROUNDS"):
+        asyncio.run(run({"ONECLAW_TURN_MAX_TOOL_ROUNDS": "many"}))
+
+
+@pytest.mark.parametrize("home", ["~nosuchuser/home", "\x00"])
+def test_a_home_that_cannot_be(home):
+    async def run():
+        async with opened(home):
+            pass
+
+    with pytest.raises(OneClawError, match=r"home|ONECLAW_HOME"):
+        asyncio.run(run())
+
+
+def test_a_current_directory_that_is_gone(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    async def run():
+        async with OneClaw.open(tmp_path / "home", environ={}):
+            pass
+
+    with pytest.raises(UsageError, match="current directory is gone"):
+        asyncio.run(run())
+
+
+def test_an_embedder_chooses_the_plugins(tmp_path):
+    async def run():
+        async with opened(tmp_path, plugins=[]) as claw:
+            return claw.catalog.registry.get_all_tool_names()
+
+    assert asyncio.run(run()) == []
