@@ -173,7 +173,7 @@ class Turn:
                         yield TextEvent(event.text)
                     elif isinstance(event, RetryNotice):
                         yield RetryEvent(event.reason, event.delay_seconds)
-                    else:
+                    elif isinstance(event, ModelResponse):
                         response = event
         finally:
             if response is None and text_so_far:

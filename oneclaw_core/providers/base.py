@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.messages import TokenUsage, ToolCall
@@ -39,6 +40,17 @@ class ProviderConfig:
     max_retries: int = 4
 
 
+class ToolLoading(StrEnum):
+    """How a loaded tool group is told to the model.
+
+    ``NATIVE`` keeps the service's prompt cache, in the wire format's own way, and is the same as ``APPEND`` where
+    there is none; ``APPEND`` adds the tools at the end of the list of tools.
+    """
+
+    NATIVE = "native"
+    APPEND = "append"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """Everything a model is sent.
@@ -50,6 +62,7 @@ class ModelRequest:
         tools: what the model may call, in the order in which it is sent.
         session_id: for caches at the service; stable over the turns of a session.
         parameters: sampling parameters such as ``temperature``; absent means the service's own.
+        tool_loading: how the loaded groups are told to the model.
     """
 
     model: str
@@ -58,6 +71,7 @@ class ModelRequest:
     tools: ActiveTools
     session_id: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    tool_loading: ToolLoading = ToolLoading.NATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,17 @@ class TextDelta:
     """A piece of the model's text."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadingRefused:
+    """The model cannot have tools loaded natively; the request is sent again with ``ToolLoading.APPEND``.
+
+    Attributes:
+        reason: what the service said.
+    """
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +124,7 @@ class ModelResponse:
     provider_data: Mapping[str, Any] | None = None
 
 
-ModelEvent = TextDelta | RetryNotice | ModelResponse
+ModelEvent = TextDelta | RetryNotice | LoadingRefused | ModelResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,88 +5,31 @@ OpenAI's older wire format, which Ollama, LM Studio, vLLM, llama.cpp, OpenRouter
 
 from __future__ import annotations
 
-import asyncio
-import json
-from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
-from oneclaw_core.http import create_client, expands_boundedly
-from oneclaw_core.providers.base import ModelInfo, TextDelta
-from oneclaw_core.providers.openai_chat_answer import END_OF_STREAM, AnswerCutError, ChatAnswer
+from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.providers.http_provider import HttpProvider
+from oneclaw_core.providers.openai_chat_answer import ChatAnswer
 from oneclaw_core.providers.openai_chat_wire import RequestEncoder
-from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
-from oneclaw_core.providers.service_errors import ServiceErrors
-from oneclaw_core.providers.service_url import ServiceUrl
-from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from oneclaw_core.providers.base import ModelRequest, ProviderConfig
 
-    import httpx
-
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest, ProviderConfig
-
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_MAX_BODY_BYTES = 64 * 1024 * 1024
-_MAX_ERROR_BYTES = 64 * 1024
-# Once the model is done, how long the token counts may take; and after the last event, how long the end of the
-# stream may, so that the connection can be used again.
-_COUNTS_SECONDS = 5
-_END_SECONDS = 0.25
 _CONTEXT_KEYS = ("context_length", "max_model_len", "max_context_length", "context_window", "max_input_tokens")
 
 
-class OpenAIChatProvider:
-    """A service that speaks Chat Completions.
+class OpenAIChatProvider(HttpProvider):
+    """A service that speaks Chat Completions."""
 
-    Args:
-        config: where it is, and the key.
-        first_retry_seconds: the wait before a failed request is sent again the first time.
-        sleep: waits.
+    default_base_url = "https://api.openai.com/v1"
 
-    Raises:
-        SettingsError: the base URL is none.
-
-    """
-
-    def __init__(
-        self,
-        config: ProviderConfig,
-        *,
-        first_retry_seconds: float = 0.5,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._config = config
-        self._url = ServiceUrl.of(config, DEFAULT_BASE_URL)
-        self._errors = ServiceErrors(config, self._url)
+    def __init__(self, config: ProviderConfig, **options: Any) -> None:
+        super().__init__(config, **options)
         self._encoder = RequestEncoder(self._url.origin)
-        self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
-        self._client: httpx.AsyncClient | None = None
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`."""
-        body = self._encoder.encode(request)
-        async with aclosing(with_retries(lambda: self._attempt(request.model, body), self._policy)) as events:
-            async for event in events:
-                yield event
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
-        import httpx
-
-        try:
-            async with self._connected().stream(
-                "GET", self._url.endpoint("models"), headers=self._headers("application/json")
-            ) as response:
-                await self._check(response, None)
-                body = await self._whole_json(response)
-        except httpx.HTTPError as error:
-            raise self._errors.of_transport(error).error from error
-        except (httpx.InvalidURL, UnicodeError) as error:
-            raise self._errors.unusable_url().error from error
-        except AttemptFailed as failure:
-            raise failure.error from failure.__cause__
+        body = await self._get_json("models")
         entries = body.get("data") if isinstance(body, dict) else body
         if not isinstance(entries, list):
             raise self._errors.no_answer("it sent no list of models").error
@@ -96,135 +39,17 @@ class OpenAIChatProvider:
             if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"]
         ]
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+    def _endpoint(self, request: ModelRequest) -> str:
+        return "chat/completions"
 
-    def _connected(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = create_client(
-                connect_timeout_seconds=self._config.connect_timeout_seconds,
-                read_timeout_seconds=self._config.read_timeout_seconds,
-            )
-        return self._client
+    def _encode(self, request: ModelRequest) -> bytes:
+        return self._encoder.encode(request)
 
-    def _headers(self, accept: str) -> dict[str, str]:
-        # Compression would hold events back in the server until a block is full.
-        headers = {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
-        key = (self._config.api_key or "").strip()
-        if not (key.isascii() and key.isprintable()):
-            raise ProviderAuthenticationError(
-                f"the API key of {self._config.name} holds characters that no key has: set it anew in the environment "
-                f"variable {self._config.key_variable}"
-            )
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        return headers
+    def _new_answer(self, request: ModelRequest) -> ChatAnswer:
+        return ChatAnswer(self._url.origin)
 
-    async def _attempt(self, model: str, body: bytes) -> AsyncGenerator[ModelEvent, None]:
-        import httpx
-
-        answer = ChatAnswer(self._url.origin)
-        try:
-            async with (
-                self._connected().stream(
-                    "POST",
-                    self._url.endpoint("chat/completions"),
-                    content=body,
-                    headers=self._headers("text/event-stream, application/json"),
-                ) as response,
-                aclosing(self._chunks(response, model)) as chunks,
-            ):
-                async for chunk in chunks:
-                    text = answer.add(chunk)
-                    if text:
-                        yield TextDelta(text)
-                    if answer.is_complete:
-                        break
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_COUNTS_SECONDS):
-                        async for chunk in chunks:
-                            answer.add(chunk)
-        except httpx.HTTPError as error:
-            if not answer.is_complete:
-                raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
-        except (httpx.InvalidURL, UnicodeError) as error:
-            raise self._errors.unusable_url() from error
-        if not answer.is_complete:
-            raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
-        try:
-            yield answer.response()
-        except AnswerCutError as cut:
-            raise AttemptFailed(
-                ProviderRequestError(
-                    f"{self._config.name} cut the answer off in the middle of a tool call, by {cut}: "
-                    "raise max_tokens, or ask for less at once"
-                )
-            ) from None
-
-    async def _chunks(self, response: httpx.Response, model: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of a stream; of a server that does not stream, its one body."""
-        import httpx
-
-        await self._check(response, model)
-        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type == "application/json" or content_type.endswith("+json"):
-            yield self._checked(await self._whole_json(response), model)
-            return
-        async with (
-            aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content,
-            aclosing(event_data(content)) as events,
-        ):
-            try:
-                async for data in events:
-                    if data.strip() == "[DONE]":
-                        yield END_OF_STREAM
-                        break
-                    yield self._checked(self._parsed(data), model)
-                with suppress(TimeoutError, httpx.HTTPError):
-                    async with asyncio.timeout(_END_SECONDS):
-                        async for _ in events:
-                            pass
-            except StreamTooLargeError:
-                raise self._errors.no_answer("it sent more than any answer takes") from None
-
-    async def _check(self, response: httpx.Response, model: str | None) -> None:
-        """Raise what an answer that is none calls for."""
-        if not expands_boundedly(response.headers):
-            raise self._errors.no_answer("it is compressed in a way that was not asked for")
-        if not response.is_success:
-            body = await self._body(response, _MAX_ERROR_BYTES)
-            raise self._errors.of_status(response.status_code, response.headers, body, model)
-        if response.headers.get("content-type", "").lower().startswith("text/html"):
-            raise self._errors.no_answer("it sent a web page")
-
-    async def _whole_json(self, response: httpx.Response) -> object:
-        body = await self._body(response, _MAX_BODY_BYTES)
-        return self._parsed(body.decode("utf-8", "replace"))
-
-    async def _body(self, response: httpx.Response, limit: int) -> bytes:
-        body = bytearray()
-        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content:
-            async for piece in content:
-                body += piece
-                if len(body) > limit:
-                    break
-        return bytes(body[:limit])
-
-    def _parsed(self, text: str) -> object:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            raise self._errors.no_answer("it sent something that is not JSON") from None
-
-    def _checked(self, chunk: object, model: str) -> dict[str, Any]:
-        if not isinstance(chunk, dict):
-            raise self._errors.no_answer("it sent something that is no part of an answer")
-        if chunk.get("error"):
-            raise self._errors.of_error_object(chunk["error"], model)
-        return chunk
+    def _key_headers(self, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"}
 
 
 def _context_window(entry: dict[str, Any]) -> int | None:

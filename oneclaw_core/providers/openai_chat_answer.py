@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.base import ModelResponse
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, TextDelta
+from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE, compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 _CUT_BY = {"length": "the token limit", "content_filter": "the service's content filter"}
 # Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter).
 _DETAIL_TEXTS = frozenset({"text", "summary", "data"})
-# What ``data: [DONE]`` says, as a chunk.
-END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
-
-
-class AnswerCutError(Exception):
-    """The answer was cut off in the middle of a tool call; the message says by what."""
 
 
 @dataclass(slots=True)
@@ -71,19 +66,19 @@ class ChatAnswer:
         self.has_begun = False
         self.is_complete = False
 
-    def add(self, chunk: Mapping[str, Any]) -> str:
+    def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
         """Take a chunk.
 
         Args:
             chunk: the JSON object of an event, a whole body, or :data:`END_OF_STREAM`.
 
         Returns:
-            The text to show now, often none.
+            What to show now, often nothing.
 
         """
         if chunk is END_OF_STREAM:
             self.is_complete = True
-            return ""
+            return []
         self.has_begun = True
         if isinstance(chunk.get("usage"), dict):
             self._usage = _token_usage(chunk["usage"])
@@ -95,7 +90,7 @@ class ChatAnswer:
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = reason or None
             self.is_complete = True
-        return text
+        return [TextDelta(text)] if text else []
 
     def response(self) -> ModelResponse:
         """Put the response together.

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from model_server import chunk, sse
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.openai_chat_answer import END_OF_STREAM, AnswerCutError, ChatAnswer
+from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
+from oneclaw_core.providers.openai_chat_answer import ChatAnswer
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 
 
 def answer_to(*chunks):
     answer = ChatAnswer("http://a")
-    shown = "".join(answer.add(each) for each in chunks)
+    shown = "".join(event.text for each in chunks for event in answer.add(each))
     return answer, shown
 
 

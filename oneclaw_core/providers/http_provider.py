@@ -1,0 +1,313 @@
+"""What all wire formats over HTTP share: connecting, retrying, streaming, and what goes wrong.
+
+A wire format says where it is asked, how a request is written, and how an answer is put together from its chunks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
+from oneclaw_core.http import create_client, expands_boundedly
+from oneclaw_core.providers.base import LoadingRefused, ToolLoading
+from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
+from oneclaw_core.providers.service_errors import ServiceErrors
+from oneclaw_core.providers.service_url import ServiceUrl
+from oneclaw_core.providers.sse import StreamTooLargeError, event_data
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+
+    import httpx
+
+    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ModelResponse, ProviderConfig
+
+# What ``data: [DONE]`` says, as a chunk.
+END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
+_MAX_BODY_BYTES = 64 * 1024 * 1024
+_MAX_ERROR_BYTES = 64 * 1024
+# Once the model is done, how long the token counts may take; and after the last event, how long the end of the
+# stream may, so that the connection can be used again.
+_COUNTS_SECONDS = 5
+_END_SECONDS = 0.25
+
+
+class AnswerCutError(Exception):
+    """The answer was cut off in the middle of a tool call; the message says by what."""
+
+
+class AnswerFailedError(Exception):
+    """The service gave up in the middle of its answer.
+
+    Attributes:
+        error: its error object.
+    """
+
+    def __init__(self, error: object) -> None:
+        super().__init__("the service gave up")
+        self.error = error
+
+
+class Answer(Protocol):
+    """Takes the chunks of an answer one by one."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of the answer has come."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the service has said that the model is done."""
+        ...
+
+    def add(self, chunk: Mapping[str, Any]) -> Iterable[ModelEvent]:
+        """Take the JSON object of an event, and give what is to be shown now.
+
+        Raises:
+            AnswerFailedError: the event says that the service gave up.
+        """
+        ...
+
+    def response(self) -> ModelResponse:
+        """Put the response together.
+
+        Raises:
+            AnswerCutError: the service stopped the model in the middle of a call.
+        """
+        ...
+
+
+class HttpProvider(ABC):
+    """A model service over HTTP with server-sent events.
+
+    Args:
+        config: where it is, and the key.
+        first_retry_seconds: the wait before a failed request is sent again the first time.
+        sleep: waits.
+
+    Raises:
+        SettingsError: the base URL is none.
+    """
+
+    default_base_url: ClassVar[str]
+
+    def __init__(
+        self,
+        config: ProviderConfig,
+        *,
+        first_retry_seconds: float = 0.5,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._config = config
+        self._url = ServiceUrl.of(config, self.default_base_url)
+        self._errors = ServiceErrors(config, self._url)
+        self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
+        self._client: httpx.AsyncClient | None = None
+
+    @abstractmethod
+    def _endpoint(self, request: ModelRequest) -> str:
+        """The path below the base URL that answers a request, streaming."""
+
+    @abstractmethod
+    def _encode(self, request: ModelRequest) -> bytes:
+        """Write a request; the same bytes for the same request."""
+
+    @abstractmethod
+    def _new_answer(self, request: ModelRequest) -> Answer:
+        """Begin to take an answer."""
+
+    @abstractmethod
+    def _key_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key."""
+
+    @abstractmethod
+    async def list_models(self) -> list[ModelInfo]:
+        """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
+
+    def _request_headers(self, request: ModelRequest) -> dict[str, str]:
+        """Headers that a request needs beside the usual ones."""
+        return {}
+
+    def _refuses_native_loading(self, error: ProviderRequestError, request: ModelRequest) -> bool:
+        """Whether an error means that the model cannot have tools loaded the native way of the wire format."""
+        return False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`."""
+        try:
+            async with aclosing(self._stream_with_retries(request)) as events:
+                async for event in events:
+                    yield event
+            return
+        except ProviderRequestError as error:
+            if request.tool_loading is not ToolLoading.NATIVE or not self._refuses_native_loading(error, request):
+                raise
+            refused = LoadingRefused(str(error))
+        yield refused
+        async with aclosing(self._stream_with_retries(replace(request, tool_loading=ToolLoading.APPEND))) as events:
+            async for event in events:
+                yield event
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _stream_with_retries(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        body = self._encode(request)
+        async with aclosing(with_retries(lambda: self._attempt(request, body), self._policy)) as events:
+            async for event in events:
+                yield event
+
+    async def _get_json(self, path: str) -> Any:
+        """Ask for a JSON document, without retries.
+
+        Raises:
+            ProviderError: in its finer kinds.
+        """
+        import httpx
+
+        try:
+            async with self._connected().stream(
+                "GET", self._url.endpoint(path), headers=self._headers("application/json")
+            ) as response:
+                await self._check(response, None)
+                return await self._whole_json(response)
+        except httpx.HTTPError as error:
+            raise self._errors.of_transport(error).error from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise self._errors.unusable_url().error from error
+        except AttemptFailed as failure:
+            raise failure.error from failure.__cause__
+
+    def _connected(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = create_client(
+                connect_timeout_seconds=self._config.connect_timeout_seconds,
+                read_timeout_seconds=self._config.read_timeout_seconds,
+            )
+        return self._client
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        # Compression would hold events back in the server until a block is full.
+        headers = {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
+        key = (self._config.api_key or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ProviderAuthenticationError(
+                f"the API key of {self._config.name} holds characters that no key has: set it anew in the environment "
+                f"variable {self._config.key_variable}"
+            )
+        if key:
+            headers |= self._key_headers(key)
+        return headers
+
+    async def _attempt(self, request: ModelRequest, body: bytes) -> AsyncGenerator[ModelEvent, None]:
+        import httpx
+
+        answer = self._new_answer(request)
+        try:
+            async with (
+                self._connected().stream(
+                    "POST",
+                    self._url.endpoint(self._endpoint(request)),
+                    content=body,
+                    headers=self._headers("text/event-stream, application/json") | self._request_headers(request),
+                ) as response,
+                aclosing(self._chunks(response, request.model)) as chunks,
+            ):
+                async for chunk in chunks:
+                    for event in answer.add(chunk):
+                        yield event
+                    if answer.is_complete:
+                        break
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_COUNTS_SECONDS):
+                        async for chunk in chunks:
+                            answer.add(chunk)
+        except httpx.HTTPError as error:
+            if not answer.is_complete:
+                raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise self._errors.unusable_url() from error
+        except AnswerFailedError as failed:
+            raise self._errors.of_error_object(failed.error, request.model) from None
+        if not answer.is_complete:
+            raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
+        try:
+            yield answer.response()
+        except AnswerCutError as cut:
+            raise AttemptFailed(
+                ProviderRequestError(
+                    f"{self._config.name} cut the answer off in the middle of a tool call, by {cut}: "
+                    "raise max_tokens, or ask for less at once"
+                )
+            ) from None
+
+    async def _chunks(self, response: httpx.Response, model: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the chunks of a stream; of a server that does not stream, its one body."""
+        import httpx
+
+        await self._check(response, model)
+        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == "application/json" or content_type.endswith("+json"):
+            yield self._checked(await self._whole_json(response), model)
+            return
+        async with (
+            aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content,
+            aclosing(event_data(content)) as events,
+        ):
+            try:
+                async for data in events:
+                    if data.strip() == "[DONE]":
+                        yield END_OF_STREAM
+                        break
+                    yield self._checked(self._parsed(data), model)
+                with suppress(TimeoutError, httpx.HTTPError):
+                    async with asyncio.timeout(_END_SECONDS):
+                        async for _ in events:
+                            pass
+            except StreamTooLargeError:
+                raise self._errors.no_answer("it sent more than any answer takes") from None
+
+    async def _check(self, response: httpx.Response, model: str | None) -> None:
+        """Raise what an answer that is none calls for."""
+        if not expands_boundedly(response.headers):
+            raise self._errors.no_answer("it is compressed in a way that was not asked for")
+        if not response.is_success:
+            body = await self._body(response, _MAX_ERROR_BYTES)
+            raise self._errors.of_status(response.status_code, response.headers, body, model)
+        if response.headers.get("content-type", "").lower().startswith("text/html"):
+            raise self._errors.no_answer("it sent a web page")
+
+    async def _whole_json(self, response: httpx.Response) -> object:
+        body = await self._body(response, _MAX_BODY_BYTES)
+        return self._parsed(body.decode("utf-8", "replace"))
+
+    async def _body(self, response: httpx.Response, limit: int) -> bytes:
+        body = bytearray()
+        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content:
+            async for piece in content:
+                body += piece
+                if len(body) > limit:
+                    break
+        return bytes(body[:limit])
+
+    def _parsed(self, text: str) -> object:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise self._errors.no_answer("it sent something that is not JSON") from None
+
+    def _checked(self, chunk: object, model: str) -> dict[str, Any]:
+        if not isinstance(chunk, dict):
+            raise self._errors.no_answer("it sent something that is no part of an answer")
+        if chunk.get("error"):
+            raise self._errors.of_error_object(chunk["error"], model)
+        return chunk

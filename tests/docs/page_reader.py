@@ -1,0 +1,176 @@
+"""A reader who does what a page says, block after block: writes the files, runs the commands and the Python."""
+
+import importlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import importlib_metadata
+from documentation_pages import ROOT
+
+from oneclaw_core.cli.main import main
+from oneclaw_core.tools.manifest import load_manifest
+
+_COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
+_NEEDS_A_SHELL = re.compile(r"[|;&<>$]")
+_VARIES = [
+    (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
+    (re.compile(r'"(duration_ms|input_tokens|output_tokens)": [\d.]+'), r'"\1": N'),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)"), "TIME"),
+    (re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{12})\b"), "ID"),
+    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
+]
+
+
+class PageReader:
+    """Works in a directory with a copy of ``examples/``, with an ``ONECLAW_HOME`` of its own.
+
+    Args:
+        directory: an empty one.
+    """
+
+    def __init__(self, directory):
+        self._folder = directory / "project"
+        self._site = directory / "site-packages"
+        for folder in (self._folder, self._site):
+            folder.mkdir()
+        if (ROOT / "examples").is_dir():
+            shutil.copytree(ROOT / "examples", self._folder / "examples")
+        self.search_path = [str(self._folder), str(self._site)]
+        self._names = {"__name__": "page"}
+        self._printed = ""
+        self._status = 0
+
+    @property
+    def folder(self):
+        """Where the reader works."""
+        return self._folder
+
+    def follow(self, block, page):
+        """Do what a block says.
+
+        Raises:
+            AssertionError: what comes of it is not what the page shows.
+        """
+        what = block.directive or block.language
+        if what == "not run":
+            assert block.value, "say why it is not run"
+        elif what in ("file", "faulty file"):
+            self._write(block)
+        elif what == "prints":
+            assert_shown(block.text, self._printed)
+        elif what == "python":
+            self._run_python(block, page)
+        elif what == "console":
+            self._run_console(block)
+        elif what == "sh":
+            for line in block.text.splitlines():
+                self._run_command(_COMMANDS_OF_THE_README.sub("", line))
+                assert self._status == 0, f"{line!r} ended with status {self._status}:\n{self._printed}"
+        elif what == "json":
+            json.loads(block.text)
+        elif what == "toml":
+            tomllib.loads(block.text)
+        else:
+            assert what == "text", f"no reader knows what to do with a block of {what!r}"
+
+    def forget(self):
+        """Take what the page brought out of the interpreter."""
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None) or "").startswith(str(self._folder)):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+        importlib_metadata.MetadataPathFinder.invalidate_caches()
+
+    def _write(self, block):
+        path = self._folder / block.value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+        if path.suffix == ".json":
+            problems = [str(problem) for problem in load_manifest(path).problems]
+            assert bool(problems) == (block.directive == "faulty file"), problems
+        elif path.name == "pyproject.toml":
+            self._install(tomllib.loads(block.text)["project"])
+        self.forget()
+
+    def _install(self, project):
+        """Do what ``pip install --editable .`` does: only the metadata are copied, the code stays where it is."""
+        info = self._site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        info.mkdir(exist_ok=True)
+        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (info / "METADATA").write_text(metadata)
+        points = project["entry-points"]["oneclaw"]
+        lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+        (info / "entry_points.txt").write_text(f"[oneclaw]\n{lines}")
+
+    def _run_python(self, block, page):
+        # Empty lines before it, so that a traceback names the line of the page.
+        code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+        output = io.StringIO()
+        with redirect_stdout(output):
+            exec(code, self._names)
+        self._printed = output.getvalue()
+
+    def _run_console(self, block):
+        parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+        assert parts[0] == "", "a console block begins with a command"
+        for number, part in enumerate(parts[1:], 1):
+            command, _, shown = part.partition("\n")
+            self._run_command(command)
+            if shown.strip():
+                assert_shown(shown, self._printed)
+            # A failure that a page does not speak of is none that its readers expect.
+            is_spoken_of = number + 1 < len(parts) and parts[number + 1].startswith("echo $?")
+            assert self._status == 0 or is_spoken_of, f"{command!r} ended with status {self._status}:\n{self._printed}"
+
+    def _run_command(self, command):
+        if command == "echo $?":
+            self._printed, self._status = f"{self._status}\n", 0
+        elif command.startswith("oneclaw ") and not _NEEDS_A_SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
+            output = io.StringIO()
+            with redirect_stdout(output), redirect_stderr(output):
+                self._status = main(shlex.split(command)[1:])
+            self._printed = output.getvalue()
+        else:
+            programs = Path(sys.executable).parent
+            environ = {
+                **os.environ,
+                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                "PYTHONPATH": os.pathsep.join(self.search_path),
+            }
+            done = subprocess.run(
+                ["sh", "-c", command],
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=60,
+            )
+            self._printed, self._status = done.stdout, done.returncode
+
+
+def assert_shown(shown, printed):
+    """Compare what a page shows with what was printed.
+
+    In what is shown, ``...`` alone on a line stands for any lines, within a line for any text on it. Times, durations,
+    counts of tokens and the ids of sessions count as the same.
+    """
+    for pattern, replacement in _VARIES:
+        shown, printed = pattern.sub(replacement, shown), pattern.sub(replacement, printed)
+    lines = [
+        r"(?:[^\n]*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", r"[^\n]*") + r"\n"
+        for line in shown.rstrip("\n").split("\n")
+    ]
+    # The end of a page's excerpt may leave out empty lines.
+    assert re.fullmatch("".join(lines) + r"\n*", printed.rstrip("\n") + "\n"), (
+        f"the page shows\n{shown}\nbut printed was\n{printed}"
+    )

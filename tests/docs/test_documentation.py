@@ -1,0 +1,137 @@
+"""What the documentation shows is what happens: its commands, its Python, its files, its links."""
+
+import importlib.util
+import os
+import re
+from typing import get_args
+
+import pluggy
+import pytest
+from documentation_pages import PAGES, ROOT, anchors_of, blocks_of, links_of
+from page_reader import PageReader, assert_shown
+
+from oneclaw_core import TurnEvent, errors, hookspecs
+from oneclaw_core.cli.main import BUILTIN_COMMANDS
+from oneclaw_core.cli.slash import SLASH_COMMANDS
+from oneclaw_core.settings import Settings
+from oneclaw_core.tools.manifest_entry import TOOL_KEYS
+from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
+
+VARIABLES_OF_OTHERS = re.compile(
+    r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR|FORCE_COLOR|PYTEST_(ADDOPTS|PLUGINS)"
+)
+HAS_PDF_PLUGIN = importlib.util.find_spec("oneclaw_pdf") is not None
+# A source distribution of the core has neither beside it.
+IS_CHECKOUT = (ROOT / "plugins").is_dir()
+ONLY_IN_CHECKOUT = ("plugins", "CONTRIBUTING.md")
+
+
+def page_id(page):
+    return page.stem.lower()
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    for name in list(os.environ):
+        if VARIABLES_OF_OTHERS.fullmatch(name):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PY_COLORS", "0")
+    # A file that is written twice within a second may otherwise be read in its first form.
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    reader = PageReader(tmp_path)
+    monkeypatch.chdir(reader.folder)
+    for entry in reversed(reader.search_path):
+        monkeypatch.syspath_prepend(entry)
+    yield reader
+    reader.forget()
+
+
+@pytest.mark.skipif(not HAS_PDF_PLUGIN, reason="the examples use oneclaw-pdf, which is not installed")
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_what_a_page_shows_is_what_happens(page, reader):
+    for block in blocks_of(page):
+        try:
+            reader.follow(block, page)
+        except (Exception, SystemExit) as error:
+            error.add_note(f"in the block at {page.relative_to(ROOT)}:{block.line}")
+            raise
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page):
+    for link in links_of(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if target.relative_to(ROOT).parts[0] in ONLY_IN_CHECKOUT and not IS_CHECKOUT:
+            continue
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), link
+
+
+def test_every_page_can_be_reached_from_the_table_of_contents():
+    linked = {(ROOT / "docs" / link.partition("#")[0]).resolve() for link in links_of(ROOT / "docs" / "index.md")}
+    assert {page for page in PAGES if page.parent.name == "docs" and page.name != "index.md"} <= linked
+
+
+def test_the_readme_shows_the_two_commands_that_are_run_on_a_fresh_machine():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("pip install uv && uv run")] == [
+        'pip install uv && uv run oneclaw run "How many pages does examples/quarterly-report.pdf have?"',
+        "pip install uv && uv run tox",
+    ]
+
+
+def hooks():
+    manager = pluggy.PluginManager("oneclaw")
+    return [name for name in vars(hookspecs) if manager.parse_hookspec_opts(hookspecs, name) is not None]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("README.md", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ollama"]),
+        ("CHANGELOG.md", BUILTIN_COMMANDS),
+        ("docs/using.md", SLASH_COMMANDS),
+        ("docs/using.md", Settings.model_fields),
+        ("docs/embedding.md", [event.__name__ for event in get_args(TurnEvent)]),
+        ("docs/hooks.md", hooks()),
+        ("docs/manifests.md", TOOL_KEYS),
+        ("docs/permissions.md", [*KNOWN_PERMISSIONS, *map(str, PermissionAnswer)]),
+    ],
+)
+def test_pages_name_all_there_is(page, names):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert names
+    assert [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}\b", text)] == []
+
+
+def test_the_error_tree_is_that_of_the_code():
+    page = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
+    branches = [line.strip() for line in errors.__doc__.splitlines() if "── " in line]
+    assert len(branches) > 15
+    assert [line.strip() for line in page.splitlines() if "── " in line] == branches
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("a\nb\n", "a\nb"),
+        ("a\n...\nd\n", "a\nb\nc\nd\n"),
+        ("a\n...\nd\n", "a\nd\n"),
+        ("result ... end\n", "result with a dot. end\n"),
+        ("took 12 ms\n", "took <1 ms\n"),
+    ],
+)
+def test_what_counts_as_shown(shown, printed):
+    assert_shown(shown, printed)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"), [("a\n", "a\nb\n"), ("a\n...\nd\n", "a\nb\n"), ("a.c\n", "abc\n"), ("6 pages\n", "7 pages\n")]
+)
+def test_what_does_not_count_as_shown(shown, printed):
+    with pytest.raises(AssertionError):
+        assert_shown(shown, printed)
