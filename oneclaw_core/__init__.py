@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.chat.events import TurnEvent as TurnEvent
     from oneclaw_core.chat.events import TurnFinishedEvent as TurnFinishedEvent
     from oneclaw_core.chat.events import UsageEvent as UsageEvent
+    from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import OneClawError as OneClawError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import PluginError as PluginError
     from oneclaw_core.errors import ProviderAuthenticationError as ProviderAuthenticationError
     from oneclaw_core.errors import ProviderError as ProviderError
+    from oneclaw_core.errors import ProviderQuotaError as ProviderQuotaError
     from oneclaw_core.errors import ProviderRateLimitError as ProviderRateLimitError
     from oneclaw_core.errors import ProviderRequestError as ProviderRequestError
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
@@ -41,22 +43,27 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnDeadlineError as TurnDeadlineError
     from oneclaw_core.errors import TurnError as TurnError
     from oneclaw_core.errors import TurnLimitError as TurnLimitError
+    from oneclaw_core.errors import UnknownModelError as UnknownModelError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.hookspecs import hookimpl as hookimpl
+    from oneclaw_core.messages import Attachment as Attachment
     from oneclaw_core.messages import Message as Message
     from oneclaw_core.messages import MessageType as MessageType
     from oneclaw_core.messages import TokenUsage as TokenUsage
     from oneclaw_core.messages import ToolCall as ToolCall
     from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
     from oneclaw_core.providers.base import ModelRequest as ModelRequest
     from oneclaw_core.providers.base import ModelResponse as ModelResponse
     from oneclaw_core.providers.base import Provider as Provider
     from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
+    from oneclaw_core.providers.base import ReasoningDelta as ReasoningDelta
     from oneclaw_core.providers.base import RetryNotice as RetryNotice
     from oneclaw_core.providers.base import TextDelta as TextDelta
+    from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.registrars import ProviderRegistrar as ProviderRegistrar
@@ -93,15 +100,16 @@ _MODULE_OF = {
             "TurnFinishedEvent UsageEvent"
         ),
         "errors": (
-            "DuplicateToolError NotFoundError OneClawError PermissionDeniedError PluginError "
-            "ProviderAuthenticationError ProviderError ProviderRateLimitError ProviderRequestError "
+            "ContextTooLongError DuplicateToolError NotFoundError OneClawError PermissionDeniedError PluginError "
+            "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError ProviderRequestError "
             "ProviderUnavailableError SessionBusyError SettingsError StoreDamagedError StoreError StoreVersionError "
-            "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UsageError"
+            "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
         ),
         "hookspecs": "CONTRACT_VERSION hookimpl",
-        "messages": "Message MessageType TokenUsage ToolCall ToolCallStatus",
+        "messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
         "providers.base": (
-            "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta"
+            "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
+            "LoadingRefused ReasoningDelta ToolLoading"
         ),
         "registrars": "CommandRegistrar GroupRegistrar ProviderRegistrar ToolRegistrar",
         "tools.context": "ToolContext",

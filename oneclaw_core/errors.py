@@ -18,7 +18,10 @@
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
     │   ├── ProviderRateLimitError      too many requests for now
     │   ├── ProviderAuthenticationError the key is missing or refused
+    │   ├── ProviderQuotaError          the account has no credit left
     │   └── ProviderRequestError        the request itself was refused
+    │       ├── UnknownModelError           the service has no model of that name
+    │       └── ContextTooLongError         the conversation does not fit the model
     └── TurnError                   the turn stopped before the model's final answer
         ├── TurnLimitError          too many rounds of tool calls
         └── TurnDeadlineError       it took too long as a whole
@@ -111,8 +114,20 @@ class ProviderAuthenticationError(ProviderError):
     """The service wants a key, or refuses the one it got."""
 
 
+class ProviderQuotaError(ProviderError):
+    """The account at the service has no credit left, or a spending limit is reached."""
+
+
 class ProviderRequestError(ProviderError):
     """The service refuses the request as it is, or answered something that is no answer."""
+
+
+class UnknownModelError(ProviderRequestError):
+    """The service has no model of that name."""
+
+
+class ContextTooLongError(ProviderRequestError):
+    """The conversation does not fit what the model reads."""
 
 
 class TurnError(OneClawError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,21 @@ class ToolCallStatus(StrEnum):
     ERROR = "error"
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that goes with a message: an image or a document that a model can look at.
+
+    Attributes:
+        name: the file's name, without directories.
+        media_type: such as ``image/png`` or ``application/pdf``.
+        data: the file's bytes.
+    """
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One entry of a session's history.
@@ -46,6 +61,7 @@ class Message:
         shown_characters: how much of ``content`` a model is shown, ``None`` for all of it (results only).
         duration_ms: how long the tool ran, in milliseconds (results only).
         provider_data: what a wire format needs to get back verbatim later, by provider type.
+        attachments: files for the model to look at (of the user, and of results).
         sequence: the place in the history; ``None`` until stored.
         created_at: when it was stored, in UTC.
     """
@@ -60,6 +76,7 @@ class Message:
     shown_characters: int | None = None
     duration_ms: float | None = None
     provider_data: Mapping[str, Any] | None = None
+    attachments: tuple[Attachment, ...] = ()
     sequence: int | None = None
     created_at: datetime | None = None
 
@@ -86,11 +103,13 @@ class TokenUsage:
     Attributes:
         input_tokens: all input tokens, cached ones included.
         cached_input_tokens: those of them read from the service's prompt cache.
+        cache_write_tokens: those of them written to the service's prompt cache, where that is billed.
         output_tokens: all output tokens, reasoning included.
         reasoning_tokens: those of them spent on reasoning.
     """
 
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None

@@ -63,6 +63,7 @@ class ModelRequest:
         session_id: for caches at the service; stable over the turns of a session.
         parameters: sampling parameters such as ``temperature``; absent means the service's own.
         tool_loading: how the loaded groups are told to the model.
+        max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
     """
 
     model: str
@@ -72,11 +73,19 @@ class ModelRequest:
     session_id: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tool_loading: ToolLoading = ToolLoading.NATIVE
+    max_output_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the model's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of what the model thinks, or of a summary of it, where the service shows it."""
 
     text: str
 
@@ -124,7 +133,7 @@ class ModelResponse:
     provider_data: Mapping[str, Any] | None = None
 
 
-ModelEvent = TextDelta | RetryNotice | LoadingRefused | ModelResponse
+ModelEvent = TextDelta | ReasoningDelta | RetryNotice | LoadingRefused | ModelResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +142,18 @@ class ModelInfo:
 
     Attributes:
         name: what ``PROVIDER/MODEL`` takes after the slash.
+        display_name: what people read, ``None`` where the service does not say.
         context_window: in tokens, ``None`` where the service does not say.
+        max_output_tokens: of one answer, ``None`` where the service does not say.
+        input_media_types: prefixes of the media types of attachments that it takes, such as ``image/``; ``None``
+            where the service does not say.
     """
 
     name: str
+    display_name: str | None = None
     context_window: int | None = None
+    max_output_tokens: int | None = None
+    input_media_types: tuple[str, ...] | None = None
 
 
 class Provider(Protocol):
@@ -151,6 +167,11 @@ class Provider(Protocol):
         Raises:
             ProviderError: in its finer kinds; with what the user can do, without the key.
         """
+        ...
+
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """Prefixes of the media types of attachments that the wire format can carry; none is an empty tuple."""
         ...
 
     async def list_models(self) -> list[ModelInfo]:

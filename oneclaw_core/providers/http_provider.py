@@ -126,6 +126,11 @@ class HttpProvider(ABC):
     def _key_headers(self, key: str) -> dict[str, str]:
         """The headers that carry the key."""
 
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """Prefixes of the media types of attachments that the wire format can carry."""
+        return ("image/",)
+
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""

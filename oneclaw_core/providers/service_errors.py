@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from oneclaw_core.errors import (
+    ContextTooLongError,
     ProviderAuthenticationError,
+    ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
     ProviderUnavailableError,
+    UnknownModelError,
 )
 from oneclaw_core.http.faults import FaultKind, connection_fault
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
@@ -195,7 +198,7 @@ class ServiceErrors:
             return AttemptFailed(ProviderAuthenticationError(self._authentication_error(status, shown) + said))
         if status == 402 or "insufficient_quota" in message.words:
             text = f"the account at {name} has no credit left{shown}: check its plan and billing{said}"
-            return AttemptFailed(ProviderRateLimitError(text))
+            return AttemptFailed(ProviderQuotaError(text))
         if status == 429:
             return AttemptFailed(
                 ProviderRateLimitError(f"{name} takes no more requests for now{shown}; try again later{said}"),
@@ -204,14 +207,15 @@ class ServiceErrors:
             )
         if "context_length_exceeded" in message.words or _CONTEXT_TOO_LONG.search(message.text):
             text = f"the conversation is too long for {model}: start a new one, or choose a model that reads more{said}"
-            return AttemptFailed(ProviderRequestError(text))
+            return AttemptFailed(ContextTooLongError(text))
         if status in _RETRYABLE or status >= 500:
             return AttemptFailed(
                 ProviderUnavailableError(f"{self._place} is overloaded or broken{shown}; try again later{said}"),
                 is_retryable=True,
                 retry_after_seconds=retry_after,
             )
-        return AttemptFailed(ProviderRequestError(self._request_error(status, shown, model) + said))
+        kind = UnknownModelError if status == 404 and model is not None else ProviderRequestError
+        return AttemptFailed(kind(self._request_error(status, shown, model) + said))
 
     def _authentication_error(self, status: int, shown: str) -> str:
         variable = self.config.key_variable

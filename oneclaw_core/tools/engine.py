@@ -265,9 +265,10 @@ def _presentable(result: ToolResult) -> ToolResult:
             clean_text(str(result.error_message or "")),
         )
     if isinstance(result.result, str):
-        return ToolResult.success(clean_text(result.result))
+        return ToolResult.success(clean_text(result.result), result.attachments)
     try:
-        return ToolResult.success(json.loads(clean_text(json.dumps(result.result, ensure_ascii=False))))
+        value = json.loads(clean_text(json.dumps(result.result, ensure_ascii=False)))
+        return ToolResult.success(value, result.attachments)
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(
             "execution_error",

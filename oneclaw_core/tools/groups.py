@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
@@ -13,7 +13,7 @@ from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
@@ -120,10 +120,16 @@ class ActiveTools:
     """What the model may call now: the core tools, then each loaded group's tools in the order of loading.
 
     Iterating gives the definitions in exactly the order in which they are sent.
+
+    Attributes:
+        core: the core tools.
+        groups: the loaded groups in the order of loading.
+        find_loadable: finds all groups that can be loaded, for wire formats that declare them from the start.
     """
 
     core: tuple[ToolDefinition, ...]
     groups: tuple[LoadedGroup, ...] = ()
+    find_loadable: Callable[[], tuple[LoadedGroup, ...]] = field(default=tuple, repr=False, compare=False)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -147,7 +153,18 @@ def active_tools(registry: ToolRegistry, group_names: Sequence[str]) -> ActiveTo
     loaded = (
         LoadedGroup(name, tuple(registry.get_group_tool_definitions(name))) for name in dict.fromkeys(group_names)
     )
-    return ActiveTools(tuple(registry.get_core_tool_definitions()), tuple(group for group in loaded if group.tools))
+    return ActiveTools(
+        core=tuple(registry.get_core_tool_definitions()),
+        groups=tuple(group for group in loaded if group.tools),
+        find_loadable=partial(_loadable_groups, registry),
+    )
+
+
+def _loadable_groups(registry: ToolRegistry) -> tuple[LoadedGroup, ...]:
+    return tuple(
+        LoadedGroup(group.name, tuple(registry.get_group_tool_definitions(group.name)))
+        for group in registry.get_available_group_definitions()
+    )
 
 
 def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneclaw_core.messages import Attachment
 
 
 class ToolResultStatus(StrEnum):
@@ -26,21 +29,24 @@ class ToolResult:
         result: the value of a success, text or anything that JSON can hold.
         error_type: of an error, such as ``validation_error``.
         error_message: of an error, a sentence for the model.
+        attachments: images or documents for the model to look at, where it can.
     """
 
     status: ToolResultStatus
     result: Any = None
     error_type: str | None = None
     error_message: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
     @classmethod
-    def success(cls, value: Any = "") -> ToolResult:
+    def success(cls, value: Any = "", attachments: tuple[Attachment, ...] = ()) -> ToolResult:
         """Make the result of a tool that did what it was asked.
 
         Args:
             value: text, or anything that JSON can hold.
+            attachments: images or documents for the model to look at.
         """
-        return cls(ToolResultStatus.SUCCESS, result=value)
+        return cls(ToolResultStatus.SUCCESS, result=value, attachments=attachments)
 
     @classmethod
     def error(cls, error_type: str, message: str) -> ToolResult:

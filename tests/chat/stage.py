@@ -30,6 +30,8 @@ from oneclaw_core.tools.permissions import PermissionPolicy
 class ScriptedModel:
     """A provider that gives prepared answers and keeps the requests."""
 
+    attachment_media_types = ("image/",)
+
     def __init__(self, *answers):
         self.answers = list(answers)
         self.requests = []

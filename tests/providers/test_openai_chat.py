@@ -10,6 +10,7 @@ from model_server import DEFAULT_USAGE, ModelServer, calls, chunk, hang_up_after
 from oneclaw_core.errors import (
     ProviderAuthenticationError,
     ProviderError,
+    ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
     ProviderUnavailableError,
@@ -321,7 +322,7 @@ def test_a_conversation_that_is_too_long_is_said_to_be(error):
 
 def test_a_used_up_quota_is_not_tried_again():
     body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
-    message, asked = refusal(status(429, body=body), kind=ProviderRateLimitError)
+    message, asked = refusal(status(429, body=body), kind=ProviderQuotaError)
     assert "check its plan and billing" in message
     assert asked == 1
 

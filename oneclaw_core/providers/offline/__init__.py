@@ -52,6 +52,11 @@ class OfflineProvider:
             stop_reason="tool_calls" if answer.tool_calls else "stop",
         )
 
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """None: it looks at no files."""
+        return ()
+
     async def list_models(self) -> list[ModelInfo]:
         """The one model there is."""
         return [ModelInfo(name=MODEL)]
