@@ -60,7 +60,7 @@ class OneClaw:
         self.store = store
         self._environ = environ
         self._permissions = permissions
-        self._engine = ToolEngine(catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory))
+        self._engine = ToolEngine(catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path))
         self._providers: dict[str, tuple[ProviderConfig, Provider]] = {}
 
     @classmethod

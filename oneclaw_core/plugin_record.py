@@ -41,7 +41,7 @@ class PluginRecord:
         version: of the package.
         target: what the entry point names.
         is_disabled: whether the user disabled it.
-        import_ms: how long importing it took, in milliseconds.
+        import_ms: how long importing it and calling its hooks took, in milliseconds.
         tools, groups, providers, commands: the names of what it registered.
         problems: what went wrong.
     """

@@ -96,7 +96,10 @@ def load_plugins(disabled: Collection[str] = (), entry_points: Iterable[EntryPoi
     """
     catalog = Catalog()
     for point in discover() if entry_points is None else entry_points:
+        started = time.perf_counter()
         record = _load(point, catalog, disabled)
+        if not record.is_disabled:
+            record.import_ms = (time.perf_counter() - started) * 1000
         catalog.plugins.append(record)
     for group, tool_names in catalog.registry.get_tool_groups().items():
         if catalog.registry.get_group_definition(group) is None:
@@ -154,7 +157,6 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
 
 
 def _import(point: EntryPoint, record: PluginRecord) -> Any:
-    started = time.perf_counter()
     try:
         plugin = point.load()
     except KeyboardInterrupt:
@@ -168,8 +170,6 @@ def _import(point: EntryPoint, record: PluginRecord) -> Any:
             f"reinstall or upgrade {package}, uninstall it, or set ONECLAW_DISABLED_PLUGINS={point.name}",
         )
         return None
-    finally:
-        record.import_ms = (time.perf_counter() - started) * 1000
     if plugin is None:
         record.report("import", f"the entry point {point.value!r} names None", "name a module with hooks")
     return plugin

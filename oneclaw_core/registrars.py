@@ -76,7 +76,8 @@ class ToolRegistrar:
         """
         manifest = load_manifest(path, default_module=module)
         for problem in manifest.problems:
-            self._record.report("manifest", str(problem), "mend the manifest; its JSON Schema helps an editor")
+            remedy = "mend the manifest; its JSON Schema helps an editor"
+            self._record.report("manifest", str(problem), remedy, is_error=problem.is_error)
         if manifest.group is not None:
             GroupRegistrar(self.registry, self._record)(manifest.group)
         for tool in manifest.tools:

@@ -75,7 +75,7 @@ def _decide(name: str, decision: Decision, outcome: str) -> None:
             raise UsageError(
                 f"{name!r} is no permission's name: it is lower-case words separated by dots, such as network.private"
             )
-        warn(f"no tool that is installed needs a permission named {name!r}: see oneclaw permissions list")
+        warn(f"no installed tool declares {name!r}; it counts only for a tool that asks for it while it runs")
     with_store(lambda store: store.set_permission(name, decision))
     print_text(f"{name} is {outcome}")
 

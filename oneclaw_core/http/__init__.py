@@ -66,7 +66,7 @@ def create_client(
         ) from fault
 
 
-def create_guarded_client(allow_private: AddressGate) -> httpx.AsyncClient:
+def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate | None = None) -> httpx.AsyncClient:
     """Make a client for tools, which reaches the public internet and, with permission, private addresses.
 
     Every request, each redirect included, goes to an address that was checked, and to no other: a name that resolves
@@ -76,13 +76,14 @@ def create_guarded_client(allow_private: AddressGate) -> httpx.AsyncClient:
     Args:
         allow_private: called with the host and each of its addresses that is not public, before anything is sent;
             returns to permit, raises ``PermissionDeniedError`` to refuse.
+        allow_public: the same for public addresses; ``None`` permits them.
     """
     import httpx
 
     from oneclaw_core.http.guard import GuardedTransport
 
     return httpx.AsyncClient(
-        transport=GuardedTransport(_ssl_context(), allow_private),
+        transport=GuardedTransport(_ssl_context(), allow_private, allow_public),
         headers={"User-Agent": _USER_AGENT},
         timeout=httpx.Timeout(30, connect=10),
         follow_redirects=True,
@@ -91,14 +92,16 @@ def create_guarded_client(allow_private: AddressGate) -> httpx.AsyncClient:
     )
 
 
-def create_guarded_sync_client(allow_private: SyncAddressGate) -> httpx.Client:
+def create_guarded_sync_client(
+    allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
+) -> httpx.Client:
     """Make the same client as :func:`create_guarded_client` for code that runs in a thread of its own."""
     import httpx
 
     from oneclaw_core.http.guard import GuardedSyncTransport
 
     return httpx.Client(
-        transport=GuardedSyncTransport(_ssl_context(), allow_private),
+        transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public),
         headers={"User-Agent": _USER_AGENT},
         timeout=httpx.Timeout(30, connect=10),
         follow_redirects=True,

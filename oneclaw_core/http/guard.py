@@ -26,8 +26,11 @@ _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 class GuardedTransport(httpx.AsyncBaseTransport):
     """Sends every request to an address that was checked."""
 
-    def __init__(self, ssl_context: ssl.SSLContext, allow_private: AddressGate) -> None:
+    def __init__(
+        self, ssl_context: ssl.SSLContext, allow_private: AddressGate, allow_public: AddressGate | None = None
+    ) -> None:
         self._allow_private = allow_private
+        self._allow_public = allow_public
         self._inner = httpx.AsyncHTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -39,8 +42,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         except (TimeoutError, OSError, UnicodeError) as fault:
             raise _lookup_fault(host, fault, request) from fault
         for address in addresses:
-            if not is_public_address(address):
-                await self._allow_private(host, address)
+            gate = self._allow_public if is_public_address(address) else self._allow_private
+            if gate is not None:
+                await gate(host, address)
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:
@@ -57,8 +61,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 class GuardedSyncTransport(httpx.BaseTransport):
     """Sends every request to an address that was checked, for synchronous clients."""
 
-    def __init__(self, ssl_context: ssl.SSLContext, allow_private: SyncAddressGate) -> None:
+    def __init__(
+        self, ssl_context: ssl.SSLContext, allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
+    ) -> None:
         self._allow_private = allow_private
+        self._allow_public = allow_public
         self._inner = httpx.HTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -69,8 +76,9 @@ class GuardedSyncTransport(httpx.BaseTransport):
         except (TimeoutError, OSError, UnicodeError) as fault:
             raise _lookup_fault(host, fault, request) from fault
         for address in addresses:
-            if not is_public_address(address):
-                self._allow_private(host, address)
+            gate = self._allow_public if is_public_address(address) else self._allow_private
+            if gate is not None:
+                gate(host, address)
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:

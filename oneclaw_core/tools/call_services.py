@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     import httpx
+
+    from oneclaw_core.http import SyncAddressGate
 
 
 class RunningCall:
@@ -81,17 +83,15 @@ class RunningCall:
     def http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call."""
         if self._client is None:
-            self._client = create_guarded_client(self._allow_private)
+            self._client = create_guarded_client(self._allow_private, self._allow_public)
         return self._client
 
     def sync_http_client(self) -> httpx.Client:
         """The guarded client of this call for a synchronous tool, which runs in a thread."""
         if self._sync_client is None:
-
-            def allow_private(host: str, address: str) -> None:
-                asyncio.run_coroutine_threadsafe(self._allow_private(host, address), self._loop).result()
-
-            self._sync_client = create_guarded_sync_client(allow_private)
+            self._sync_client = create_guarded_sync_client(
+                self._from_thread(self._allow_private), self._from_thread(self._allow_public)
+            )
         return self._sync_client
 
     async def aclose(self) -> None:
@@ -100,6 +100,15 @@ class RunningCall:
             await self._client.aclose()
         if self._sync_client is not None:
             self._sync_client.close()
+
+    def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
+        def ask(host: str, address: str) -> None:
+            asyncio.run_coroutine_threadsafe(gate(host, address), self._loop).result()
+
+        return ask
+
+    async def _allow_public(self, host: str, address: str) -> None:
+        await self.ask_permission("network.public", f"connect to {host} at the public address {address}")
 
     async def _allow_private(self, host: str, address: str) -> None:
         if host in self._allowed_hosts:

@@ -10,7 +10,7 @@ import difflib
 import json
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -178,17 +178,18 @@ class ToolEngine:
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
             else:
                 close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)
-                hint = f"Did you mean {' or '.join(close)}?" if close else "Call only tools you were given."
+                hint = f"Did you mean {' or '.join(close)}?" if close else "There is none of that name."
             return ToolResult.error("not_found", f"Tool '{name[:100]}' not found. {hint}")
+        source = self._registry.get_source_info(name)
+        group = source.group_name if source else None
         if not self._registry.is_enabled(name):
+            what = f"--group {group}" if group is not None and self._registry.is_group_disabled(group) else name
             return ToolResult.error(
                 "not_available",
-                f"Tool '{name}' is disabled. The user can enable it with: oneclaw tools enable {name}",
+                f"Tool '{name}' is disabled. The user can enable it with: oneclaw tools enable {what}",
             )
         if name in scope.active.names:
             return None
-        source = self._registry.get_source_info(name)
-        group = source.group_name if source else None
         if group is None:
             reason = "it is not among this agent's tools."
         elif group in loading:
@@ -241,7 +242,7 @@ class ToolEngine:
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=self._paths,
+            paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
             _services=running,
         )
         try:

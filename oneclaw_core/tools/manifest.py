@@ -50,12 +50,14 @@ class ManifestProblem:
         entry: the entry's index and name, such as ``2 'gmail_search'``; ``None`` if it is about the whole file.
         pointer: JSON Pointer (RFC 6901) to the fault within the file, ``""`` for all of it.
         message: what is wrong.
+        is_error: whether something was left out because of it.
     """
 
     file: str
     entry: str | None
     pointer: str
     message: str
+    is_error: bool = True
 
     def __str__(self) -> str:
         entry = f"entry {self.entry}: " if self.entry is not None else ""
@@ -191,7 +193,7 @@ def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: 
             try:
                 group = replace(group, **{key: value})
             except ToolDefinitionError as error:
-                report(error.pointer, f"{error}; a generated one is used")
+                report(error.pointer, f"{error}; a generated one is used", is_error=False)
     return group
 
 
@@ -202,8 +204,8 @@ def _reporter(problems: list[ManifestProblem], file_name: str, index: int | None
     if isinstance(name, str):
         words.append(repr(name[:80]))
 
-    def report(pointer: str, message: str) -> None:
-        problems.append(ManifestProblem(file_name, " ".join(words) or None, place + pointer, message))
+    def report(pointer: str, message: str, *, is_error: bool = True) -> None:
+        problems.append(ManifestProblem(file_name, " ".join(words) or None, place + pointer, message, is_error))
 
     return report
 

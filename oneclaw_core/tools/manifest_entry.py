@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.tools.schema import json_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 TOOL_KEYS = (
     "name",
@@ -34,8 +36,13 @@ _FUNCTION = re.compile(
     r"(?:(?P<module>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):)?(?P<attribute>[A-Za-z_][A-Za-z0-9_]*)"
 )
 
-Report = Callable[[str, str], None]
-"""Takes the JSON Pointer of a fault within the entry, and what is wrong."""
+
+class Report(Protocol):
+    """Takes the JSON Pointer of a fault within the entry, what is wrong, and whether something is left out for it."""
+
+    def __call__(self, pointer: str, message: str, *, is_error: bool = True) -> None:
+        """Note a fault."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None
     """Say that a key is not known, and which one may have been meant."""
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-    report(json_pointer([key]), f"unknown key {key[:80]!r}, which is ignored; {hint}")
+    report(json_pointer([key]), f"unknown key {key[:80]!r}, which is ignored; {hint}", is_error=False)
 
 
 def _read_keys(

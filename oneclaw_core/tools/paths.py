@@ -17,11 +17,14 @@ class PathGuard:
     Attributes:
         workspace: the directory in the home where tools read and write.
         start_directory: where the program was started: tools may read there, not write.
-
+        home: closed to tools but for the workspace, also where it lies in the start directory.
+        denied: those of ``files.read`` and ``files.write`` that the user has denied.
     """
 
     workspace: Path
     start_directory: Path
+    home: Path | None = None
+    denied: frozenset[str] = frozenset()
 
     def readable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to read; a relative one is looked for in the start directory, then
@@ -34,12 +37,14 @@ class PathGuard:
             PermissionDeniedError: it lies outside both directories.
 
         """
+        self._require("files.read")
         wanted = _expand(path)
         candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
         inside = [
             resolved
             for resolved in map(_resolve, candidates)
-            if _is_inside(resolved, self.workspace) or _is_inside(resolved, self.start_directory)
+            if _is_inside(resolved, self.workspace)
+            or (_is_inside(resolved, self.start_directory) and not self._is_closed(resolved))
         ]
         if not inside:
             raise PermissionDeniedError(
@@ -59,6 +64,7 @@ class PathGuard:
             PermissionDeniedError: it lies outside the workspace.
 
         """
+        self._require("files.write")
         resolved = _resolve(self.workspace / _expand(path))
         if not _is_inside(resolved, self.workspace) or resolved == _resolve(self.workspace):
             raise PermissionDeniedError(
@@ -74,6 +80,17 @@ class PathGuard:
             if _is_inside(path, resolved):
                 return str(path.relative_to(resolved))
         return str(path)
+
+    def _require(self, permission: str) -> None:
+        if permission in self.denied:
+            raise PermissionDeniedError(
+                f"Permission '{permission}' is set to never. "
+                f"The user can change that with: oneclaw permissions reset {permission}",
+                permission,
+            )
+
+    def _is_closed(self, path: Path) -> bool:
+        return self.home is not None and _is_inside(path, self.home)
 
 
 def _expand(path: str | Path) -> Path:

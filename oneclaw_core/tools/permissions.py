@@ -91,6 +91,12 @@ class PermissionPolicy:
         """Take over what is remembered now; another process may have changed it."""
         self._decisions = dict(decisions)
 
+    def denied(self, *permissions: str) -> frozenset[str]:
+        """Those of some permissions that the user has denied for good."""
+        return frozenset(
+            each for each in permissions if each not in self._allowed and self._decisions.get(each) == Decision.DENY
+        )
+
     async def require(self, request: PermissionRequest) -> None:
         """Return if the permission is granted, asking the user where nothing is decided.
 

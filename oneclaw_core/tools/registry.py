@@ -142,6 +142,10 @@ class ToolRegistry:
             and self._sources[name].group_name not in self._disabled_groups
         )
 
+    def is_group_disabled(self, name: str) -> bool:
+        """Whether a group is disabled as a whole."""
+        return name in self._disabled_groups
+
     def get_tool(self, name: str) -> Tool | None:
         """The tool of that name, also when it is disabled."""
         return self._tools.get(name)

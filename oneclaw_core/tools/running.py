@@ -46,7 +46,7 @@ async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, 
                 return ToolResult.error(
                     "timeout",
                     f"Tool '{context.tool_name}' was stopped after its timeout of "
-                    f"{tool.definition.timeout_seconds:g} seconds.",
+                    f"{tool.definition.timeout_seconds:g} s.",
                 )
             waited: set[asyncio.Future[Any]] = {task, running.changed()}
             await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)

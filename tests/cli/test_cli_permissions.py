@@ -69,7 +69,7 @@ def test_a_permission_that_no_tool_needs_is_remembered_with_a_warning(oneclaw, s
     outcome = oneclaw("permissions", "grant", "network.privat")
 
     assert outcome.status == 0
-    assert "no tool that is installed needs a permission named 'network.privat'" in outcome.stderr
+    assert "no installed tool declares 'network.privat'" in outcome.stderr
     assert state_of("network.privat") == "granted"
 
 

@@ -22,7 +22,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
 from oneclaw_core.tools.groups import active_tools
-from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
+from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
 
 
 class Tool:
@@ -245,7 +245,7 @@ def test_timeout_aborts_execution_and_returns_an_error(bench):
     started = time.monotonic()
     result = bench.result()
     assert result.error_type == "timeout"
-    assert result.error_message == "Tool 'probe' was stopped after its timeout of 0.05 seconds."
+    assert result.error_message == "Tool 'probe' was stopped after its timeout of 0.05 s."
     assert ended == [True]
     assert time.monotonic() - started < 10
 
@@ -475,3 +475,32 @@ def test_an_agent_without_the_tool_cannot_call_it(bench):
         "not_available",
         "Tool 'probe' is not available for this agent: it is not among this agent's tools.",
     )
+
+
+def test_a_tool_of_a_disabled_group_says_how_to_enable_the_group(bench):
+    bench.add("pdf_info", group="pdf")
+    bench.registry.set_disabled([], ["pdf"])
+    assert bench.result("pdf_info").error_message.endswith("oneclaw tools enable --group pdf")
+
+
+def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
+    async def fetch(arguments, context):
+        return (await context.http.get("http://192.0.2.1/")).text
+
+    def read(arguments, context):
+        return context.paths.readable("a.txt").read_text()
+
+    async def run():
+        policy = PermissionPolicy(
+            {"network.public": Decision.DENY, "files.read": Decision.DENY, "network.private": Decision.DENY},
+            bench.remember,
+        )
+        engine = ToolEngine(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
+        calls = [ToolCall("1", "fetch", "{}"), ToolCall("2", "read", "{}")]
+        return await engine.execute(calls, CallScope(active_tools(bench.registry, []), "Tester"))
+
+    (tmp_path / "a.txt").write_text("a")
+    bench = Workbench(tmp_path)
+    bench.add("fetch", fetch)
+    bench.add("read", read)
+    assert [outcome.result.error_type for outcome in asyncio.run(run())] == ["permission_denied"] * 2

@@ -67,3 +67,27 @@ def test_a_workspace_that_is_itself_a_link_works(tmp_path):
 def test_display_is_relative_where_it_can_be(guard):
     assert guard.display(guard.workspace / "sub" / "a.txt") == "sub/a.txt"
     assert guard.display(guard.start_directory / "b.txt") == "b.txt"
+
+
+def test_the_home_is_closed_also_where_it_lies_in_the_start_directory(tmp_path):
+    home = tmp_path / "home"
+    (home / "workspace").mkdir(parents=True)
+    (home / "oneclaw.db").write_text("private")
+    (tmp_path / "notes.txt").write_text("mine")
+    guard = PathGuard(home / "workspace", tmp_path, home)
+    assert guard.readable("notes.txt") == tmp_path / "notes.txt"
+    assert guard.readable(home / "workspace" / "a.txt") == home / "workspace" / "a.txt"
+    assert guard.readable("home/oneclaw.db") == home / "workspace" / "home" / "oneclaw.db"
+    for closed in (home / "oneclaw.db", home / "logs" / "oneclaw.log", home):
+        with pytest.raises(PermissionDeniedError):
+            guard.readable(closed)
+
+
+def test_what_the_user_has_denied_is_denied_to_every_tool(guard):
+    no_reading = PathGuard(guard.workspace, guard.start_directory, denied=frozenset({"files.read"}))
+    assert no_reading.writable("a.txt")
+    with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset files\.read"):
+        no_reading.readable("a.txt")
+    no_writing = PathGuard(guard.workspace, guard.start_directory, denied=frozenset({"files.write"}))
+    with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset files\.write"):
+        no_writing.writable("a.txt")
