@@ -183,11 +183,11 @@ class Turn:
         if response is None:
             raise ProviderError(f"{self._chosen.full_name} ended its answer without saying so; try again")
         calls = await self._store_response(response)
-        yield UsageEvent(self._chosen.full_name, response.usage)
-        if not calls:
-            yield TurnFinishedEvent(self._session.name or self._session.id, response.text)
-            return
         try:
+            yield UsageEvent(self._chosen.full_name, response.usage)
+            if not calls:
+                yield TurnFinishedEvent(self._session.name or self._session.id, response.text)
+                return
             for call in calls:
                 yield ToolCallEvent(call.id, call.name, _readable(call.arguments))
             async with aclosing(self._run_calls(calls, request)) as events:
@@ -211,7 +211,14 @@ class Turn:
                 yield ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms)
                 if _has_loaded_a_group(item):
                     loaded.add(item.call.id)
-        self._history += shown_history(results[call.id] for call in calls)
+        self._history = [
+            *self._history[: -len(calls)],
+            *(
+                replace(each, tool_status=results[each.tool_call_id or ""].tool_status)
+                for each in self._history[-len(calls) :]
+            ),
+            *shown_history(results[call.id] for call in calls),
+        ]
         for call in calls:
             group = requested_group(call.arguments) if call.id in loaded else None
             if group is not None and group not in self._groups:

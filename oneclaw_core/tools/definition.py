@@ -27,7 +27,7 @@ class ToolDefinition:
     Attributes:
         name: unique, in snake_case; 1 to 63 letters, digits, ``_`` and ``-``, which every provider accepts.
         description: what the tool does and when to use it.
-        parameters: JSON Schema (draft 2020-12) of the arguments; ``type`` is ``object``.
+        parameters: JSON Schema (draft 2020-12) of the arguments; ``type`` is ``object`` and may be left out.
         required_permissions: permissions checked before every run, such as ``files.write``.
         timeout_seconds: how long one run may take.
 
@@ -47,6 +47,8 @@ class ToolDefinition:
             raise ToolDefinitionError(
                 f"tool {self.name!r} needs a description: it is how a model decides to use the tool", "/description"
             )
+        if isinstance(self.parameters, dict) and "type" not in self.parameters:
+            object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
         check_parameters_schema(self.name, self.parameters)
         permissions = self.required_permissions
         if not isinstance(permissions, list | tuple) or not all(isinstance(each, str) and each for each in permissions):

@@ -194,7 +194,7 @@ def requested_group(tool_input: str | None) -> str | None:
     """Read the group's name from the arguments of a call of ``load_tool_group``; ``None`` if there is none."""
     try:
         arguments = json.loads(tool_input or "")
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return None
     name = arguments.get("group_name") if isinstance(arguments, dict) else None
     return name if isinstance(name, str) else None

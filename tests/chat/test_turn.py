@@ -343,3 +343,25 @@ def test_a_tool_registered_during_the_turn_is_there_for_the_next_request(stage):
     stage.play((model, "make one"))
     assert "fresh" in tool_names(model.requests[1])
     assert stage.registry.get_tool("fresh").runs == 1
+
+
+def test_a_later_request_of_a_turn_and_of_another_process_see_the_same_history(stage):
+    load = calls(("load_tool_group", {"group_name": "pdf"}), ("echo", {"text": "a"}), ("pdf_info", {}))
+    first = ScriptedModel(load, says("done"))
+    stage.play((first, "go"))
+    second = ScriptedModel(says("hi"))
+    stage.play((second, "again"))
+
+    def seen(request):
+        return [
+            (each.type, each.content, each.tool_call_id, each.tool_status)
+            for each in sorted(request.messages, key=lambda each: each.sequence)
+        ]
+
+    earlier = seen(first.requests[1])
+    assert earlier == seen(second.requests[0])[: len(earlier)]
+    assert [each[3] for each in earlier if each[0] is MessageType.TOOL_CALL] == [
+        ToolCallStatus.SUCCESS,
+        ToolCallStatus.SUCCESS,
+        ToolCallStatus.ERROR,
+    ]

@@ -68,7 +68,13 @@ def test_permissions_that_are_no_list_of_names_are_refused(permissions):
     assert refusal(required_permissions=permissions).pointer == "/required_permissions"
 
 
-@pytest.mark.parametrize("parameters", [None, [], "object", {}, {"type": "string"}, {"type": "object", "required": 1}])
+def test_the_type_of_parameters_may_be_left_out():
+    properties = {"path": {"type": "string"}}
+    assert define(parameters={}).parameters == {"type": "object"}
+    assert define(parameters={"properties": properties}).parameters == {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize("parameters", [None, [], "object", {"type": "string"}, {"required": 1}])
 def test_parameters_that_are_no_schema_of_an_object_are_refused(parameters):
     assert refusal(parameters=parameters).pointer.startswith("/parameters")
 

@@ -157,7 +157,7 @@ def test_restore_keeps_the_order_of_first_loading_and_drops_repetitions():
 
 @pytest.mark.parametrize(
     "malformed",
-    [None, "", "{", "[]", "null", '"pdf"', "{}", '{"group_name": null}', '{"group_name": 3}', "[" * 100_000],
+    [None, "", 7, ["x"], "{", "[]", "null", '"pdf"', "{}", '{"group_name": null}', '{"group_name": 3}', "[" * 100_000],
 )
 def test_restore_skips_malformed_input(malformed):
     assert restore_loaded_groups([call(malformed), call('{"group_name": "pdf"}')]) == ["pdf"]
