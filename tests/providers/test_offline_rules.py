@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import jsonschema
 import pytest
@@ -492,6 +493,151 @@ def test_call_ids_stay_unique_when_the_request_shows_only_the_end_of_the_history
     assert conversation.decide().tool_calls[0].id != first.tool_calls[0].id
 
 
+# Numbers, and what they count
+
+DICE = (
+    define(
+        "roll_dice",
+        "Roll dice and tell what they show.",
+        ["count"],
+        count=whole("How many dice"),
+        sides=whole("Sides of each die", default=6),
+    ),
+    define("roll_dice", "Roll dice.", count=whole(default=1), sides=whole(default=6)),
+    define("roll_dice", "Roll dice.", count=whole("How many dice"), sides=whole("Sides of the dice")),
+)
+
+
+@pytest.mark.parametrize("tool", DICE, ids=["described", "bare", "shared words"])
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("Roll 3 dice with 20 sides", {"count": 3, "sides": 20}),
+        ("Roll 3 dice", {"count": 3}),
+        ("Roll three dice", {"count": 3}),
+        ("Roll 3 big red dice, sides: 12", {"count": 3, "sides": 12}),
+        ("Roll 20 sides 3 dice", {"count": 3, "sides": 20}),
+        ("Roll two 20-sided dice", {"count": 2, "sides": 20}),
+        ("Roll 3 20-sided dice", {"count": 3, "sides": 20}),
+    ],
+)
+def test_a_number_goes_to_the_parameter_whose_words_stand_nearest(tool, message, arguments):
+    assert ask(message, core=(*CORE, tool)) == ([], [("roll_dice", arguments)])
+
+
+NUMBERS = (
+    define(
+        "csv_rows",
+        "Show rows of a CSV file.",
+        ["path"],
+        path=text(),
+        row_count=whole("Number of rows to show."),
+        first_line=whole("Line to start at."),
+    ),
+    define(
+        "resize_image",
+        "Resize an image.",
+        ["path", "width", "height"],
+        path=text(),
+        width=whole("Width in pixels."),
+        height=whole("Height in pixels."),
+    ),
+    define("set_volume", "Set the volume.", ["level"], level=whole("From 0 to 100.")),
+    define(
+        "set_lamp", "Switch the lamp.", colour=text(), brightness=whole("Percent."), delay=whole("Seconds to wait.")
+    ),
+    define("set_alarm", "Set an alarm.", hour=whole("Hour of the day."), minute=whole("Minute of the hour.")),
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "arguments"),
+    [
+        (
+            "Show 10 rows of a.csv starting at line 30",
+            "csv_rows",
+            {"path": "a.csv", "row_count": 10, "first_line": 30},
+        ),
+        ("Resize a.png to 300 by 200 pixels", "resize_image", {"path": "a.png", "width": 300, "height": 200}),
+        ("Resize a.png: height 200, width 300", "resize_image", {"path": "a.png", "width": 300, "height": 200}),
+        ("Set the volume to 40", "set_volume", {"level": 40}),
+        ("Switch the lamp to 40 percent", "set_lamp", {"brightness": 40}),
+        ("Switch the lamp, as percent of all its light, to 40", "set_lamp", {"brightness": 40}),
+        ("Switch the lamp to 40 percent in 5 seconds", "set_lamp", {"brightness": 40, "delay": 5}),
+        ("Switch the lamp as in 2024", "set_lamp", {}),
+        ("Set an alarm for hour 7 minute 30", "set_alarm", {"hour": 7, "minute": 30}),
+    ],
+)
+def test_numbers_find_their_parameters(message, name, arguments):
+    assert ask(message, core=NUMBERS) == ([], [(name, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("Show my 5 latest emails", {"max_results": 5}),
+        ("Search my 2024 emails", {}),
+    ],
+)
+def test_a_bare_limit_counts_what_the_tool_is_about(message, arguments):
+    assert ask(message) == (["google_gmail"], [("gmail_search", arguments)])
+
+
+# Texts
+
+
+TABLES = (
+    define(
+        "table_info",
+        "Get the columns of a table in a CSV file, and its number of rows.",
+        ["path"],
+        path=text("Path of the CSV file."),
+    ),
+    define(
+        "column_total",
+        "Add up a column of sales or other numbers in a CSV file.",
+        ["path", "column"],
+        path=text("Path of the CSV file."),
+        column=text("Name of the column."),
+    ),
+)
+
+
+@pytest.mark.parametrize("tools", [TABLES, TABLES[::-1]])
+@pytest.mark.parametrize("message", ["Which columns does sales.csv have?", "Show me the columns of sales.csv"])
+def test_a_tool_whose_parameters_are_all_given_is_preferred(message, tools):
+    assert ask(message, core=(*CORE, *tools)) == ([], [("table_info", {"path": "sales.csv"})])
+
+
+@pytest.mark.parametrize("message", ["Which columns does sales.csv have?", "Add up a column of sales.csv"])
+def test_a_required_text_is_asked_for_rather_than_taken_from_filler_words(message):
+    assert ask(message, core=(*CORE, TABLES[1]))[1].startswith("To use `column_total` I need `column`")
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        ("Echo hello", "hello"),
+        ("Can you echo good morning?", "good morning"),
+        ("Echo this: what is it?", "what is it?"),
+        ("Echo 'it'", "it"),
+        ("Echo it", None),
+        ("Please echo the text", None),
+        ("What is an echo?", None),
+    ],
+)
+def test_a_text_is_what_the_message_says_beyond_the_request(message, content):
+    _, told = ask(message, core=(define("echo", "Echo a text.", ["content"], content=text("The text.")),))
+    assert told == [("echo", {"content": content})] if content else told.startswith("To use `echo` I need `content`")
+
+
+def test_a_question_may_be_searched_for_as_it_stands():
+    core = (define("web_search", "Search the web.", ["query"], query=text("What to look for.")),)
+    assert ask("What does the web say about tea?", core=core)[1] == [
+        ("web_search", {"query": "What does the web say about tea"})
+    ]
+
+
 # Missing parameters
 
 
@@ -570,6 +716,28 @@ def test_without_a_fitting_tool_it_says_so_and_what_it_is(message):
     assert "--model PROVIDER/MODEL" in answer
     assert "ONECLAW_MODEL" in answer
     assert "google_gmail" in answer
+
+
+@pytest.mark.parametrize(
+    ("tools", "groups", "told"),
+    [
+        (0, 0, "I was given no tools here."),
+        (1, 0, "Here I can use the tool `t0`."),
+        (0, 1, "Here I can load the tool group `g0`."),
+        (2, 0, "Here I can use the tools `t0` and `t1`."),
+        (3, 1, "Here I can use the tools `t0`, `t1` and `t2`, and load the tool group `g0`."),
+        (1, 2, "Here I can use the tool `t0`, and load the tool groups `g0` and `g1`."),
+    ],
+)
+def test_without_a_fitting_tool_it_says_what_there_is(tools, groups, told):
+    core = (*(define(f"t{number}", "Something else.") for number in range(tools)), CORE[-1])
+    listed = {f"g{number}": "Something else" for number in range(groups)}
+    assert ask("Tell me a joke", core=core, listed=listed)[1].startswith(f"I found no tool for this. {told} I am ")
+
+
+def test_a_long_list_of_tools_is_cut():
+    core = tuple(define(f"t{number}", "Something else.") for number in range(23))
+    assert "`t18`, `t19` and 3 more. I am " in ask("Tell me a joke", core=core)[1]
 
 
 def test_a_request_without_tools_system_prompt_or_messages_is_answered():
@@ -667,6 +835,42 @@ def test_a_long_result_is_cut_or_searched():
     assert told.startswith("`read_file` answers:\n\nLine 0 ")
     assert "the beginning of" in told
     assert len(told) < 800
+
+
+HUGE = {
+    "one line": "x" * 1_000_000,
+    "words on one line": "word " * 200_000,
+    "a line without an end of spaces": "a" + " " * 1_000_000 + "b",
+    "lines": "key: value\n" * 100_000,
+    "empty lines": "\n" * 1_000_000,
+    "JSON": json.dumps({"rows": list(range(150_000))}),
+    "deep JSON": '{"a":' * 200_000,
+    "more than is parsed": '{"a": "' + "x" * 4_000_000 + '"}',
+}
+
+
+@pytest.mark.parametrize("result", HUGE.values(), ids=HUGE.keys())
+@pytest.mark.parametrize("message", ["Read a.txt", "How many rows does a.txt have?", "What does a.txt say about tea?"])
+def test_a_huge_result_is_told_quickly_and_in_short(message, result):
+    conversation = Conversation()
+    _, answer = conversation.say(message)
+    conversation.finish(answer, result)
+    start = time.perf_counter()
+    told = conversation.decide().text
+    # Two hundred times what it takes; work that grows with the square of the length takes minutes.
+    assert time.perf_counter() - start < 2
+    assert len(told) < 800
+
+
+def test_a_huge_error_is_cut():
+    conversation = Conversation()
+    _, answer = conversation.say("Read a.txt")
+    conversation.finish(answer, "x" * 1_000_000, status=ToolCallStatus.ERROR, error_type="file_not_found")
+    assert len(conversation.decide().text) < 800
+
+
+def test_a_result_with_half_a_character_can_be_printed():
+    assert result_of("Read a.txt", r'{"a": "\ud800"}').endswith(r'{"a": "\ud800"}')
 
 
 # Languages

@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.offline import values
+from oneclaw_core.providers.offline.filling import Filling, filled
 from oneclaw_core.providers.offline.literals import Kind, Literal, find_literals, without_literals
+from oneclaw_core.providers.offline.parameters import ACCEPTED, name_pattern
+from oneclaw_core.providers.offline.quantities import described_in, find_quantities, is_unit, match_quantities
 from oneclaw_core.providers.offline.remainder import remaining_text
 from oneclaw_core.providers.offline.terms import normal_words
-from oneclaw_core.providers.offline.words import STOP_WORDS, Action
+from oneclaw_core.providers.offline.words import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from oneclaw_core.providers.offline.catalogue import PreparedTool
     from oneclaw_core.providers.offline.conversation import AskedFor
     from oneclaw_core.providers.offline.parameters import Parameter
 
-PARALLEL_CALLS_LIMIT = 8
 _MENTIONS_LIMIT = 20
 
-# The kinds of literals that a parameter of a kind takes, the best first.
-_ACCEPTED: dict[Kind, tuple[Kind, ...]] = {
-    Kind.PATH: (Kind.PATH,),
-    Kind.URL: (Kind.URL,),
-    Kind.EMAIL: (Kind.EMAIL,),
-    Kind.DATE: (Kind.DATE,),
-    Kind.DATE_TIME: (Kind.DATE_TIME,),
-    Kind.TIME: (Kind.TIME, Kind.DATE_TIME),
-    Kind.ZONE: (Kind.ZONE,),
-}
 _TITLED = re.compile(r"\b(?:named|called|titled|entitled)\s+([^\s\"“”'`,;]+)", re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class Filling:
-    """What a message gives a tool.
-
-    Attributes:
-        calls: the arguments, one object for each call; several where one parameter has several values.
-        missing: the required parameters that nothing in the message fits.
-    """
-
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    missing: list[Parameter] = field(default_factory=list)
 
 
 def fill(tool: PreparedTool, message: str, answers: Sequence[AskedFor] = ()) -> Filling:
@@ -73,20 +49,27 @@ class _Filler:
         self._used: set[Literal] = set()
         # Several values for a parameter that takes one mean several calls.
         self._values: dict[str, list[Any]] = {}
+        self._is_guess = False
 
     def run(self, answers: Sequence[AskedFor]) -> Filling:
         parameters = self._tool.parameters
         for answer in answers:
             parameter = next((each for each in parameters if each.name == answer.parameter), None)
             if parameter is not None:
-                value = answered(parameter, answer.answer)
+                value = values.answered(parameter, answer.answer)
                 self._set(parameter, [] if value is None else [value])
-        for step in (self._named, self._by_kind, self._lone_number, self._quoted):
-            for parameter in parameters:
-                if parameter.name not in self._values:
-                    step(parameter)
+        self._each_wanting(self._named)
+        self._each_wanting(self._by_kind)
+        self._nearest_numbers()
+        self._each_wanting(self._lone_number)
+        self._each_wanting(self._quoted)
         self._rest_of_the_message()
         return self._result()
+
+    def _each_wanting(self, step: Callable[[Parameter], None]) -> None:
+        for parameter in self._tool.parameters:
+            if parameter.name not in self._values:
+                step(parameter)
 
     def _set(self, parameter: Parameter, found: Sequence[Any]) -> None:
         fitting = [value for value in found if values.fits(value, parameter.schema)]
@@ -94,17 +77,12 @@ class _Filler:
             self._values[parameter.name] = fitting
 
     def _result(self) -> Filling:
-        for parameter in self._tool.parameters:
-            if parameter.is_required and parameter.name not in self._values and "default" in parameter.schema:
-                self._set(parameter, [parameter.schema["default"]])
-        missing = [each for each in self._tool.parameters if each.is_required and each.name not in self._values]
+        for parameter in self._missing():
+            self._set(parameter, [parameter.schema["default"]] if "default" in parameter.schema else [])
+        missing = self._missing()
         if missing:
             return Filling(missing=missing)
-        several = next((name for name, found in self._values.items() if len(found) > 1), None)
-        single = {name: found[0] for name, found in self._values.items()}
-        if several is None:
-            return Filling(calls=[single])
-        return Filling(calls=[{**single, several: value} for value in self._values[several][:PARALLEL_CALLS_LIMIT]])
+        return filled(self._values, is_guess=self._is_guess)
 
     def _unused(self, *kinds: Kind) -> list[Literal]:
         return [each for kind in kinds for each in self._literals if each.kind is kind and each not in self._used]
@@ -117,7 +95,7 @@ class _Filler:
 
     def _named(self, parameter: Parameter) -> None:
         """A value beside the parameter's own name: ``page 3``, ``300 dpi``, ``title: "Plan"``, ``encoding=latin-1``."""
-        pattern = _name_pattern(parameter.name)
+        pattern = name_pattern(parameter.name)
         if pattern is None or parameter.kind in {Kind.FLAG, Kind.CHOICE, Kind.OBJECT}:
             return
         for match in islice(pattern.finditer(self._plain), _MENTIONS_LIMIT):
@@ -137,14 +115,16 @@ class _Filler:
                     return
 
     def _numbers_beside(self, parameter: Parameter, match: re.Match[str]) -> bool:
+        before = [each for each in self._unused(Kind.NUMBER) if each.end <= match.start()][-1:]
+        if before and self._message[before[0].end : match.start()].strip(" -"):
+            before = []
         found = values.numbers_after(self._plain[match.end() :])
-        if found is not None and not parameter.is_array:
+        is_unit_of_first = bool(before) and is_unit(self._plain, before[0], match, self._tool.parameters)
+        if found is not None and not parameter.is_array and not is_unit_of_first:
             numbers = [values.convert(number, parameter) for number in found[0]]
             self._mark_numbers(match.end(), match.end() + found[1])
             self._set(parameter, [number for number in numbers if number is not None])
             return True
-        before = [each for each in self._unused(Kind.NUMBER) if not self._message[each.end : match.start()].strip(" -")]
-        before = [each for each in before if each.end <= match.start()][-1:]
         if before:
             self._take(parameter, before)
         return bool(before)
@@ -155,15 +135,21 @@ class _Filler:
     def _literal_after(self, parameter: Parameter, match: re.Match[str]) -> Literal | None:
         separator = re.match(r"\s*(?:[:=]|is|as|to|of)?\s*", self._message[match.end() :], re.IGNORECASE)
         at = match.end() + (separator.end() if separator else 0)
-        accepted = _ACCEPTED.get(parameter.kind)
+        accepted = ACCEPTED.get(parameter.kind)
         literal = next((each for each in self._literals if each.start == at and each not in self._used), None)
         if literal is not None:
+            if accepted is None and self._is_only_value_of_another(literal):
+                return None  # the "column of sales.csv" has no name yet
             return literal if literal.is_quoted or accepted is None or literal.kind in accepted else None
         is_explicit = self._message[match.end() :].lstrip()[:1] in {":", "="}
         if not is_explicit or accepted is not None:
             return None
         word = re.compile(r"[^\s,;]+").match(self._message, at)
         return Literal(Kind.TEXT, word.group(), word.start(), word.end()) if word else None
+
+    def _is_only_value_of_another(self, literal: Literal) -> bool:
+        wanting = any(literal.kind in ACCEPTED.get(each.kind, ()) for each in self._missing())
+        return wanting and self._unused(literal.kind) == [literal]
 
     def _by_kind(self, parameter: Parameter) -> None:
         """A value that can be nothing else: a path for a path, a word of an enumeration."""
@@ -176,7 +162,7 @@ class _Filler:
         elif parameter.kind is Kind.ZONE and not self._unused(Kind.ZONE):
             zone = values.zone_in(self._message)
             self._set(parameter, [] if zone is None else [zone])
-        elif parameter.kind in _ACCEPTED:
+        elif parameter.kind in ACCEPTED:
             rivals = [each for each in self._tool.parameters if each.kind is parameter.kind]
             # A path inside a command is part of the command, not of what surrounds it.
             is_alone = not any(each.is_required for each in rivals) and self._tool.action is not Action.RUN
@@ -186,7 +172,7 @@ class _Filler:
             self._json_object(parameter)
 
     def _take_by_kind(self, parameter: Parameter, rivals: Sequence[Parameter]) -> None:
-        found = self._unused(*_ACCEPTED[parameter.kind])
+        found = self._unused(*ACCEPTED[parameter.kind])
         wanting = [
             each for each in rivals if each.is_required == parameter.is_required and each.name not in self._values
         ]
@@ -196,25 +182,35 @@ class _Filler:
             self._take(parameter, found)
 
     def _json_object(self, parameter: Parameter) -> None:
-        start = min((at for at in map(self._message.find, "{[") if at >= 0), default=-1)
-        if start < 0:
+        value = values.json_in(self._message)
+        self._set(parameter, [] if value is None else [value])
+
+    def _nearest_numbers(self) -> None:
+        wanting = [each for each in self._wanting(Kind.NUMBER) if not each.is_array]
+        if not wanting:
             return
-        try:
-            value, _ = json.JSONDecoder().raw_decode(self._message, start)
-        except (ValueError, RecursionError):
-            return
-        self._set(parameter, [value])
+        quantities = find_quantities(self._message, self._plain)
+        for parameter, literal in match_quantities(self._tool, wanting, quantities, self._used):
+            self._take(parameter, [literal])
+
+    def _wanting(self, *kinds: Kind) -> list[Parameter]:
+        return [each for each in self._tool.parameters if each.kind in kinds and each.name not in self._values]
+
+    def _missing(self) -> list[Parameter]:
+        return [each for each in self._tool.parameters if each.is_required and each.name not in self._values]
 
     def _lone_number(self, parameter: Parameter) -> None:
-        """The only number left belongs to the only number that is wanted."""
-        wanting = [
-            each
-            for each in self._tool.parameters
-            if each.is_required and each.kind in {Kind.NUMBER, Kind.NUMBER_LIST} and each.name not in self._values
-        ]
+        """As many numbers as are required go to them in order; one that none requires, to the one spoken of."""
         numbers = self._unused(Kind.NUMBER)
-        if wanting == [parameter] and (len(numbers) == 1 or (numbers and parameter.is_array)):
+        if not numbers:
+            return
+        wanting = [each for each in self._wanting(Kind.NUMBER, Kind.NUMBER_LIST) if each.is_required]
+        if not wanting and len(numbers) == 1 and self._tool.action not in {Action.SEND, Action.REMOVE, Action.RUN}:
+            wanting = described_in(self._plain, self._tool, self._wanting(Kind.NUMBER))
+        if wanting == [parameter] and parameter.is_array:
             self._take(parameter, numbers)
+        elif wanting[:1] == [parameter] and len(numbers) == len(wanting):
+            self._take(parameter, numbers[:1])
 
     def _quoted(self, parameter: Parameter) -> None:
         """Quoted text goes to the texts that are wanted, in their order."""
@@ -232,53 +228,12 @@ class _Filler:
 
     def _rest_of_the_message(self) -> None:
         """The only required text gets what the message says beyond the request itself."""
-        missing = [each for each in self._tool.parameters if each.is_required and each.name not in self._values]
-        wanted = missing or [
-            each for each in self._tool.parameters if each.kind is Kind.QUERY and each.name not in self._values
-        ]
+        wanted = self._missing() or self._wanting(Kind.QUERY)
         if len(wanted) != 1 or wanted[0].kind not in {Kind.TEXT, Kind.QUERY} or wanted[0].is_array:
             return
         if self._tool.action in {Action.SEND, Action.REMOVE}:
             return  # what leaves the machine or is lost must have been said in so many words
-        text = remaining_text(self._message, self._used, self._tool, only_if_marked=not wanted[0].is_required)
+        text = remaining_text(self._message, self._used, self._tool, wanted[0])
         if text:
             self._set(wanted[0], [text])
-
-
-def answered(parameter: Parameter, answer: str) -> Any:
-    """Read the user's answer to a question for one parameter.
-
-    Returns:
-        The value, ``None`` if the answer has none that fits.
-    """
-    literals = find_literals(answer)
-    accepted = _ACCEPTED.get(parameter.kind, (Kind.NUMBER,) if parameter.kind is Kind.NUMBER else ())
-    candidates: list[Any] = [each.value for each in literals if each.kind in accepted]
-    if parameter.kind is Kind.CHOICE:
-        candidates = values.choices_in(answer, parameter.choices)
-    elif parameter.kind is Kind.FLAG:
-        flag = values.flag_in(answer, parameter.name)
-        candidates = [flag if flag is not None else values.yes_or_no(answer)]
-    else:
-        candidates += [each.value for each in literals if each.is_quoted]
-        if parameter.kind in {Kind.TEXT, Kind.QUERY, Kind.NUMBER_LIST} or len(answer.split()) == 1:
-            candidates.append(answer.strip())
-        candidates = [values.convert(value, parameter) for value in candidates]
-    candidates = [[value] if parameter.is_array else value for value in candidates if value is not None]
-    return next((value for value in candidates if value != "" and values.fits(value, parameter.schema)), None)
-
-
-@lru_cache(maxsize=4096)
-def _name_pattern(name: str) -> re.Pattern[str] | None:
-    """A pattern for a parameter's name in running text; limits such as ``max_results`` go by what they limit."""
-    words = [word for word in normal_words(name) if word not in {"max", "min", "limit", "number", "num", "id", "ids"}]
-    words = words or normal_words(name)
-    if words[1:] and words[-1] in {"seconds", "minutes", "ms"}:
-        words = words[-1:]
-    if not words or (len(words) == 1 and (words[0] in STOP_WORDS or len(words[0]) < 2)):
-        return None
-    parts = [re.escape(word) for word in words]
-    gap = r"[\s_-]+"
-    last = words[-1]
-    parts[-1] = f"{re.escape(last[:-1])}s?" if last.endswith("s") and len(last) > 3 else f"{re.escape(last)}s?"
-    return re.compile(rf"(?<![^\W_]){gap.join(parts)}(?![^\W_])", re.IGNORECASE)
+            self._is_guess = wanted[0].is_required

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.offline.arguments import Filling
 from oneclaw_core.providers.offline.catalogue import Identity, PreparedTool
+from oneclaw_core.providers.offline.filling import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def checked(tool: PreparedTool, filling: Filling) -> Filling:
                 missing += [each for each in tool.parameters if each.name not in found]
                 return Filling(missing=missing)
         calls.append(arguments)
-    return Filling(calls, filling.missing)
+    return Filling(calls, filling.missing, filling.is_guess)
 
 
 def _names_in(faults: Sequence[str], names: Iterable[str]) -> set[str]:

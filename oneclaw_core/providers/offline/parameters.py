@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.offline.literals import Kind
 from oneclaw_core.providers.offline.terms import normal_words, word_set
+from oneclaw_core.providers.offline.words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,16 @@ _PATH_WORDS = word_set("path paths file files filename folder directory dir")
 _URL_WORDS = word_set("url urls uri link href endpoint")
 _EMAIL_WORDS = word_set("email mail cc bcc recipient recipients")
 _QUERY_WORDS = word_set("query q search keyword keywords term terms pattern")
+# The kinds of literals that a parameter of a kind takes, the best first.
+ACCEPTED: dict[Kind, tuple[Kind, ...]] = {
+    Kind.PATH: (Kind.PATH,),
+    Kind.URL: (Kind.URL,),
+    Kind.EMAIL: (Kind.EMAIL,),
+    Kind.DATE: (Kind.DATE,),
+    Kind.DATE_TIME: (Kind.DATE_TIME,),
+    Kind.TIME: (Kind.TIME, Kind.DATE_TIME),
+    Kind.ZONE: (Kind.ZONE,),
+}
 _NUMBERS_EXAMPLE = re.compile(r"\d\s?[-–]\s?\d|\d,\s?\d")  # noqa: RUF001  # an en dash in a range
 _DATE_EXAMPLE = re.compile(r"YYYY|\d{4}-\d\d")
 
@@ -144,3 +156,19 @@ def _kind_of_text(words: list[str], description: str, text_format: object) -> Ki
     if names & {"page", "pages"} and (last in {"page", "pages"} or _NUMBERS_EXAMPLE.search(description)):
         return Kind.NUMBER_LIST
     return Kind.TEXT
+
+
+@lru_cache(maxsize=4096)
+def name_pattern(name: str) -> re.Pattern[str] | None:
+    """A pattern for a parameter's name in running text; limits such as ``max_results`` go by what they limit."""
+    words = [word for word in normal_words(name) if word not in {"max", "min", "limit", "number", "num", "id", "ids"}]
+    words = words or normal_words(name)
+    if words[1:] and words[-1] in {"seconds", "minutes", "ms"}:
+        words = words[-1:]
+    if not words or (len(words) == 1 and (words[0] in STOP_WORDS or len(words[0]) < 2)):
+        return None
+    parts = [re.escape(word) for word in words]
+    gap = r"[\s_-]+"
+    last = words[-1]
+    parts[-1] = f"{re.escape(last[:-1])}s?" if last.endswith("s") and len(last) > 3 else f"{re.escape(last)}s?"
+    return re.compile(rf"(?<![^\W_]){gap.join(parts)}(?![^\W_])", re.IGNORECASE)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from oneclaw_core.providers.offline.literals import Kind
 from oneclaw_core.providers.offline.terms import normal_words, stem, word_set
-from oneclaw_core.providers.offline.words import ACTIONS, SYNONYMS, Action
+from oneclaw_core.providers.offline.words import ACTIONS, STOP_WORDS, SYNONYMS, Action, is_question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from oneclaw_core.providers.offline.catalogue import PreparedTool
     from oneclaw_core.providers.offline.literals import Literal
+    from oneclaw_core.providers.offline.parameters import Parameter
 
 _FILLERS = word_set("please can could would you me my the a an for to about that of with in on this and")
+_GREETINGS = word_set("hello hi hey thanks yes no ok okay")  # they say nothing in a request, and much in a text
 _INTRODUCTIONS = word_set("with for about called named that to")
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _LEADS_TO_VALUE = re.compile(
@@ -24,17 +27,20 @@ _BEFORE_COLON = re.compile(r"^[^:\n]{1,80}:\s+")
 _MARKED = re.compile(r"\b(?:for|about)\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
-def remaining_text(message: str, used: Iterable[Literal], tool: PreparedTool, *, only_if_marked: bool = False) -> str:
+def remaining_text(message: str, used: Collection[Literal], tool: PreparedTool, parameter: Parameter) -> str:
     """Cut from a message what asks for the tool and what other parameters have got.
+
+    A question holds no text for a tool, but may be looked for as it stands. What is optional is only taken from behind
+    "for" or "about".
 
     Args:
         message: what the user wrote.
         used: the values that have found their parameters.
         tool: the tool that is asked for.
-        only_if_marked: take only what follows "for" or "about".
+        parameter: what the text is for.
 
     Returns:
-        The text, empty if nothing is left.
+        The text, empty if nothing is left that says anything.
     """
     text = message
     for literal in sorted(used, key=lambda each: each.start, reverse=True):
@@ -43,18 +49,36 @@ def remaining_text(message: str, used: Iterable[Literal], tool: PreparedTool, *,
     introduction = _BEFORE_COLON.search(text)
     if introduction is not None:
         return text[introduction.end() :].strip()
-    if only_if_marked:
+    is_asking = is_question(message)
+    is_query = parameter.kind is Kind.QUERY
+    if is_asking and not is_query:
+        return ""
+    if not parameter.is_required or (is_asking and used):
         marked = _MARKED.search(text)
         return marked.group(1).strip(" .?!\n") if marked else ""
     rest = text[_request_end(text, tool) :]
-    # A command's punctuation belongs to it.
-    return rest.strip() if tool.action is Action.RUN else rest.strip(" .?!,\n\t")
+    if tool.action is Action.RUN:
+        return rest.strip()  # a command's punctuation belongs to it
+    own_terms = tool.name_terms | _described(tool) | frozenset(map(stem, normal_words(parameter.name)))
+    return rest.strip(" .?!,\n\t") if _says_something(rest, frozenset() if is_query else own_terms) else ""
+
+
+def _says_something(text: str, empty: frozenset[str]) -> bool:
+    """Whether a text has more than filler words and words that speak of the tool itself."""
+    words = normal_words(text[:2000])
+    if not words:
+        return bool(text.strip(" .?!,\n\t"))  # signs alone, which are what the user wrote
+    return any(word in _GREETINGS or (word not in STOP_WORDS and stem(word) not in empty) for word in words)
+
+
+def _described(tool: PreparedTool) -> frozenset[str]:
+    return frozenset(map(stem, normal_words(tool.definition.description.split(".")[0])))
 
 
 def _request_end(text: str, tool: PreparedTool) -> int:
     """Find where the words that only ask for the tool end."""
     end = 0
-    described = frozenset(map(stem, normal_words(tool.definition.description.split(".")[0])))
+    described = _described(tool)
     words = list(_WORD.finditer(text[:2000]))
     for at, match in enumerate(words):
         word = match.group().lower()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SHORT_CHARACTERS = 600
 _SEARCHED_CHARACTERS = 50_000
 _SEARCHED_LINES = 1_000
+_PARSED_CHARACTERS = 2_000_000
 _BEST_LINES = 5
 _HOW_MANY = re.compile(r"\b(?:how many|number of|count (?:of )?(?:the )?)\s*([^\W\d_]+(?:\s[^\W\d_]+)?)", re.IGNORECASE)
 _PAIR = re.compile(r"^\s*(?:[-*] )?([^\W_][\w ()/-]{0,40}?)\s*:\s+(\S.*)$")
@@ -76,13 +77,17 @@ def _cut(text: str) -> str:
 
 def _readable(text: str) -> str:
     """Write a result that is a JSON object as ``key: value`` lines; other text stays as it is."""
-    if not text.lstrip().startswith("{"):
+    if len(text) > _PARSED_CHARACTERS or not text[:1000].lstrip().startswith("{"):
         return text
     try:
         value = json.loads(text)
+        if not isinstance(value, dict):
+            return text
+        readable = "\n".join(f"{key}: {_flat(part)}" for key, part in value.items())
+        readable.encode()  # JSON can escape half a character, which nothing could print
     except (ValueError, RecursionError):
         return text
-    return "\n".join(f"{key}: {_flat(part)}" for key, part in value.items()) if isinstance(value, dict) else text
+    return readable
 
 
 def _flat(value: Any) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.offline.arguments import Filling, fill
+from oneclaw_core.providers.offline.arguments import fill
 from oneclaw_core.providers.offline.catalogue import (
     Identity,
     ListedGroup,
@@ -18,6 +18,7 @@ from oneclaw_core.providers.offline.catalogue import (
     prepare_tool,
     tools_corpus,
 )
+from oneclaw_core.providers.offline.filling import Filling
 from oneclaw_core.providers.offline.literals import Kind, file_extension, find_literals, without_literals
 from oneclaw_core.providers.offline.ranking import QueryTerm, Score, rank
 from oneclaw_core.providers.offline.words import (
@@ -185,9 +186,7 @@ def _tool_choices(wish: _Wish, offer: Offer, scores: Mapping[str, Score], newest
     choices = []
     for value, tool in rated[:_CANDIDATES_TRIED]:
         filling = fill(tool, wish.message)
-        # Of two tools, the one that has a use for more of what the message gives is meant.
-        factor = 0.5 if filling.missing else 1 + 0.15 * len(filling.calls[0])
-        choices.append(Choice(value * factor, tool, filling))
+        choices.append(Choice(value * _filling_factor(filling), tool, filling))
     return choices
 
 
@@ -213,6 +212,13 @@ def _name_factor(name_terms: frozenset[str], wish: _Wish) -> float:
     covered = sum(not name_terms.isdisjoint(meaning) for meaning in wish.meanings)
     special = 1.0 if name_terms.isdisjoint(wish.extensions) else 1.5
     return special * (0.7 + 0.3 * min(1.0, covered / len(name_terms)))
+
+
+def _filling_factor(filling: Filling) -> float:
+    """Of two tools, favour the one that has a use for more of what the message gives, and gives in so many words."""
+    if filling.missing:
+        return 0.5
+    return (0.8 if filling.is_guess else 1.0) * (1 + 0.15 * len(filling.calls[0]))
 
 
 def _action_factor(asked: Action | None, action: Action | None) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import ToolCall
-from oneclaw_core.providers.offline.arguments import Filling, fill
+from oneclaw_core.providers.offline.arguments import fill
 from oneclaw_core.providers.offline.checking import checked
 from oneclaw_core.providers.offline.conversation import Outcome, Turn, question_for, read_turn
 from oneclaw_core.providers.offline.report import report, report_error
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.providers.offline.catalogue import PreparedTool
+    from oneclaw_core.providers.offline.filling import Filling
 
 _NAMES_SHOWN = 20
-
 
 WHO_I_AM = (
     "I am `offline/rules`, a rule-based model and not a language model: I compare your words with the descriptions "
@@ -118,11 +118,21 @@ def _nothing_found(turn: Turn, offer: Offer) -> Answer:
     loaded = [load.text for load in turn.loads]
     if loaded:
         return Answer(f"I loaded tools, but found none among them for this. {WHO_I_AM}\n\n" + "\n\n".join(loaded))
-    names, what = list(offer.groups), "tool groups"
-    if not names:
-        names, what = list(offer.tools), "tools"
-    shown = ", ".join(names[:_NAMES_SHOWN]) + (
-        f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    )
-    can_use = f"What I can use here: the {what} {shown}." if names else "I was given no tools here."
+    groups = [name for name in offer.groups if name not in turn.loaded]
+    offered = []
+    if offer.tools:
+        offered.append(f"use the {_listed('tool', list(offer.tools))}")
+    if groups:
+        offered.append(f"load the {_listed('tool group', groups)}")
+    can_use = f"Here I can {', and '.join(offered)}." if offered else "I was given no tools here."
     return Answer(f"I found no tool for this. {can_use} {WHO_I_AM}")
+
+
+def _listed(noun: str, names: Sequence[str]) -> str:
+    """Name things in running text: "tool `a`", "tools `a`, `b` and `c`"."""
+    shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
+    if len(names) > _NAMES_SHOWN:
+        shown.append(f"{len(names) - _NAMES_SHOWN} more")
+    if len(shown) == 1:
+        return f"{noun} {shown[0]}"
+    return f"{noun}s {', '.join(shown[:-1])} and {shown[-1]}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.offline.literals import Kind
+from oneclaw_core.providers.offline.literals import Kind, find_literals
+from oneclaw_core.providers.offline.parameters import ACCEPTED
 from oneclaw_core.providers.offline.terms import normal_words, stem, word_set
 
 if TYPE_CHECKING:
@@ -61,6 +63,41 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return all(fits(each, schema["items"]) for each in value)
     enumeration = schema.get("enum")
     return not isinstance(enumeration, list) or value in enumeration
+
+
+def answered(parameter: Parameter, answer: str) -> Any:
+    """Read the user's answer to a question for one parameter.
+
+    Returns:
+        The value, ``None`` if the answer has none that fits.
+    """
+    literals = find_literals(answer)
+    accepted = ACCEPTED.get(parameter.kind, (Kind.NUMBER,) if parameter.kind is Kind.NUMBER else ())
+    candidates: list[Any] = [each.value for each in literals if each.kind in accepted]
+    if parameter.kind is Kind.CHOICE:
+        candidates = choices_in(answer, parameter.choices)
+    elif parameter.kind is Kind.FLAG:
+        flag = flag_in(answer, parameter.name)
+        candidates = [flag if flag is not None else yes_or_no(answer)]
+    else:
+        candidates += [each.value for each in literals if each.is_quoted]
+        if parameter.kind in {Kind.TEXT, Kind.QUERY, Kind.NUMBER_LIST} or len(answer.split()) == 1:
+            candidates.append(answer.strip())
+        candidates = [convert(value, parameter) for value in candidates]
+    candidates = [[value] if parameter.is_array else value for value in candidates if value is not None]
+    return next((value for value in candidates if value != "" and fits(value, parameter.schema)), None)
+
+
+def json_in(text: str) -> Any:
+    """Read the JSON object or array that a text has; ``None`` if it has none."""
+    start = min((at for at in map(text.find, "{[") if at >= 0), default=-1)
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 def numbers_after(text: str) -> tuple[list[str], int] | None:

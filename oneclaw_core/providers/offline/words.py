@@ -6,8 +6,12 @@ Other languages are routed by the words that a message shares with the tools' de
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.offline.terms import normal_words, stem, stem_set, word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Action(Enum):
@@ -125,19 +129,26 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
+def is_question(message: str) -> bool:
+    """Whether a message begins with a word that asks; "can you" and "could you" are polite orders."""
+    return _begins_with_question(normal_words(message[:2000]))
+
+
 def asked_action(message: str) -> Action | None:
     """Tell what kind of thing a message asks for; ``None`` if no word says so."""
     words = normal_words(message[:2000])
-    while words and words[0] in LEADING_WORDS:
-        words = words[1:]
-    if words and words[0] in QUESTION_WORDS:
+    if _begins_with_question(words):
         return Action.LOOK
-    for word in words[:12]:
+    for word in [word for word in words if word not in LEADING_WORDS][:12]:
         action = ACTIONS.get(stem(word))
         if action is not None:
             return action
-    is_question = message.rstrip().endswith(("?", "？", "؟"))  # noqa: RUF001  # Chinese and Arabic question marks
-    return Action.LOOK if is_question else None
+    is_asking = message.rstrip().endswith(("?", "？", "؟"))  # noqa: RUF001  # Chinese and Arabic question marks
+    return Action.LOOK if is_asking else None
+
+
+def _begins_with_question(words: Sequence[str]) -> bool:
+    return next((word for word in words if word not in LEADING_WORDS), "") in QUESTION_WORDS
 
 
 def action_of_tool(name: str) -> Action | None:
