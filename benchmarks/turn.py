@@ -39,8 +39,6 @@ TOOLS_PER_GROUP = 50
 class InstantModel:
     """Loads a group, calls its first tool, answers."""
 
-    attachment_media_types = ()
-
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer by how far the turn has come."""
         last = request.messages[-1]

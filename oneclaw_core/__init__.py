@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import Agent as Agent
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.app import ask as ask
+    from oneclaw_core.chat.events import CompactedEvent as CompactedEvent
     from oneclaw_core.chat.events import GroupLoadedEvent as GroupLoadedEvent
+    from oneclaw_core.chat.events import ReasoningEvent as ReasoningEvent
     from oneclaw_core.chat.events import RetryEvent as RetryEvent
     from oneclaw_core.chat.events import TextEvent as TextEvent
     from oneclaw_core.chat.events import ToolCallEvent as ToolCallEvent
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import SessionBusyError as SessionBusyError
     from oneclaw_core.errors import SettingsError as SettingsError
+    from oneclaw_core.errors import SpendingLimitError as SpendingLimitError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreError as StoreError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
@@ -96,14 +99,15 @@ _MODULE_OF = {
         "agents": "Agent",
         "app": "OneClaw ask",
         "chat.events": (
-            "GroupLoadedEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent ToolResultEvent TurnEvent "
-            "TurnFinishedEvent UsageEvent"
+            "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
+            "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
         ),
         "errors": (
             "ContextTooLongError DuplicateToolError NotFoundError OneClawError PermissionDeniedError PluginError "
             "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError ProviderRequestError "
-            "ProviderUnavailableError SessionBusyError SettingsError StoreDamagedError StoreError StoreVersionError "
-            "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
+            "ProviderUnavailableError SessionBusyError SettingsError SpendingLimitError StoreDamagedError StoreError "
+            "StoreVersionError ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError "
+            "UsageError"
         ),
         "hookspecs": "CONTRACT_VERSION hookimpl",
         "messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",

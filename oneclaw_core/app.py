@@ -9,15 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.agents import find_agent
-from oneclaw_core.chat.events import TurnFinishedEvent
+from oneclaw_core.attachments import accepted_media_types, check_attachments
+from oneclaw_core.chat.compaction import ContextLimits, with_summary
+from oneclaw_core.chat.events import CompactedEvent, TurnFinishedEvent
+from oneclaw_core.chat.fingerprints import Fingerprints
+from oneclaw_core.chat.model_calls import LEARNED_SETTING, ChosenModel
 from oneclaw_core.chat.prompt import model_request, shown_history
-from oneclaw_core.chat.turn import INTERRUPTED, ChosenModel, Turn, TurnLimits
+from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import Home, find_home
+from oneclaw_core.keys import KeyStore
 from oneclaw_core.messages import Message, MessageType, ToolCall
-from oneclaw_core.models import OFFLINE_MODEL, provider_configs, split_model
+from oneclaw_core.model_lists import ModelLists
+from oneclaw_core.model_overrides import model_facts, model_overrides
+from oneclaw_core.models import OFFLINE_MODEL, provider_configs, split_model, with_key
 from oneclaw_core.plugins import Catalog, EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.providers.base import ToolLoading, attachment_media_types
 from oneclaw_core.settings import Settings, load_settings
+from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.store.store import Store, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import ActiveTools, one_line, restore_loaded_groups
@@ -29,12 +38,15 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents import Agent
     from oneclaw_core.chat.events import TurnEvent
+    from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.base import ModelRequest, Provider, ProviderConfig
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
 
 TITLE_CHARACTERS = 50
+# Kept free for the answer where nobody says how long one may become.
+RESERVED_TOKENS = 16_000
 
 
 class OneClaw:
@@ -60,7 +72,12 @@ class OneClaw:
         self.store = store
         self._environ = environ
         self._permissions = permissions
-        self._engine = ToolEngine(catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path))
+        self._engine = ToolEngine(
+            catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path)
+        )
+        self._keys = KeyStore(home, environ)
+        self._model_lists = ModelLists(home)
+        self._fingerprints = Fingerprints()
         self._providers: dict[str, tuple[ProviderConfig, Provider]] = {}
 
     @classmethod
@@ -135,6 +152,7 @@ class OneClaw:
         session: str | None = None,
         agent: str | None = None,
         model: str | None = None,
+        attachments: Iterable[Attachment] = (),
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -143,12 +161,14 @@ class OneClaw:
             session: the session's name or id; a new name begins a session, ``None`` one without a name.
             agent: the agent's name; by default the session's.
             model: ``PROVIDER/MODEL``; by default the session's, the agent's, the environment's or the setting's.
+            attachments: files for the model to look at.
 
         Yields:
             ``TurnFinishedEvent`` last.
 
         Raises:
-            UsageError: there is no such agent, provider or model, or the message is empty.
+            UsageError: there is no such agent, provider or model, the message is empty, or the model cannot look at
+                an attachment.
             SessionBusyError: another turn of the session did not end in time.
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit.
@@ -159,19 +179,40 @@ class OneClaw:
         settings = load_settings(stored, self._environ)
         found = await self.store.find_session(session) if session is not None else None
         persona, chosen = await self._agent_and_model(found, agent, model, stored)
+        attached = tuple(attachments)
+        accepted = accepted_media_types(attachment_media_types(chosen.provider), chosen.info.input_media_types)
+        check_attachments(attached, accepted, chosen.full_name)
         if found is None:
             found = await self.begin_session(session, agent=persona.name, model=model, title=text)
-        limits = TurnLimits(
-            settings.turn_deadline_seconds, settings.turn_max_tool_rounds, settings.tool_result_max_characters
-        )
-        turn = Turn(self.store, self.catalog.registry, self._engine, chosen, persona, found, limits)
+        turn = self._turn(found, persona, chosen, settings)
         async with self.store.session_lock(found.id, settings.session_wait_seconds):
-            message = Message(type=MessageType.USER, content=text)
+            message = Message(type=MessageType.USER, content=text, attachments=attached)
             start = await self.store.begin_turn(found.id, message, INTERRUPTED, settings.history_max_characters)
             self._take_over(start)
             async with aclosing(turn.run(start)) as events:
                 async for event in events:
                     yield event
+
+    async def compact(
+        self, session: str, *, agent: str | None = None, model: str | None = None
+    ) -> CompactedEvent | None:
+        """Summarise all but the last turn of a session; ``None`` if there is nothing before it."""
+        stored = await self.store.settings()
+        settings = load_settings(stored, self._environ)
+        found = await self.store.find_session(session)
+        if found is None:
+            raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
+        persona, chosen = await self._agent_and_model(found, agent, model, stored)
+        turn = self._turn(found, persona, chosen, settings)
+        compacted = None
+        async with self.store.session_lock(found.id, settings.session_wait_seconds):
+            start = await self.store.load_turn(found.id, settings.history_max_characters)
+            self._take_over(start)
+            async with aclosing(turn.compact(start)) as events:
+                async for event in events:
+                    if isinstance(event, CompactedEvent):
+                        compacted = event
+        return compacted
 
     async def next_request(
         self, *, session: str | None = None, agent: str | None = None, model: str | None = None
@@ -197,9 +238,10 @@ class OneClaw:
         if found is not None:
             start = await self.store.load_turn(found.id, settings.history_max_characters)
             self._take_over(start)
-            history, groups = shown_history(start.history), restore_loaded_groups(start.group_loads)
+            history = with_summary(shown_history(start.history), start.summary)
+            groups = restore_loaded_groups(start.group_loads)
         request = model_request(
-            persona, self.catalog.registry, chosen.model, found.id if found else "", history, groups
+            persona, self.catalog.registry, chosen.info.name, found.id if found else "", history, groups
         )
         return request, chosen.full_name
 
@@ -236,7 +278,7 @@ class OneClaw:
         configs = provider_configs(await self.store.settings(), self._environ)
         if name not in configs:
             raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
-        return await self._open_provider(configs[name])
+        return await self._open_provider(await with_key(configs[name], self._keys))
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
@@ -256,7 +298,34 @@ class OneClaw:
         if name is None:
             name = load_settings(stored, self._environ).model or OFFLINE_MODEL
         config, model_name = split_model(name, provider_configs(stored, self._environ))
-        return persona, ChosenModel(await self._open_provider(config), config.name, model_name)
+        config = await with_key(config, self._keys)
+        full_name = f"{config.name}/{model_name}"
+        overrides = model_overrides(stored, full_name)
+        learned = stored.get(LEARNED_SETTING + full_name)
+        loading = overrides.tool_loading or (learned.get("tool_loading") if isinstance(learned, dict) else None)
+        return persona, ChosenModel(
+            await self._open_provider(config),
+            config,
+            model_facts(config, model_name, self._model_lists, stored),
+            ToolLoading(loading or ToolLoading.NATIVE),
+            overrides.max_output_tokens,
+        )
+
+    def _turn(self, session: Session, agent: Agent, chosen: ChosenModel, settings: Settings) -> Turn:
+        reserve = chosen.max_output_tokens or min(chosen.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
+        limits = TurnLimits(
+            deadline_seconds=settings.turn_deadline_seconds,
+            max_tool_rounds=settings.turn_max_tool_rounds,
+            result_max_characters=settings.tool_result_max_characters,
+            context=ContextLimits(chosen.info.context_window, reserve, settings.history_max_characters),
+            spending=SpendingLimits(
+                turn_max_tokens=settings.turn_max_tokens,
+                turn_max_cost=settings.turn_max_cost,
+                day_max_tokens=settings.day_max_tokens,
+                day_max_cost=settings.day_max_cost,
+            ),
+        )
+        return Turn(self.store, self.catalog.registry, self._engine, chosen, agent, session, limits, self._fingerprints)
 
     async def _open_provider(self, config: ProviderConfig) -> Provider:
         """Connect to a model service when it is first needed, and again when its configuration has changed."""

@@ -24,7 +24,8 @@
     │       └── ContextTooLongError         the conversation does not fit the model
     └── TurnError                   the turn stopped before the model's final answer
         ├── TurnLimitError          too many rounds of tool calls
-        └── TurnDeadlineError       it took too long as a whole
+        ├── TurnDeadlineError       it took too long as a whole
+        └── SpendingLimitError      a limit in tokens or money is reached
 """
 
 from __future__ import annotations
@@ -140,3 +141,7 @@ class TurnLimitError(TurnError):
 
 class TurnDeadlineError(TurnError):
     """The turn reached its deadline."""
+
+
+class SpendingLimitError(TurnError):
+    """A limit in tokens or money, of the turn or of the day, is reached."""

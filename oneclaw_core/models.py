@@ -3,61 +3,105 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from oneclaw_core.errors import NotFoundError, SettingsError
+from oneclaw_core.keys import key_variable_of
 from oneclaw_core.providers.base import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oneclaw_core.keys import KeyStore
+
 OFFLINE_MODEL = "offline/rules"
+# The one provider type that asks nobody else.
+OFFLINE_TYPE = OFFLINE_MODEL.partition("/")[0]
 PROVIDER_SETTING = "provider:"
+# What the user says about a model, before its full name.
+MODEL_SETTING = "model:"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
-# name: (type, base URL, variable with the base URL, variable with the key); the vendors' SDKs read the same variables.
-_PRECONFIGURED: dict[str, tuple[str, str | None, str | None, str | None]] = {
-    "offline": ("offline", None, None, None),
-    "openai_compatible": ("openai_compatible", None, "OPENAI_BASE_URL", "OPENAI_API_KEY"),
-    "ollama": ("openai_compatible", "http://localhost:11434/v1", None, "OLLAMA_API_KEY"),
+
+@dataclass(frozen=True, slots=True)
+class _Preconfigured:
+    """A provider that is there from the start; the vendors' own SDKs read the same variables."""
+
+    type: str
+    base_url: str | None = None
+    url_variable: str | None = None
+
+
+_PRECONFIGURED = {
+    "offline": _Preconfigured("offline"),
+    "openai": _Preconfigured("openai", url_variable="OPENAI_BASE_URL"),
+    "openai_compatible": _Preconfigured("openai_compatible", url_variable="OPENAI_BASE_URL"),
+    "anthropic": _Preconfigured("anthropic", url_variable="ANTHROPIC_BASE_URL"),
+    "gemini": _Preconfigured("gemini", url_variable="GOOGLE_GEMINI_BASE_URL"),
+    "ollama": _Preconfigured("openai_compatible", base_url="http://localhost:11434/v1"),
 }
 
 
 def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, ProviderConfig]:
     """Find the configured model services: those known from the start, then the user's own.
 
+    They have the keys of the environment; :func:`with_key` finds a stored one for the service that is used.
+
     Args:
         stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
         environ: the environment, with keys and endpoints.
     """
     configs = {}
-    for name, (type_name, base_url, url_variable, key_variable) in _PRECONFIGURED.items():
-        configs[name] = ProviderConfig(
-            name=name,
-            type=type_name,
-            base_url=(environ.get(url_variable) if url_variable else None) or base_url,
-            api_key=(environ.get(key_variable) or None) if key_variable else None,
-            key_variable=key_variable_of(name),
-        )
+    for name, known in _PRECONFIGURED.items():
+        base_url = (environ.get(known.url_variable) if known.url_variable else None) or known.base_url
+        configs[name] = _config(name, known.type, base_url, environ)
     for key, value in stored.items():
         name = key.removeprefix(PROVIDER_SETTING)
         if key.startswith(PROVIDER_SETTING) and isinstance(value, dict) and name not in _PRECONFIGURED:
-            configs[name] = ProviderConfig(
-                name=name,
-                type=str(value.get("type")),
-                base_url=value.get("base_url"),
-                api_key=environ.get(key_variable_of(name)) or None,
-                key_variable=key_variable_of(name),
-            )
+            configs[name] = _config(name, str(value.get("type")), value.get("base_url"), environ)
     return configs
 
 
-def key_variable_of(provider_name: str) -> str:
-    """The environment variable that holds a provider's key."""
-    preconfigured = _PRECONFIGURED.get(provider_name)
-    if preconfigured is not None and preconfigured[3]:
-        return preconfigured[3]
-    return re.sub(r"[^A-Z0-9]", "_", provider_name.upper()) + "_API_KEY"
+def _config(name: str, type_name: str, base_url: str | None, environ: Mapping[str, str]) -> ProviderConfig:
+    variable = key_variable_of(name)
+    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
+    return ProviderConfig(name=name, type=type_name, base_url=base_url, api_key=key, key_variable=variable)
+
+
+async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
+    """Give a provider that has no key from the environment its stored one, if there is one.
+
+    Args:
+        config: as :func:`provider_configs` gives it.
+        keys: the stored keys.
+
+    Raises:
+        OneClawError: there is a stored key, and it cannot be read.
+    """
+    if config.api_key is not None or config.type == OFFLINE_TYPE:
+        return config
+    return replace(config, api_key=await keys.find(config.name))
+
+
+def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
+    """Whether a provider is a vendor's own service, which wants a key, and has none.
+
+    Raises:
+        OneClawError: the stored keys cannot be read.
+    """
+    is_vendors = is_preconfigured(config.name) and config.type != OFFLINE_TYPE and config.base_url is None
+    return is_vendors and not config.api_key and keys.source(config.name) is None
+
+
+def is_on_this_machine(config: ProviderConfig) -> bool:
+    """Whether a service needs no network to be asked."""
+    try:
+        host = urlsplit(config.base_url or "").hostname or ""
+    except ValueError:
+        return False
+    return config.type == OFFLINE_TYPE or host in ("localhost", "::1") or host.startswith("127.")
 
 
 def is_preconfigured(provider_name: str) -> bool:

@@ -15,22 +15,28 @@ SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET")
 SHORTEST_SECRET_CHARACTERS = 8
 REDACTED = "[redacted]"
 
+# Whoever prints or logs does not know which home is open, and the environment belongs to the process as well.
+_remembered: set[str] = set()
+
+
+def remember_secret(secret: str) -> None:
+    """Have a secret that is not in the environment redacted too, from now on and everywhere in the process."""
+    _remembered.add(secret)
+
 
 def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
-    """Replace every secret of the environment that a text contains.
+    """Replace every secret that a text contains: those of the environment, and those remembered.
 
     Args:
         text: what is about to be shown.
         environ: the environment; by default the program's own.
     """
     environ = os.environ if environ is None else environ
-    secrets = {
-        value.strip()
-        for name, value in environ.items()
-        if name.upper().endswith(SECRET_SUFFIXES) and len(value.strip()) >= SHORTEST_SECRET_CHARACTERS
-    }
+    found = {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)} | _remembered
     # Of two secrets of which one contains the other, the longer goes first, lest its rest stay.
-    for secret in sorted(secrets, key=len, reverse=True):
+    for secret in sorted(found, key=len, reverse=True):
+        if len(secret) < SHORTEST_SECRET_CHARACTERS:
+            break
         text = text.replace(secret, REDACTED)
     return text
 

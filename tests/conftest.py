@@ -2,6 +2,9 @@
 
 import os
 
+# No test, and no program that one starts, touches the keyring of whoever runs it; set before keyring is imported.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+
 from hypothesis import settings
 
 # A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.

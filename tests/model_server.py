@@ -71,6 +71,11 @@ def sse(chunks: Iterable[Any], *, done: bool = True) -> bytes:
     return "".join(f"data: {each}\n\n" for each in [*texts, *(["[DONE]"] if done else [])]).encode()
 
 
+def named_events(events: Iterable[Mapping[str, Any]]) -> bytes:
+    """Server-sent events that are named by the ``type`` of their data."""
+    return "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events).encode()
+
+
 def text(content: str, *, pieces: int = 3, usage: Mapping[str, Any] | None = None) -> Reply:
     """Answer with a text, streamed in some pieces."""
     size = max(1, -(-len(content) // pieces))

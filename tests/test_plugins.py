@@ -267,7 +267,7 @@ def test_everything_installed_here_loads_without_a_problem():
     core = [definition.name for definition in catalog.registry.get_core_tool_definitions()]
     assert core == ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
     assert catalog.registry.get_tool_groups() == {"pdf": ["pdf_info", "pdf_extract_text", "pdf_render_page"]}
-    assert set(catalog.provider_types) == {"offline", "openai_compatible"}
+    assert set(catalog.provider_types) == {"offline", "openai", "openai_compatible", "anthropic", "gemini"}
 
 
 def test_the_builtin_tools_cannot_be_switched_off():

@@ -1,7 +1,7 @@
 import logging
 import sys
 
-from oneclaw_core.secrets import REDACTED, SecretFilter, redact
+from oneclaw_core.secrets import REDACTED, SecretFilter, redact, remember_secret
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-0123456789",
@@ -44,3 +44,11 @@ def test_the_filter_covers_message_arguments_and_traceback(monkeypatch):
 
 def test_the_filter_keeps_a_record_whose_arguments_do_not_fit():
     assert "no place for (1, 2)" in formatted(logging.LogRecord("x", logging.INFO, "", 1, "no place for", (1, 2), None))
+
+
+def test_a_remembered_secret_is_redacted_though_it_is_in_no_environment():
+    remember_secret("hush-remembered")
+    remember_secret("short")
+    assert redact("a hush-remembered, a short one", {}) == f"a {REDACTED}, a short one"
+    record = logging.LogRecord("x", logging.INFO, "", 1, "sent %s", ("hush-remembered",), None)
+    assert formatted(record) == f"sent {REDACTED}"

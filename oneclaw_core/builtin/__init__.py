@@ -28,7 +28,10 @@ def register_tools(register: ToolRegistrar) -> None:
 def register_providers(register: ProviderRegistrar) -> None:
     """Register the wire formats that OneClaw speaks itself."""
     register("offline", _offline)
+    register("openai", _openai)
     register("openai_compatible", _openai_compatible)
+    register("anthropic", _anthropic)
+    register("gemini", _gemini)
 
 
 def _offline(config: ProviderConfig) -> Provider:
@@ -37,7 +40,25 @@ def _offline(config: ProviderConfig) -> Provider:
     return OfflineProvider(config)
 
 
+def _openai(config: ProviderConfig) -> Provider:
+    from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
+
+    return OpenAIResponsesProvider(config)
+
+
 def _openai_compatible(config: ProviderConfig) -> Provider:
     from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 
     return OpenAIChatProvider(config)
+
+
+def _anthropic(config: ProviderConfig) -> Provider:
+    from oneclaw_core.providers.anthropic_messages import AnthropicProvider
+
+    return AnthropicProvider(config)
+
+
+def _gemini(config: ProviderConfig) -> Provider:
+    from oneclaw_core.providers.gemini import GeminiProvider
+
+    return GeminiProvider(config)

@@ -22,6 +22,17 @@ class TextEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningEvent:
+    """A piece of what the model thinks, where the service shows it."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "reasoning", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallEvent:
     """The model wants a tool run; it is stored, and about to run.
 
@@ -93,6 +104,39 @@ class GroupLoadedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactedEvent:
+    """A summary takes the place of the oldest part of the conversation from the next model request on.
+
+    Attributes:
+        messages: how many messages it stands for; an earlier summary that it takes over is not counted.
+        summary_tokens: its estimated length; 0 if none could be written, and the messages are left out without one.
+        reason: ``context_window``, ``history_limit``, ``refused`` (the service found a request too long) or
+            ``requested`` (by the user).
+    """
+
+    messages: int
+    summary_tokens: int
+    reason: str
+
+    @property
+    def notice(self) -> str:
+        """The event as a sentence for the user."""
+        count = "the oldest message is" if self.messages == 1 else f"the {self.messages:,} oldest messages are"
+        if self.summary_tokens:
+            return f"{count} summarised for the model, in about {self.summary_tokens:,} tokens"
+        return f"{count} left out in this turn: the model wrote no summary of them"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "compacted",
+            "messages": self.messages,
+            "summary_tokens": self.summary_tokens,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class RetryEvent:
     """The model service could not be asked; the request is sent again after ``delay_seconds``."""
 
@@ -144,10 +188,12 @@ class TurnFinishedEvent:
 
 TurnEvent = (
     TextEvent
+    | ReasoningEvent
     | ToolCallEvent
     | ToolProgressEvent
     | ToolResultEvent
     | GroupLoadedEvent
+    | CompactedEvent
     | RetryEvent
     | UsageEvent
     | TurnFinishedEvent

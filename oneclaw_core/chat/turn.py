@@ -10,11 +10,15 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from oneclaw_core.chat.compaction import CompactionReason, ContextLimits
+from oneclaw_core.chat.compactor import Compactor
 from oneclaw_core.chat.events import (
+    CompactedEvent,
     GroupLoadedEvent,
+    ReasoningEvent,
     RetryEvent,
     TextEvent,
     ToolCallEvent,
@@ -24,11 +28,13 @@ from oneclaw_core.chat.events import (
     TurnFinishedEvent,
     UsageEvent,
 )
+from oneclaw_core.chat.model_calls import ChosenModel, ModelCalls
 from oneclaw_core.chat.prompt import model_request, shown_history
-from oneclaw_core.errors import ProviderError, TurnDeadlineError, TurnLimitError
+from oneclaw_core.chat.summary import can_summarise
+from oneclaw_core.errors import ContextTooLongError, ProviderError, TurnDeadlineError, TurnLimitError
 from oneclaw_core.messages import Message, MessageType, ToolCall, ToolCallStatus
-from oneclaw_core.providers.base import ModelResponse, RetryNotice, TextDelta
-from oneclaw_core.store.usage import UsageRecord
+from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.engine import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.failures import RepeatedFailures
@@ -38,9 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
     from oneclaw_core.agents import Agent
-    from oneclaw_core.providers.base import ModelRequest, Provider
+    from oneclaw_core.chat.fingerprints import Fingerprints
+    from oneclaw_core.messages import TokenUsage
+    from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.store.store import Store, TurnStart
+    from oneclaw_core.store.usage import UsageRecord
     from oneclaw_core.tools.engine import ToolEngine
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.result import ToolResult
@@ -65,31 +74,15 @@ class TurnLimits:
         deadline_seconds: as a whole.
         max_tool_rounds: of tool calls.
         result_max_characters: of each result that the model is shown.
+        context: how much the model may be sent.
+        spending: how much may be spent.
     """
 
     deadline_seconds: float
     max_tool_rounds: int
     result_max_characters: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenModel:
-    """The model that answers a turn.
-
-    Attributes:
-        provider: the service.
-        provider_name: as the user calls it.
-        model: the model's name there.
-    """
-
-    provider: Provider
-    provider_name: str
-    model: str
-
-    @property
-    def full_name(self) -> str:
-        """``PROVIDER/MODEL``."""
-        return f"{self.provider_name}/{self.model}"
+    context: ContextLimits = field(default_factory=ContextLimits)
+    spending: SpendingLimits = field(default_factory=SpendingLimits)
 
 
 class Turn:
@@ -103,6 +96,7 @@ class Turn:
         agent: on whose behalf.
         session: whose turn it is.
         limits: what it may take.
+        fingerprints: of requests, kept over turns.
     """
 
     def __init__(
@@ -114,6 +108,7 @@ class Turn:
         agent: Agent,
         session: Session,
         limits: TurnLimits,
+        fingerprints: Fingerprints,
     ) -> None:
         self._store = store
         self._registry = registry
@@ -122,6 +117,7 @@ class Turn:
         self._agent = agent
         self._session = session
         self._limits = limits
+        self._model_calls = ModelCalls(store, session.id, chosen, limits.spending, fingerprints)
         self._deadline = time.monotonic() + limits.deadline_seconds
         self._history: list[Message] = []
         self._groups: list[str] = []
@@ -142,8 +138,7 @@ class Turn:
             TurnError: a limit was reached.
             StoreError: the history could not be written.
         """
-        self._history = shown_history(start.history)
-        self._groups = restore_loaded_groups(start.group_loads)
+        self._begin(start)
         for _ in range(self._limits.max_tool_rounds):
             final_text = None
             async with aclosing(self._round()) as events:
@@ -158,19 +153,83 @@ class Turn:
             "to go on, or raise the setting turn_max_tool_rounds"
         )
 
-    async def _round(self) -> AsyncGenerator[TurnEvent, None]:
-        """Ask the model once, and run what it calls."""
-        request = model_request(
-            self._agent, self._registry, self._chosen.model, self._session.id, self._history, self._groups
+    async def compact(self, start: TurnStart) -> AsyncGenerator[TurnEvent, None]:
+        """Summarise all but the last turn, instead of :meth:`run`; ``CompactedEvent`` last if there was enough.
+
+        Args:
+            start: how the store has loaded the session.
+
+        Raises:
+            UsageError: the model writes no summaries.
+            ProviderError: it wrote none; nothing has changed.
+        """
+        self._begin(start)
+        async with aclosing(self._compactor.fit(self._request(), CompactionReason.REQUESTED)) as events:
+            async for event in events:
+                yield event
+
+    def _begin(self, start: TurnStart) -> None:
+        self._history = shown_history(start.history)
+        self._groups = restore_loaded_groups(start.group_loads)
+        self._compactor = Compactor(
+            self._store,
+            self._session.id,
+            self._ask if can_summarise(self._chosen.provider) else None,
+            self._record,
+            self._limits.context,
+            start.summary,
+            start.summary_until,
+            start.last_input_tokens,
         )
+
+    def _request(self) -> ModelRequest:
+        messages = self._compactor.messages(self._history)
+        return model_request(
+            self._agent, self._registry, self._chosen.info.name, self._session.id, messages, self._groups
+        )
+
+    def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        return self._until_deadline(self._model_calls.stream(request))
+
+    async def _record(self, usage: TokenUsage) -> UsageEvent:
+        record, event = await self._model_calls.note(usage)
+        await self._store.record_usage(self._session.id, record)
+        return event
+
+    async def _round(self) -> AsyncGenerator[TurnEvent, None]:
+        """Ask the model once, and run what it calls; what is too long for it is summarised first."""
+        reason: CompactionReason | None = None
+        refused: ContextTooLongError | None = None
+        while True:
+            async with aclosing(self._compactor.fit(self._request(), reason)) as events:
+                is_compacted = False
+                async for event in events:
+                    is_compacted = is_compacted or isinstance(event, CompactedEvent)
+                    yield event
+            if refused is not None and not is_compacted:
+                raise refused
+            refused = None
+            try:
+                async with aclosing(self._answer(self._request())) as answer_events:
+                    async for answer_event in answer_events:
+                        yield answer_event
+                return
+            except ContextTooLongError as error:
+                if reason is not None:
+                    raise
+                reason, refused = CompactionReason.REFUSED, error
+
+    async def _answer(self, request: ModelRequest) -> AsyncGenerator[TurnEvent, None]:
         response: ModelResponse | None = None
         text_so_far: list[str] = []
         try:
-            async with aclosing(self._until_deadline(self._chosen.provider.stream(request))) as answer:
+            async with aclosing(self._ask(request)) as answer:
                 async for event in answer:
                     if isinstance(event, TextDelta):
                         text_so_far.append(event.text)
                         yield TextEvent(event.text)
+                    elif isinstance(event, ReasoningDelta):
+                        yield ReasoningEvent(event.text)
                     elif isinstance(event, RetryNotice):
                         yield RetryEvent(event.reason, event.delay_seconds)
                     elif isinstance(event, ModelResponse):
@@ -182,9 +241,11 @@ class Turn:
                 await self._store.append(self._session.id, [partial])
         if response is None:
             raise ProviderError(f"{self._chosen.full_name} ended its answer without saying so; try again")
-        calls = await self._store_response(response)
+        self._compactor.observe(request, response.usage)
+        record, usage_event = await self._model_calls.note(response.usage, request)
+        calls = await self._store_response(response, record)
         try:
-            yield UsageEvent(self._chosen.full_name, response.usage)
+            yield usage_event
             if not calls:
                 yield TurnFinishedEvent(self._session.name or self._session.id, response.text)
                 return
@@ -227,7 +288,7 @@ class Turn:
                     group, tuple(each.name for each in self._registry.get_group_tool_definitions(group))
                 )
 
-    async def _store_response(self, response: ModelResponse) -> list[ToolCall]:
+    async def _store_response(self, response: ModelResponse, usage: UsageRecord) -> list[ToolCall]:
         messages = []
         if response.text or response.provider_data or response.tool_calls:
             messages.append(
@@ -243,7 +304,6 @@ class Turn:
             )
             for call in response.tool_calls
         ]
-        usage = UsageRecord(self._chosen.provider_name, self._chosen.model, response.usage)
         stored = await self._store.append(self._session.id, messages, usage=usage)
         self._history += stored
         calls = [
@@ -268,6 +328,7 @@ class Turn:
                 error_type=result.error_type,
                 shown_characters=limit if len(text) > limit else None,
                 duration_ms=duration_ms,
+                attachments=result.attachments,
             ),
         )
         self._open_calls.pop(call.id, None)

@@ -11,34 +11,46 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core import __version__
+from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
-from oneclaw_core.cli.options import allow_option, conversation_options
+from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import is_terminal, print_error, print_text
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.chat_input import ChatInput
     from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.messages import Attachment
 
 _log = logging.getLogger("oneclaw.cli")
 
 
 @click.command()
 @conversation_options
+@attach_option
 @allow_option
 @click.pass_context
 def chat(
-    context: click.Context, session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...]
+    context: click.Context,
+    session: str | None,
+    agent: str | None,
+    model: str | None,
+    attach: tuple[str, ...],
+    allow: tuple[str, ...],
 ) -> None:
     """Talk with a model. /help lists what can be typed beside messages.
 
-    When standard input is no terminal, each of its lines is a message or command, and nothing is asked.
+    When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
+    attached goes with the first message.
     """
-    if not run_async(_chat(session, agent, model, allow)):
+    attachments = [read_attachment(path) for path in attach]
+    if not run_async(_chat(session, agent, model, attachments, allow)):
         context.exit(1)
 
 
-async def _chat(session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...]) -> bool:
+async def _chat(
+    session: str | None, agent: str | None, model: str | None, attachments: list[Attachment], allow: tuple[str, ...]
+) -> bool:
     """Go on until there are no more lines.
 
     Returns:
@@ -54,7 +66,7 @@ async def _chat(session: str | None, agent: str | None, model: str | None, allow
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     view = TurnView(sys.stdout)
     async with OneClaw.open(ask=terminal_asker(view.pause), allow=allow) as claw:
-        conversation = Conversation(claw, view, session, agent, model)
+        conversation = Conversation(claw, view, session, agent, model, attachments)
         # A model or agent that there is not is told at once, not after the first message is typed.
         _, full_model = await conversation.next_request()
         if not is_interactive:

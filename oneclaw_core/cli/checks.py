@@ -210,8 +210,9 @@ def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
 
 def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
-    from oneclaw_core.cli.models import default_model, lacks_key
-    from oneclaw_core.models import key_variable_of, provider_configs, split_model
+    from oneclaw_core.cli.models import default_model
+    from oneclaw_core.keys import KeyStore
+    from oneclaw_core.models import OFFLINE_TYPE, lacks_key, provider_configs, split_model
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
@@ -222,14 +223,32 @@ def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
     except UsageError as error:
         yield Finding("model", Health.PROBLEM, f"{source}: {error}", choose)
         return
+    keys = KeyStore(catalog.home, os.environ)
     if config.type not in catalog.provider_types:
         message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
         yield Finding("model", Health.PROBLEM, message, f"mend or install the plugin that brings it, or {choose}")
-    elif lacks_key(config):
+    elif lacks_key(config, keys):
         message = f"the service of {model} ({source}) wants a key, and none is set"
-        yield Finding("model", Health.PROBLEM, message, f"set the environment variable {key_variable_of(config.name)}")
+        remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"
+        yield Finding("model", Health.PROBLEM, message, remedy)
     else:
-        yield Finding("model", Health.OK, f"{model} ({source}){', its key is set' if config.api_key else ''}")
+        has_key = config.type != OFFLINE_TYPE and keys.source(config.name) is not None
+        yield Finding("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
+
+
+def check_keys(home: Home) -> Iterator[Finding]:
+    """Can the stored keys be read, by their owner alone? The system keyring is not asked.
+
+    Raises:
+        OneClawError: they cannot.
+    """
+    from oneclaw_core.keys import KeySource, KeyStore
+
+    places = list(KeyStore(home, os.environ).stored().values())
+    if places:
+        in_keyring = places.count(KeySource.KEYRING)
+        message = f"{in_keyring} stored in the system keyring, {len(places) - in_keyring} in keys.json"
+        yield Finding("keys", Health.OK, message)
 
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout
+from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.rendering import TurnView
+    from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.store.sessions import Session
 
@@ -27,6 +29,7 @@ class Conversation:
         session_name: the session's name or id; ``None`` as long as an unnamed one is not begun.
         agent: the agent chosen for this chat, ``None`` for the session's.
         model: the model chosen for this chat as ``PROVIDER/MODEL``, ``None`` for the session's.
+        attachments: files that go with the next message.
     """
 
     claw: OneClaw
@@ -34,6 +37,7 @@ class Conversation:
     session_name: str | None = None
     agent: str | None = None
     model: str | None = None
+    attachments: list[Attachment] = field(default_factory=list)
 
     async def session(self) -> Session | None:
         """The session, if it is begun."""
@@ -54,21 +58,33 @@ class Conversation:
         )
 
     async def send(self, text: str) -> None:
-        """Send a message and show the turn.
+        """Send a message with what is attached, and show the turn.
 
         Raises:
+            UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
+                attached stays so.
             OneClawError: the turn did not come to its end; the session is intact.
         """
         if self.session_name is None:
             # Begun before the turn, so that a turn that is cancelled stays in the session.
             begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=text)
             self.session_name = begun.id
-        turn = self.claw.send_message(text, session=self.session_name, agent=self.agent, model=self.model)
+        attachments, self.attachments = self.attachments, []
+        turn = self.claw.send_message(
+            text,
+            session=self.session_name,
+            agent=self.agent,
+            model=self.model,
+            attachments=attachments,
+        )
         try:
             with reserved_stdout():
                 async with aclosing(turn) as events:
                     async for event in events:
                         self.view.show(event)
+        except UsageError:
+            self.attachments = attachments
+            raise
         finally:
             self.view.finish()
 

@@ -13,6 +13,7 @@ from oneclaw_core.cli.checks import (
     Health,
     check_database,
     check_home,
+    check_keys,
     check_log,
     check_model,
     check_package,
@@ -53,6 +54,7 @@ def _check_home_and_plugins() -> list[Finding]:
 
     home = find_home()
     findings = [*examine("home", partial(check_home, home)), *examine("database", partial(check_database, home))]
+    findings += examine("keys", partial(check_keys, home))
     catalogs: list[HomeCatalog] = []
 
     def load() -> Iterable[Finding]:

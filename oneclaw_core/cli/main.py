@@ -58,6 +58,8 @@ BUILTIN_COMMANDS = {
     "agents": BuiltinCommand("agents:agents", "List and show agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),
+    "keys": BuiltinCommand("keys:keys", "Store the keys of model services."),
+    "usage": BuiltinCommand("usage:usage", "Show what models used and cost."),
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
     "config": BuiltinCommand("config:config", "Show and change settings."),
     "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to mend."),

@@ -22,6 +22,15 @@ allow_option = click.option(
 )
 """Gives a command the parameter ``allow``."""
 
+attach_option = click.option(
+    "--attach",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    help="Send an image or a PDF file with the message; may be repeated.",
+)
+"""Gives a command the parameter ``attach``."""
+
 
 def conversation_options(command: Decorated) -> Decorated:
     """Give a command the parameters ``session``, ``agent`` and ``model``."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.chat.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import conversation_options
 from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.tools.definition import ToolDefinition
 
-CHARACTERS_PER_TOKEN = 4
-
 
 @click.command()
 @conversation_options
@@ -27,7 +25,7 @@ CHARACTERS_PER_TOKEN = 4
 def prompt(session: str | None, agent: str | None, model: str | None, as_json: bool) -> None:
     """Show exactly what a model would be sent next, before the message that you would write.
 
-    Sizes are estimated: a token is taken for 4 characters.
+    Sizes are estimated: a token is taken for 4 bytes of text.
     """
     with reserved_stdout():
         document = run_async(_next_request(session, agent, model))
@@ -35,11 +33,6 @@ def prompt(session: str | None, agent: str | None, model: str | None, as_json: b
         print_json(document)
     else:
         _print_parts(document)
-
-
-def estimated_tokens(text: str) -> int:
-    """Estimate how many tokens a text is."""
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
@@ -53,7 +46,7 @@ def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
     tools = [_tool_document(definition, group_of.get(definition.name)) for definition in request.tools]
     messages = [_message_document(message) for message in request.messages]
     sizes = {
-        "system_prompt": estimated_tokens(request.system_prompt),
+        "system_prompt": text_tokens(request.system_prompt),
         "tools": sum(tool["estimated_tokens"] for tool in tools),
         "messages": sum(message["estimated_tokens"] for message in messages),
     }
@@ -76,7 +69,7 @@ async def _next_request(session: str | None, agent: str | None, model: str | Non
 
 def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:
     sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
-    return {**sent, "group": group, "estimated_tokens": estimated_tokens(_compact(sent))}
+    return {**sent, "group": group, "estimated_tokens": definition_tokens(definition)}
 
 
 def _message_document(message: Message) -> dict[str, Any]:
@@ -91,14 +84,7 @@ def _message_document(message: Message) -> dict[str, Any]:
         document |= {"status": str(message.tool_status), "error_type": message.error_type}
     if message.provider_data is not None:
         document["provider_data"] = message.provider_data
-    return {**document, "estimated_tokens": estimated_tokens(_sent_text(message))}
-
-
-def _sent_text(message: Message) -> str:
-    provider_data = "" if message.provider_data is None else _compact(message.provider_data)
-    # The name is sent with a call; a result refers to its call.
-    name = (message.tool_name or "") if message.type is MessageType.TOOL_CALL else ""
-    return name + (message.tool_input or "") + message.content + provider_data
+    return {**document, "estimated_tokens": message_tokens(message)}
 
 
 def _compact(document: Any) -> str:

@@ -9,18 +9,20 @@ from urllib.parse import urlsplit
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
-from oneclaw_core.cli.models import OFFLINE_TYPE
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.home import find_home
+from oneclaw_core.keys import KeySource, KeyStore, key_variable_of
 from oneclaw_core.models import (
+    OFFLINE_TYPE,
     PROVIDER_SETTING,
     check_provider_name,
     is_preconfigured,
-    key_variable_of,
     provider_configs,
 )
 
 if TYPE_CHECKING:
+    from oneclaw_core.home import Home
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.store.store import Store
 
@@ -34,12 +36,14 @@ def providers() -> None:
 @json_option
 def list_providers(as_json: bool) -> None:
     """List the configured model services, and whether each has its key."""
-    configs = provider_configs(load_catalog().states.settings, os.environ)
-    documents = [_document(config) for config in configs.values()]
+    catalog = load_catalog()
+    configs = provider_configs(catalog.states.settings, os.environ)
+    stored = _stored_keys(catalog.home)
+    documents = [_document(config, stored.get(config.name)) for config in configs.values()]
     if as_json:
         print_json(documents)
     else:
-        print_table(("name", "type", "base URL", "key", "read from"), [_row(each) for each in documents])
+        print_table(("name", "type", "base URL", "key", "variable"), [_row(each) for each in documents])
 
 
 @providers.command("add")
@@ -61,7 +65,7 @@ def add(name: str, type_name: str, base_url: str | None) -> None:
     with_store(lambda store: store.set_setting(PROVIDER_SETTING + name, {"type": type_name, "base_url": base_url}))
     print_text(f"provider {name} is added; use its models as {name}/MODEL")
     if type_name != OFFLINE_TYPE and not os.environ.get(key_variable_of(name)):
-        print_text(f"if the service wants a key, set the environment variable {key_variable_of(name)}")
+        print_text(f"if the service wants a key, set it in {key_variable_of(name)} or with: oneclaw keys set {name}")
 
 
 @providers.command("remove")
@@ -86,8 +90,18 @@ def remove(name: str) -> None:
 
     with_store(work)
     print_text(f"provider {name} is removed")
+    if name in _stored_keys(find_home()):
+        print_text(f"its key is still stored; remove it with: oneclaw keys remove {name}")
     if os.environ.get("ONECLAW_MODEL", "").partition("/")[0] == name:
         warn(f"the environment variable ONECLAW_MODEL still names a model of {name}")
+
+
+def _stored_keys(home: Home) -> dict[str, KeySource]:
+    try:
+        return KeyStore(home, os.environ).stored()
+    except OneClawError as error:
+        warn(f"{error} (until then, stored keys do not count)")
+        return {}
 
 
 def _check_url(url: str, name: str) -> None:
@@ -102,17 +116,19 @@ def _check_url(url: str, name: str) -> None:
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             "the base URL must hold no user or password, for it is stored as it is: "
-            f"set the environment variable {key_variable_of(name)} instead"
+            f"set the environment variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
         )
 
 
-def _document(config: ProviderConfig) -> dict[str, Any]:
+def _document(config: ProviderConfig, stored: KeySource | None) -> dict[str, Any]:
+    source = KeySource.ENVIRONMENT if config.api_key else stored
     return {
         "name": config.name,
         "type": config.type,
         "base_url": _without_password(config.base_url),
-        "key": "set" if config.api_key else "not set",
-        "key_variable": None if config.type == OFFLINE_TYPE else key_variable_of(config.name),
+        "key": "set" if source else "not set",
+        "key_source": source and str(source),
+        "key_variable": None if config.type == OFFLINE_TYPE else config.key_variable,
         "preconfigured": is_preconfigured(config.name),
     }
 
@@ -132,6 +148,6 @@ def _row(document: dict[str, Any]) -> tuple[str, ...]:
         document["name"],
         document["type"],
         document["base_url"] or "",
-        document["key"] if variable else "needs none",
+        (document["key_source"] or "none") if variable else "needs none",
         variable or "",
     )

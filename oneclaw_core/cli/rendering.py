@@ -8,6 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneclaw_core.chat.events import (
+    CompactedEvent,
+    ReasoningEvent,
     RetryEvent,
     TextEvent,
     ToolCallEvent,
@@ -53,6 +55,8 @@ class TurnView:
         """Show an event."""
         if isinstance(event, TextEvent):
             self._write_text(event.text)
+        elif isinstance(event, ReasoningEvent):
+            self._write_reasoning(event.text)
         elif isinstance(event, ToolCallEvent):
             self._begin_call(event)
         elif isinstance(event, ToolProgressEvent):
@@ -64,6 +68,8 @@ class TurnView:
             self._end_call(event)
         elif isinstance(event, RetryEvent):
             self._write_line(f"{printable_line(event.reason)}; trying again in {event.delay_seconds:.1f} s", dim=True)
+        elif isinstance(event, CompactedEvent):
+            self._write_line(event.notice, dim=True)
         elif isinstance(event, TurnFinishedEvent):
             if not self._has_text:
                 self._write_text(event.text)
@@ -89,6 +95,14 @@ class TurnView:
         self._is_at_line_start = text.endswith("\n")
         self._stdout.write(printable(text) if is_terminal(self._stdout) else text)
         self._stdout.flush()
+
+    def _write_reasoning(self, text: str) -> None:
+        """Show what the model thinks on stderr, if everything is shown."""
+        if self.is_verbose and text:
+            self._status.erase()
+            self._end_text_line()
+            sys.stderr.write(styled(printable(text), sys.stderr, dim=True))
+            sys.stderr.flush()
 
     def _end_text_line(self) -> None:
         if not self._is_at_line_start:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
-from oneclaw_core.cli.options import allow_option, conversation_options
+from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
 from oneclaw_core.errors import UsageError
 from oneclaw_core.secrets import redact
@@ -23,21 +24,29 @@ if TYPE_CHECKING:
 
 @click.command()
 @conversation_options
+@attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
 @click.argument("message")
 def run(
-    message: str, session: str | None, agent: str | None, model: str | None, allow: tuple[str, ...], as_json: bool
+    message: str,
+    session: str | None,
+    agent: str | None,
+    model: str | None,
+    attach: tuple[str, ...],
+    allow: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Send one message and print the answer as it comes.
 
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
+    attachments = [read_attachment(path) for path in attach]
     text = read_stdin() if message == "-" else message
     with reserved_stdout() as stdout:
 
         def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
-            return claw.send_message(text, session=session, agent=agent, model=model)
+            return claw.send_message(text, session=session, agent=agent, model=model, attachments=attachments)
 
         run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneclaw_core.attachments import read_attachment, size_text
 from oneclaw_core.cli.conversation import session_label
 from oneclaw_core.cli.output import print_table, print_text
 from oneclaw_core.errors import UsageError
@@ -121,6 +125,44 @@ async def _model(conversation: Conversation, rest: str) -> None:
     print_text(f"model: {model}")
 
 
+async def _attach(conversation: Conversation, rest: str) -> None:
+    if rest:
+        conversation.attachments.append(read_attachment(_typed_path(rest)))
+    if not conversation.attachments:
+        print_text("nothing is attached; attach a file with: /attach FILE")
+        return
+    for each in conversation.attachments:
+        print_text(f"{each.name} ({each.media_type}, {size_text(each)}) goes with your next message")
+
+
+async def _detach(conversation: Conversation, rest: str) -> None:
+    conversation.attachments.clear()
+    print_text("nothing is attached")
+
+
+def _typed_path(text: str) -> Path:
+    """A path as people type it, or as a terminal types it when a file is dragged there: quoted, or with backslashes."""
+    path = Path(text)
+    with suppress(ValueError, OSError):  # no quoting, or no possible path: reading it will say so
+        if not path.exists() and len(words := shlex.split(text)) == 1:
+            path = Path(words[0])
+    try:
+        return path.expanduser()
+    except RuntimeError:  # nobody is called that
+        return path
+
+
+async def _compact(conversation: Conversation, rest: str) -> None:
+    session = await conversation.session()
+    event = None
+    if session is not None:
+        event = await conversation.claw.compact(session.id, agent=conversation.agent, model=conversation.model)
+    if event is None:
+        print_text("There is nothing to summarise: the last turn always stays as it is.")
+    else:
+        print_text(f"From now on, {event.notice}.")
+
+
 async def _verbose(conversation: Conversation, rest: str) -> None:
     view = conversation.view
     view.is_verbose = not view.is_verbose
@@ -140,6 +182,9 @@ SLASH_COMMANDS = {
         SlashCommand("/groups", "List the tool groups, and which of them are loaded.", _groups),
         SlashCommand("/session", "Tell which session this is, and which model answers.", _session),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
+        SlashCommand("/attach", "Send an image or PDF with the next message, or list what is.", _attach, "[FILE]"),
+        SlashCommand("/detach", "Send nothing with the next message after all.", _detach),
+        SlashCommand("/compact", "Summarise all but the last turn, for a shorter conversation.", _compact),
         SlashCommand("/verbose", "Show arguments and results of tool calls, or stop that.", _verbose),
         SlashCommand("/clear", "Begin a new session; the old one is kept.", _clear),
         SlashCommand("/quit", "Leave.", _quit),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from oneclaw_core.messages import Message
     from oneclaw_core.tools.groups import ActiveTools
@@ -44,11 +44,14 @@ class ToolLoading(StrEnum):
     """How a loaded tool group is told to the model.
 
     ``NATIVE`` keeps the service's prompt cache, in the wire format's own way, and is the same as ``APPEND`` where
-    there is none; ``APPEND`` adds the tools at the end of the list of tools.
+    there is none; ``APPEND`` adds the tools at the end of the list of tools. With ``DISPATCH`` the list never changes:
+    the model calls grouped tools through one stable tool and reads their schemas in the result that loaded them. The
+    request is rewritten for it before a provider sees it (:mod:`oneclaw_core.chat.dispatch`).
     """
 
     NATIVE = "native"
     APPEND = "append"
+    DISPATCH = "dispatch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,21 +160,21 @@ class ModelInfo:
 
 
 class Provider(Protocol):
-    """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end."""
+    """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end.
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    It may say two more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
+    attachments that its wire format can carry, by default none; and ``loads_natively``, whether a loaded group leaves
+    what a request begins with as it was, by default not.
+    """
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send a request and yield its answer as it comes, a :class:`ModelResponse` last.
 
-        Closing the iterator, or cancelling, closes the connection.
+        Closing the generator, or cancelling, closes the connection.
 
         Raises:
             ProviderError: in its finer kinds; with what the user can do, without the key.
         """
-        ...
-
-    @property
-    def attachment_media_types(self) -> tuple[str, ...]:
-        """Prefixes of the media types of attachments that the wire format can carry; none is an empty tuple."""
         ...
 
     async def list_models(self) -> list[ModelInfo]:
@@ -185,3 +188,13 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Close the connections."""
         ...
+
+
+def attachment_media_types(provider: Provider) -> tuple[str, ...]:
+    """Prefixes of the media types of attachments that a provider's wire format can carry."""
+    return tuple(getattr(provider, "attachment_media_types", ()))
+
+
+def loads_natively(provider: Provider) -> bool:
+    """Whether a loaded group leaves what a request to a provider begins with as it was."""
+    return bool(getattr(provider, "loads_natively", False))

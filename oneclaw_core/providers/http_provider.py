@@ -53,6 +53,10 @@ class AnswerFailedError(Exception):
         self.error = error
 
 
+class AnswerGarbledError(Exception):
+    """A part of the answer cannot follow those before it."""
+
+
 class Answer(Protocol):
     """Takes the chunks of an answer one by one."""
 
@@ -71,6 +75,7 @@ class Answer(Protocol):
 
         Raises:
             AnswerFailedError: the event says that the service gave up.
+            AnswerGarbledError: the event cannot follow those before it.
         """
         ...
 
@@ -96,6 +101,7 @@ class HttpProvider(ABC):
     """
 
     default_base_url: ClassVar[str]
+    loads_natively = False
 
     def __init__(
         self,
@@ -206,8 +212,8 @@ class HttpProvider(ABC):
         key = (self._config.api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ProviderAuthenticationError(
-                f"the API key of {self._config.name} holds characters that no key has: set it anew in the environment "
-                f"variable {self._config.key_variable}"
+                f"the API key of {self._config.name} holds characters that no key has: set it anew "
+                f"{self._errors.key_places}"
             )
         if key:
             headers |= self._key_headers(key)
@@ -243,6 +249,8 @@ class HttpProvider(ABC):
             raise self._errors.unusable_url() from error
         except AnswerFailedError as failed:
             raise self._errors.of_error_object(failed.error, request.model) from None
+        except AnswerGarbledError:
+            raise self._errors.garbled() from None
         if not answer.is_complete:
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:
@@ -256,13 +264,15 @@ class HttpProvider(ABC):
             ) from None
 
     async def _chunks(self, response: httpx.Response, model: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of a stream; of a server that does not stream, its one body."""
+        """Yield the chunks of a stream; of a server that does not stream, its one body, or what that lists."""
         import httpx
 
         await self._check(response, model)
         content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json" or content_type.endswith("+json"):
-            yield self._checked(await self._whole_json(response), model)
+            body = await self._whole_json(response)
+            for chunk in body if isinstance(body, list) and body else [body]:
+                yield self._checked(chunk, model)
             return
         async with (
             aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content,
@@ -306,7 +316,8 @@ class HttpProvider(ABC):
 
     def _parsed(self, text: str) -> object:
         try:
-            return json.loads(text)
+            # Bytes that were no UTF-8 have become this character; in a key they would hide a part of the answer.
+            return json.loads(text, object_pairs_hook=_with_whole_keys if "\ufffd" in text else None)
         except (ValueError, RecursionError):
             raise self._errors.no_answer("it sent something that is not JSON") from None
 
@@ -316,3 +327,9 @@ class HttpProvider(ABC):
         if chunk.get("error"):
             raise self._errors.of_error_object(chunk["error"], model)
         return chunk
+
+
+def _with_whole_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if any("\ufffd" in key for key, _ in pairs):
+        raise ValueError("a key is garbled")
+    return dict(pairs)

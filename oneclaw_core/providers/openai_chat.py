@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.providers.http_provider import HttpProvider
 from oneclaw_core.providers.openai_chat_answer import ChatAnswer
+from oneclaw_core.providers.openai_chat_dialect import dialect_of
+from oneclaw_core.providers.openai_chat_models import offered_models
 from oneclaw_core.providers.openai_chat_wire import RequestEncoder
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import ModelRequest, ProviderConfig
-
-_CONTEXT_KEYS = ("context_length", "max_model_len", "max_context_length", "context_window", "max_input_tokens")
+    from oneclaw_core.providers.base import ModelInfo, ModelRequest, ProviderConfig
 
 
 class OpenAIChatProvider(HttpProvider):
@@ -27,17 +26,18 @@ class OpenAIChatProvider(HttpProvider):
         super().__init__(config, **options)
         self._encoder = RequestEncoder(self._url.origin)
 
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """The media types of the attachments that the server takes, if the model does."""
+        return dialect_of(self._url.origin).attachment_media_types
+
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
         body = await self._get_json("models")
-        entries = body.get("data") if isinstance(body, dict) else body
-        if not isinstance(entries, list):
+        models = offered_models(body)
+        if models is None:
             raise self._errors.no_answer("it sent no list of models").error
-        return [
-            ModelInfo(name=entry["id"], context_window=_context_window(entry))
-            for entry in entries
-            if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"]
-        ]
+        return models
 
     def _endpoint(self, request: ModelRequest) -> str:
         return "chat/completions"
@@ -50,8 +50,3 @@ class OpenAIChatProvider(HttpProvider):
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"}
-
-
-def _context_window(entry: dict[str, Any]) -> int | None:
-    counts = (entry.get(key) for key in _CONTEXT_KEYS)
-    return next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.base import ModelEvent, ModelResponse, TextDelta
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE, compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
@@ -17,8 +17,32 @@ if TYPE_CHECKING:
 
 # Why a server may stop a model in the middle of a call's arguments.
 _CUT_BY = {"length": "the token limit", "content_filter": "the service's content filter"}
-# Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter).
-_DETAIL_TEXTS = frozenset({"text", "summary", "data"})
+# Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter). The first two are for people to read.
+_DETAIL_TEXTS = ("text", "summary", "data")
+_REASONING_KEYS = ("reasoning_content", "reasoning")
+
+
+@dataclass(slots=True)
+class _TextStream:
+    """A text that comes in pieces.
+
+    Some servers split the two halves of a character outside the basic plane between chunks.
+    """
+
+    pieces: list[str] = field(default_factory=list)
+    held_back: str = ""
+
+    def add(self, text: str) -> str:
+        """Take a piece and give what can be shown of it now."""
+        text = self.held_back + text
+        self.held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        text = whole_characters(text[:-1] if self.held_back else text)
+        if text:
+            self.pieces.append(text)
+        return text
+
+    def whole(self) -> str:
+        return "".join(self.pieces) + whole_characters(self.held_back)
 
 
 @dataclass(slots=True)
@@ -55,14 +79,15 @@ class ChatAnswer:
 
     def __init__(self, server: str) -> None:
         self._server = server
-        self._text: list[str] = []
-        self._held_back = ""
+        self._text = _TextStream()
+        self._shown_reasoning = _TextStream()
         self._calls: list[_Call] = []
         self._call_at: dict[int, _Call] = {}
         self._reasoning: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
         self._usage = TokenUsage()
         self._stop_reason: str | None = None
+        self._ended_unexplained = False
         self.has_begun = False
         self.is_complete = False
 
@@ -77,6 +102,7 @@ class ChatAnswer:
 
         """
         if chunk is END_OF_STREAM:
+            self._ended_unexplained = not self.is_complete
             self.is_complete = True
             return []
         self.has_begun = True
@@ -85,12 +111,15 @@ class ChatAnswer:
         choice = next(_dicts(chunk.get("choices")), {})
         message = choice.get("message")
         delta = message if isinstance(message, dict) else choice.get("delta")
-        text = self._add_delta(delta, is_whole=delta is message) if isinstance(delta, dict) else ""
+        events: list[ModelEvent] = []
+        if isinstance(delta, dict):
+            self._add_calls(delta, is_whole=delta is message)
+            events = [*self._add_reasoning(delta), *self._add_text(delta)]
         reason = choice.get("finish_reason")
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = reason or None
             self.is_complete = True
-        return [TextDelta(text)] if text else []
+        return events
 
     def response(self) -> ModelResponse:
         """Put the response together.
@@ -99,36 +128,40 @@ class ChatAnswer:
             AnswerCutError: the server stopped the model in the middle of a call.
 
         """
-        cut_by = _CUT_BY.get(self._stop_reason or "")
+        # A stream may end without a reason; then nothing but the calls themselves says that they are whole.
+        cut_by = "the end of the stream" if self._ended_unexplained else _CUT_BY.get(self._stop_reason or "")
         if cut_by and not all(call.is_whole for call in self._calls):
             raise AnswerCutError(cut_by)
         return ModelResponse(
-            text="".join(self._text) + whole_characters(self._held_back),
+            text=self._text.whole(),
             tool_calls=tuple(self._tool_calls()),
             usage=self._usage,
             stop_reason=self._stop_reason,
             provider_data=self._provider_data(),
         )
 
-    def _add_delta(self, delta: Mapping[str, Any], *, is_whole: bool) -> str:
+    def _add_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> None:
         for place, fragment in enumerate(_dicts(delta.get("tool_calls"))):
             self._add_fragment(fragment, place if is_whole else None)
-        for key in ("reasoning_content", "reasoning"):
-            if isinstance(delta.get(key), str) and delta[key]:
-                self._reasoning.setdefault(key, []).append(delta[key])
-        for detail in _dicts(delta.get("reasoning_details")):
-            self._add_detail(detail)
-        refusal = delta.get("refusal")
-        return self._add_text(_content_text(delta.get("content")) + (refusal if isinstance(refusal, str) else ""))
 
-    def _add_text(self, text: str) -> str:
-        # Some servers split the two halves of a character outside the basic plane between chunks.
-        text = self._held_back + text
-        self._held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        text = whole_characters(text[:-1] if self._held_back else text)
-        if text:
-            self._text.append(text)
-        return text
+    def _add_reasoning(self, delta: Mapping[str, Any]) -> Iterator[ReasoningDelta]:
+        texts = {key: delta[key] for key in _REASONING_KEYS if isinstance(delta.get(key), str) and delta[key]}
+        for key, text in texts.items():
+            self._reasoning.setdefault(key, []).append(text)
+        details = list(_dicts(delta.get("reasoning_details")))
+        for detail in details:
+            self._add_detail(detail)
+        # The same is often said in several of them.
+        shown = self._shown_reasoning.add(next(iter(texts.values()), "") or "".join(map(_detail_text, details)))
+        if shown:
+            yield ReasoningDelta(shown)
+
+    def _add_text(self, delta: Mapping[str, Any]) -> Iterator[TextDelta]:
+        refusal = delta.get("refusal")
+        text = _content_text(delta.get("content")) + (refusal if isinstance(refusal, str) else "")
+        shown = self._text.add(text)
+        if shown:
+            yield TextDelta(shown)
 
     def _add_fragment(self, fragment: Mapping[str, Any], place: int | None) -> None:
         function = fragment.get("function")
@@ -195,6 +228,10 @@ def _begins_another(call: _Call, call_id: str, name: str) -> bool:
     return bool(name) and bool(call.name) and call.is_whole
 
 
+def _detail_text(detail: Mapping[str, Any]) -> str:
+    return next((detail[key] for key in _DETAIL_TEXTS[:2] if isinstance(detail.get(key), str)), "")
+
+
 def _content_text(content: object) -> str:
     if isinstance(content, str):
         return content
@@ -214,6 +251,7 @@ def _token_usage(usage: Mapping[str, Any]) -> TokenUsage:
     return TokenUsage(
         input_tokens=_count(usage, "prompt_tokens"),
         cached_input_tokens=_count(usage, "prompt_cache_hit_tokens") if cached is None else cached,  # DeepSeek
+        cache_write_tokens=_count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
         output_tokens=_count(usage, "completion_tokens"),
         reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
     )

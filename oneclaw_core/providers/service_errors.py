@@ -32,9 +32,11 @@ QUOTED_CHARACTERS = 300
 _RETRYABLE = frozenset({408, 409, 429})
 _SHORTEST_SECRET = 4
 _CONTEXT_TOO_LONG = re.compile(
-    r"context[ _]?(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long",
+    r"context[ _]?(length|window|size|limit)|maximum context|too many (input )?tokens|input token count"
+    r"|(prompt|input) is too long",
     re.IGNORECASE,
 )
+_NO_CREDIT = re.compile(r"credit balance|spend(ing)?[ -](cap|limit)|API usage limits", re.IGNORECASE)
 # The status that stands for an error that came inside a 200 answer, by its code or type.
 _STATUS_OF_CODE = {
     "rate_limit_exceeded": 429,
@@ -46,16 +48,25 @@ _STATUS_OF_CODE = {
     "authentication_error": 401,
     "permission_error": 403,
     "not_found_error": 404,
+    "billing_error": 402,
+    "request_too_large": 413,
     "model_not_found": 404,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ServerMessage:
-    """What a service said about an error: its text, cleaned, and the words that programs go by."""
+    """What a service said about an error.
+
+    Attributes:
+        text: its text, cleaned.
+        words: what programs go by.
+        retry_after_seconds: when the service asks to be asked again, ``None`` if it does not say here.
+    """
 
     text: str
     words: frozenset[str]
+    retry_after_seconds: float | None = None
 
     @property
     def quoted(self) -> str:
@@ -79,6 +90,11 @@ class ServiceErrors:
     @property
     def _place(self) -> str:
         return f"{self.config.name} at {self.url.origin}"
+
+    @property
+    def key_places(self) -> str:
+        """Where a key can be set, to be put after "set"."""
+        return f"in the environment variable {self.config.key_variable} or with: oneclaw keys set {self.config.name}"
 
     def of_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str | None) -> AttemptFailed:
         """Turn an answer with an error status into an error.
@@ -144,6 +160,13 @@ class ServiceErrors:
             is_retryable=True,
         )
 
+    def garbled(self) -> AttemptFailed:
+        """The parts of the answer do not fit together."""
+        return AttemptFailed(
+            ProviderUnavailableError(f"{self._place} sent an answer whose parts do not fit together; try again"),
+            is_retryable=True,
+        )
+
     def closed_silently(self) -> AttemptFailed:
         """The service closed the connection before anything came."""
         return AttemptFailed(
@@ -194,9 +217,12 @@ class ServiceErrors:
         self, status: int, shown: str, message: ServerMessage, retry_after: float | None, model: str | None
     ) -> AttemptFailed:
         name, said = self.config.name, message.quoted
+        retry_after = message.retry_after_seconds if retry_after is None else retry_after
+        if status == 400 and "invalid_api_key" in message.words:
+            status = 401
         if status in (401, 403):
             return AttemptFailed(ProviderAuthenticationError(self._authentication_error(status, shown) + said))
-        if status == 402 or "insufficient_quota" in message.words:
+        if status == 402 or "insufficient_quota" in message.words or _NO_CREDIT.search(message.text):
             text = f"the account at {name} has no credit left{shown}: check its plan and billing{said}"
             return AttemptFailed(ProviderQuotaError(text))
         if status == 429:
@@ -208,6 +234,11 @@ class ServiceErrors:
         if "context_length_exceeded" in message.words or _CONTEXT_TOO_LONG.search(message.text):
             text = f"the conversation is too long for {model}: start a new one, or choose a model that reads more{said}"
             return AttemptFailed(ContextTooLongError(text))
+        if status == 413:
+            text = (
+                f"the conversation with its files is too large for {name}{shown}: start a new one, or send less{said}"
+            )
+            return AttemptFailed(ContextTooLongError(text))
         if status in _RETRYABLE or status >= 500:
             return AttemptFailed(
                 ProviderUnavailableError(f"{self._place} is overloaded or broken{shown}; try again later{said}"),
@@ -218,12 +249,11 @@ class ServiceErrors:
         return AttemptFailed(kind(self._request_error(status, shown, model) + said))
 
     def _authentication_error(self, status: int, shown: str) -> str:
-        variable = self.config.key_variable
         if self.config.api_key is None:
-            return f"{self._place} wants an API key{shown}: set it in the environment variable {variable}"
+            return f"{self._place} wants an API key{shown}: set the key {self.key_places}"
         if status == 401:
-            return f"{self._place} refuses the API key{shown}: set a valid one in the environment variable {variable}"
-        return f"{self._place} refuses access{shown}: check what the API key in {variable} may do"
+            return f"{self._place} refuses the API key{shown}: set a valid one {self.key_places}"
+        return f"{self._place} refuses access{shown}: check what the API key of {self.config.name} may do"
 
     def _request_error(self, status: int, shown: str, model: str | None) -> str:
         if 300 <= status < 400:

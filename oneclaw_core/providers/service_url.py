@@ -44,8 +44,10 @@ class ServiceUrl:
         return cls(parts._replace(path=parts.path.rstrip("/"), fragment=""))
 
     def endpoint(self, path: str) -> str:
-        """Make the URL of a path below the base URL; a query in the base URL is kept."""
-        return urlunsplit(self._parts._replace(path=f"{self._parts.path}/{path}"))
+        """Make the URL of a path below the base URL; a query in the base URL is kept, one of the path joins it."""
+        path, _, query = path.partition("?")
+        query = "&".join(filter(None, (self._parts.query, query)))
+        return urlunsplit(self._parts._replace(path=f"{self._parts.path}/{path}", query=query))
 
     @property
     def origin(self) -> str:

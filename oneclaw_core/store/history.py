@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def newest_turns(
-    from_the_end: Iterable[Message], pending_call_ids: Iterable[str | None], max_characters: int | None
+    from_the_end: Iterable[Message],
+    pending_call_ids: Iterable[str | None],
+    max_characters: int | None,
+    *,
+    follows_summary: bool = False,
 ) -> tuple[Message, ...]:
     """Take the newest turns that fit, at least one.
 
@@ -22,9 +26,10 @@ def newest_turns(
         from_the_end: the history backwards; it is read no further than needed.
         pending_call_ids: the calls without a result.
         max_characters: what all the entries may have together, ``None`` for no limit.
+        follows_summary: whether a summary stands for all that precedes the entries. Then they may begin within a turn.
 
     Returns:
-        The part in its order; nothing if there is no user's message.
+        The part in its order; nothing if there is no user's message and no summary.
     """
     calls_to_come = set(pending_call_ids)
     taken: list[Message] = []
@@ -44,6 +49,10 @@ def newest_turns(
             newest_user_message = newest_user_message or len(taken)
             if not calls_to_come:
                 fitting = len(taken)
+    else:
+        fits = max_characters is None or characters <= max_characters
+        if follows_summary and (fits or not newest_user_message):
+            fitting = len(taken)
     return tuple(reversed(taken[: fitting or newest_user_message]))
 
 

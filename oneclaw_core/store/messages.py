@@ -11,7 +11,7 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.store import sessions
+from oneclaw_core.store import attachments, history, sessions
 from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT, messages
 from oneclaw_core.store.timestamps import now, to_datetime
 from oneclaw_core.tools.result import clean_text
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection, Row
+
+    _AnyRow = Row[*tuple[Any, ...]]
 
 # How many values one IN list may have is limited, differently in every database.
 _IDS_PER_QUERY = 500
@@ -42,9 +44,12 @@ _SELECT = select(
     messages.c.duration_ms,
     messages.c.provider_data,
     messages.c.created_at,
+    messages.c.attachment_count,
 )
+# By position: names cost more than the rest, where thousands of rows are read.
+_ATTACHMENT_COUNT = -1
 _BACKWARDS = (
-    _SELECT.where(_OF_SESSION, messages.c.sequence < bindparam("before"))
+    _SELECT.where(_OF_SESSION, messages.c.sequence < bindparam("before"), messages.c.sequence > bindparam("after"))
     .order_by(messages.c.sequence.desc())
     .limit(bindparam("page"))
 )
@@ -108,16 +113,46 @@ def finish_call(connection: Connection, session_id: str, result: Message) -> Mes
 def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
     """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
     parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
-    return _read(connection.execute(_FORWARDS, parameters))
+    return _read(connection, connection.execute(_FORWARDS, parameters))
 
 
-def backwards(connection: Connection, session_id: str) -> Iterator[Message]:
-    """Read a history from its end, in pages, as far as the caller goes."""
+def newest_turns(
+    connection: Connection,
+    session_id: str,
+    pending: Iterable[Message],
+    max_characters: int | None,
+    after: int | None = None,
+) -> tuple[Message, ...]:
+    """Read the newest turns that fit, see :func:`oneclaw_core.store.history.newest_turns`.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        pending: its calls without a result.
+        max_characters: what all the entries may have together, ``None`` for no limit.
+        after: the number of the last message that a summary stands for, ``None`` without a summary.
+    """
+    carriers: set[int] = set()
+
+    def from_the_end() -> Iterator[Message]:
+        for row in _backwards(connection, session_id, after or 0):
+            if row[_ATTACHMENT_COUNT]:
+                carriers.add(row[0])
+            yield _to_message(row)
+
+    pending_ids = (call.tool_call_id for call in pending)
+    part = history.newest_turns(from_the_end(), pending_ids, max_characters, follows_summary=after is not None)
+    # Only now is it known which files are wanted.
+    return tuple(attachments.attach(connection, part, carriers))
+
+
+def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[_AnyRow]:
+    """Read a history from its end down to the entry after a number, in pages, as far as the caller goes."""
     before = _ENDLESS
     while True:
-        parameters = {"session": clean_text(session_id), "before": before, "page": _PAGE}
+        parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).all()
-        yield from map(_to_message, rows)
+        yield from rows
         if len(rows) < _PAGE:
             return
         before = rows[-1].sequence
@@ -125,12 +160,12 @@ def backwards(connection: Connection, session_id: str) -> Iterator[Message]:
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:
     """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
-    return _read(connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}))
+    return _read(connection, connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}))
 
 
 def pending_calls(connection: Connection, session_id: str) -> list[Message]:
     """Read the calls that have no outcome, in their order."""
-    return _read(connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}))
+    return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}))
 
 
 def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
@@ -175,10 +210,13 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         earlier = _close_call(connection, session_id, message)
         if earlier is not None:
             return earlier
+    files = attachments.cleaned(message.attachments)
     row = _to_row(session_id, message, moment)
     key = connection.execute(_INSERT, row).inserted_primary_key
     if key is None:
         raise StoreError("the database did not say where it put the entry; nothing was stored")
+    if files:
+        attachments.store(connection, key[0], files)
     return replace(
         message,
         content=row["content"],
@@ -188,6 +226,7 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         tool_status=_STATUSES[row["tool_status"]],
         error_type=row["error_type"],
         provider_data=_from_json(row["provider_data"]),
+        attachments=files,
         sequence=key[0],
         created_at=to_datetime(moment),
     )
@@ -202,7 +241,7 @@ def _close_call(connection: Connection, session_id: str, result: Message) -> Mes
         return None
     earlier = connection.execute(_RESULT_OF_CALL, call).one_or_none()
     if earlier is not None:
-        return _to_message(earlier)
+        return _read(connection, [earlier])[0]
     if connection.execute(_CALL_EXISTS, call).first() is None:
         raise StoreError(f"the session has no tool call {result.tool_call_id!r} that a result could belong to")
     return None
@@ -225,6 +264,7 @@ def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
         "duration_ms": message.duration_ms,
         "provider_data": _to_json(message.provider_data),
         "created_at": moment,
+        "attachment_count": len(message.attachments) or None,
     }
 
 
@@ -250,8 +290,10 @@ def _from_json(text: str | None) -> dict[str, Any] | None:
     return data
 
 
-def _read(rows: Iterable[Row[Any]]) -> list[Message]:
-    return [_to_message(row) for row in rows]
+def _read(connection: Connection, rows: Iterable[_AnyRow]) -> list[Message]:
+    rows = list(rows)
+    carriers = {row[0] for row in rows if row[_ATTACHMENT_COUNT]}
+    return attachments.attach(connection, [_to_message(row) for row in rows], carriers)
 
 
 def _to_message(row: Sequence[Any]) -> Message:
@@ -268,6 +310,7 @@ def _to_message(row: Sequence[Any]) -> Message:
         duration_ms,
         provider_data,
         created_at,
+        _,
     ) = row
     try:
         return Message(

@@ -25,8 +25,59 @@ if TYPE_CHECKING:
 
     Migration = Callable[[Connection], None]
 
+
+def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
+    """Bring version 1 to version 2; usage outlives its session from now on."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN summary TEXT",
+        "ALTER TABLE sessions ADD COLUMN summary_until BIGINT",
+        "ALTER TABLE messages ADD COLUMN attachment_count INTEGER",
+        """CREATE TABLE attachments (
+            message_sequence BIGINT NOT NULL,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            media_type TEXT NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (message_sequence, position),
+            FOREIGN KEY(message_sequence) REFERENCES messages (sequence) ON DELETE CASCADE
+        )""",
+        # SQLite changes no foreign key in place.
+        "DROP INDEX ix_usage_session_id",
+        "ALTER TABLE usage RENAME TO usage_of_version_1",
+        """CREATE TABLE usage (
+            id INTEGER NOT NULL,
+            session_id TEXT,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            input_tokens BIGINT,
+            cached_input_tokens BIGINT,
+            cache_write_tokens BIGINT,
+            output_tokens BIGINT,
+            reasoning_tokens BIGINT,
+            cost FLOAT,
+            tool_groups TEXT,
+            tools_hash TEXT,
+            system_hash TEXT,
+            history_hash TEXT,
+            created_at BIGINT NOT NULL,
+            PRIMARY KEY (id),
+            FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE SET NULL
+        )""",
+        """INSERT INTO usage
+            (id, session_id, provider, model, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
+             cost, created_at)
+            SELECT id, session_id, provider, model, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
+             cost, created_at
+            FROM usage_of_version_1""",
+        "DROP TABLE usage_of_version_1",
+        "CREATE INDEX ix_usage_session_id ON usage (session_id)",
+        "CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, cost)",
+    ):
+        connection.exec_driver_sql(statement)
+
+
 # The first brings version 1 to version 2, and so on.
-MIGRATIONS: tuple[Migration, ...] = ()
+MIGRATIONS: tuple[Migration, ...] = (_add_attachments_summaries_and_fingerprints,)
 
 
 def bring_up_to_date(

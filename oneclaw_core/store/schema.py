@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -43,6 +44,9 @@ sessions = Table(
     Column("model", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("summary", Text),
+    # The last message that the summary stands for.
+    Column("summary_until", BigInteger),
     Index("sessions_by_update", "updated_at", "id"),
 )
 
@@ -62,6 +66,8 @@ messages = Table(
     Column("duration_ms", Float),
     Column("provider_data", Text),
     Column("created_at", BigInteger, nullable=False),
+    # So that reading messages without attachments, nearly all, takes no look at the table of those.
+    Column("attachment_count", Integer),
     Index("messages_by_session", "session_id", "sequence"),
     # A number is never used twice, not even after the newest session is deleted.
     sqlite_autoincrement=True,
@@ -85,19 +91,37 @@ _partial_index("one_result_per_call", "session_id", "tool_call_id", where=IS_RES
 _partial_index("group_loads", "session_id", "tool_name", "sequence", where=IS_GROUP_LOAD)
 _partial_index("pending_calls", "session_id", "tool_status", "sequence", where=IS_PENDING_CALL)
 
+attachments = Table(
+    "attachments",
+    METADATA,
+    Column("message_sequence", BigInteger, ForeignKey("messages.sequence", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
 usage = Table(
     "usage",
     METADATA,
     Column("id", _ROW_NUMBER, primary_key=True),
-    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False, index=True),
+    # What was spent stays spent when the session is deleted.
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="SET NULL"), index=True),
     Column("provider", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("input_tokens", BigInteger),
     Column("cached_input_tokens", BigInteger),
+    Column("cache_write_tokens", BigInteger),
     Column("output_tokens", BigInteger),
     Column("reasoning_tokens", BigInteger),
     Column("cost", Float),
+    Column("tool_groups", Text),
+    Column("tools_hash", Text),
+    Column("system_hash", Text),
+    Column("history_hash", Text),
     Column("created_at", BigInteger, nullable=False),
+    # Holds all that a day's limits are compared with, so that no row is looked up before each model request.
+    Index("usage_by_time", "created_at", "input_tokens", "output_tokens", "cost"),
 )
 
 permissions = Table(

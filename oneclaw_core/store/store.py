@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError
-from oneclaw_core.store import history, locks, messages, sessions, settings, usage
+from oneclaw_core.store import locks, messages, sessions, settings, summaries, usage, usage_report
 from oneclaw_core.store.database import Database
+from oneclaw_core.store.summaries import Summary
+from oneclaw_core.store.timestamps import to_stored
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
+    from datetime import datetime, tzinfo
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -19,9 +22,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from oneclaw_core.messages import Message
+    from oneclaw_core.spending import Spending
     from oneclaw_core.store.sessions import Session, SessionSummary
     from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates
-    from oneclaw_core.store.usage import UsageRecord, UsageTotals
+    from oneclaw_core.store.usage import UsageRecord
+    from oneclaw_core.store.usage_report import UsageGrouping, UsageRow, UsageTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,15 @@ class TurnStart:
     """All that a turn needs to know at its start, read at one moment.
 
     Attributes:
-        history: the newest turns, see :meth:`Store.history`.
+        history: the newest turns of what follows on the summary, as in :meth:`Store.history`; with a summary it may
+            begin within a turn.
         group_loads: the successful calls of ``load_tool_group`` of the whole history.
         pending_calls: the calls without an outcome, left by a turn that was killed.
         permissions: the user's decisions, ``grant`` or ``deny`` by name.
         tool_states: the disabled tools and groups.
+        summary: stands for what precedes ``history``, ``None`` for nothing.
+        summary_until: the ``sequence`` of the last message that it stands for.
+        last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
     """
 
     history: tuple[Message, ...]
@@ -41,6 +50,9 @@ class TurnStart:
     pending_calls: tuple[Message, ...]
     permissions: dict[str, str]
     tool_states: ToolStates
+    summary: str | None = None
+    summary_until: int | None = None
+    last_input_tokens: int | None = None
 
 
 class Store:
@@ -117,7 +129,7 @@ class Store:
         return await self._database.read(sessions.summaries, limit)
 
     async def delete_session(self, session_id: str) -> bool:
-        """Delete a session with its messages and usage; say whether there was one of that id."""
+        """Delete a session with its messages; say whether there was one of that id. What it used stays counted."""
         return await self._database.write(sessions.remove, session_id)
 
     async def set_title(self, session_id: str, title: str | None) -> None:
@@ -127,6 +139,32 @@ class Store:
             NotFoundError: there is no session of that id.
         """
         await self._database.write(sessions.set_title, session_id, title)
+
+    async def set_summary(self, session_id: str, summary: str, until: int) -> None:
+        """Let a summary stand for the oldest part of a history from the next turn on; the stored history stays whole.
+
+        Args:
+            session_id: the session.
+            summary: of that part, whatever an earlier summary stood for included.
+            until: the ``sequence`` of the part's last message.
+
+        Raises:
+            NotFoundError: there is no session of that id.
+            StoreError: the session has no such message, or the part would end between a call and its result.
+        """
+        await self._database.write(summaries.write, session_id, Summary(summary, until))
+
+    async def remove_summary(self, session_id: str) -> None:
+        """Let the history stand for itself again.
+
+        Raises:
+            NotFoundError: there is no session of that id.
+        """
+        await self._database.write(summaries.write, session_id, None)
+
+    async def summary(self, session_id: str) -> Summary | None:
+        """Read what stands for the oldest part of a history, ``None`` for nothing."""
+        return await self._database.read(summaries.read, session_id)
 
     async def touch(self, session_id: str) -> None:
         """Put a session in front of the list.
@@ -269,9 +307,50 @@ class Store:
         """Count the entries of a history."""
         return await self._database.read(messages.count, session_id)
 
-    async def usage_totals(self, session_id: str | None = None) -> UsageTotals:
-        """Add up what the model requests of a session used, or of all sessions."""
-        return await self._database.read(_totals, session_id)
+    # What was used
+
+    async def record_usage(self, session_id: str, record: UsageRecord) -> None:
+        """Store what a model request used that brought no entries of a history, such as that for a summary."""
+        await self._database.write(usage.record, session_id, record)
+
+    async def usage_totals(
+        self, session_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
+    ) -> UsageTotals:
+        """Add up what model requests used.
+
+        Args:
+            session_id: those of this session only, ``None`` for all.
+            since: those from this moment on only.
+            until: those before this moment only.
+        """
+        return await self._database.read(usage_report.totals, session_id, _stored(since), _stored(until))
+
+    async def usage_by(
+        self,
+        grouping: UsageGrouping,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        time_zone: tzinfo | None = None,
+    ) -> list[UsageRow]:
+        """Add up what model requests used by day, model, session or tool group.
+
+        A request with several loaded groups counts for each of them.
+
+        Args:
+            grouping: what to add up by.
+            since: only requests from this moment on.
+            until: only requests before this moment.
+            time_zone: whose days; ``None`` for that of the machine.
+
+        Returns:
+            Days in their order; of all else what cost most first.
+        """
+        return await self._database.read(usage_report.rows, grouping, _stored(since), _stored(until), time_zone)
+
+    async def spent_since(self, since: datetime) -> Spending:
+        """Add up what all sessions spent since a moment, quickly, to compare it with a limit."""
+        return await self._database.read(usage.spent_since, to_stored(since))
 
     # What the user has set
 
@@ -324,6 +403,10 @@ class Store:
         await self._database.write(settings.set_tool_enabled, kind, name, enabled)
 
 
+def _stored(moment: datetime | None) -> int | None:
+    return None if moment is None else to_stored(moment)
+
+
 def _append(connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None) -> list[Message]:
     stored = messages.append(connection, session_id, new)
     if used is not None:
@@ -343,26 +426,21 @@ def _begin_turn(
 
 
 def _history(connection: Connection, session_id: str, max_characters: int | None) -> tuple[Message, ...]:
-    return _newest_turns(connection, session_id, messages.pending_calls(connection, session_id), max_characters)
+    pending = messages.pending_calls(connection, session_id)
+    return messages.newest_turns(connection, session_id, pending, max_characters)
 
 
 def _load_turn(connection: Connection, session_id: str, max_characters: int | None) -> TurnStart:
     pending = messages.pending_calls(connection, session_id)
+    summary = summaries.read(connection, session_id)
+    until = summary.until if summary is not None else None
     return TurnStart(
-        history=_newest_turns(connection, session_id, pending, max_characters),
+        history=messages.newest_turns(connection, session_id, pending, max_characters, until),
         group_loads=tuple(messages.group_loads(connection, session_id)),
         pending_calls=tuple(pending),
         permissions=settings.read_permissions(connection),
         tool_states=settings.read_tool_states(connection),
+        summary=summary.text if summary is not None else None,
+        summary_until=until,
+        last_input_tokens=usage.last_input_tokens(connection, session_id),
     )
-
-
-def _newest_turns(
-    connection: Connection, session_id: str, pending: Iterable[Message], max_characters: int | None
-) -> tuple[Message, ...]:
-    backwards = messages.backwards(connection, session_id)
-    return history.newest_turns(backwards, (call.tool_call_id for call in pending), max_characters)
-
-
-def _totals(connection: Connection, session_id: str | None) -> UsageTotals:
-    return usage.totals(connection, session_id)

@@ -21,3 +21,8 @@ def to_datetime(microseconds: int) -> datetime:
         TypeError: it is no number.
     """
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def to_stored(moment: datetime) -> int:
+    """Make what is stored of a point in time, which knows its time zone."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,12 +1,14 @@
-"""What model requests used and cost."""
+"""What model requests used and cost: storing it request by request."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, func, insert, select
 
+from oneclaw_core.spending import Spending
 from oneclaw_core.store.schema import usage
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.tools.result import clean_text
@@ -21,6 +23,24 @@ _MOST_TOKENS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixFingerprint:
+    """What a request begins with, part by part, to tell later which part broke a service's prompt cache.
+
+    Two requests of a session begin alike if the fingerprints are equal: each part is a short text, such as a hash,
+    that changes when the part no longer begins as it did. What is only added at a part's end does not change it.
+
+    Attributes:
+        tools: of the tools at the front of the request.
+        system_prompt: of the system prompt.
+        history: of where the messages begin, and of the summary before them.
+    """
+
+    tools: str
+    system_prompt: str
+    history: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What one model request used.
 
@@ -28,42 +48,31 @@ class UsageRecord:
         provider: the provider's name.
         model: the model's name at the provider.
         usage: tokens, as far as the service said.
-        cost: ``None`` where the price is not known.
+        cost: in US dollars; ``None`` where the price is not known.
+        tool_groups: the loaded tool groups whose tools were sent with it.
+        prefix: what it began with; ``None`` for one that continues no conversation, such as that for a summary.
     """
 
     provider: str
     model: str
     usage: TokenUsage
     cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageTotals:
-    """Sums over model requests: of what is known, ``None`` where nothing is.
-
-    Attributes:
-        requests: how many there were.
-        input_tokens: as in ``TokenUsage``, and so are the others.
-    """
-
-    requests: int
-    input_tokens: int | None
-    cached_input_tokens: int | None
-    output_tokens: int | None
-    reasoning_tokens: int | None
-    cost: float | None
+    tool_groups: tuple[str, ...] = ()
+    prefix: PrefixFingerprint | None = None
 
 
 _INSERT = insert(usage)
-_TOTALS = select(
-    func.count(),
-    func.sum(usage.c.input_tokens),
-    func.sum(usage.c.cached_input_tokens),
-    func.sum(usage.c.output_tokens),
-    func.sum(usage.c.reasoning_tokens),
+_SPENT = select(
+    func.sum(func.coalesce(usage.c.input_tokens, 0) + func.coalesce(usage.c.output_tokens, 0)),
     func.sum(usage.c.cost),
-).select_from(usage)
-_TOTALS_OF_SESSION = _TOTALS.where(usage.c.session_id == bindparam("session"))
+    func.count() - func.count(usage.c.cost),
+).where(usage.c.created_at >= bindparam("since"))
+_LAST_INPUT_TOKENS = (
+    select(usage.c.input_tokens)
+    .where(usage.c.session_id == bindparam("session"), usage.c.tools_hash.is_not(None))
+    .order_by(usage.c.id.desc())
+    .limit(1)
+)
 
 
 def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
@@ -76,30 +85,28 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
             "model": clean_text(it.model),
             "input_tokens": _plausible(it.usage.input_tokens),
             "cached_input_tokens": _plausible(it.usage.cached_input_tokens),
+            "cache_write_tokens": _plausible(it.usage.cache_write_tokens),
             "output_tokens": _plausible(it.usage.output_tokens),
             "reasoning_tokens": _plausible(it.usage.reasoning_tokens),
             "cost": it.cost,
+            "tool_groups": json.dumps([clean_text(each) for each in it.tool_groups], ensure_ascii=False),
+            "tools_hash": it.prefix and clean_text(it.prefix.tools),
+            "system_hash": it.prefix and clean_text(it.prefix.system_prompt),
+            "history_hash": it.prefix and clean_text(it.prefix.history),
             "created_at": now(),
         },
     )
 
 
-def totals(connection: Connection, session_id: str | None) -> UsageTotals:
-    """Add up what the requests of a session used, or of all sessions for ``None``."""
-    if session_id is None:
-        row = connection.execute(_TOTALS).one()
-    else:
-        row = connection.execute(_TOTALS_OF_SESSION, {"session": clean_text(session_id)}).one()
-    requests, *tokens, cost = row
-    input_tokens, cached, output_tokens, reasoning = (None if each is None else int(each) for each in tokens)
-    return UsageTotals(
-        requests=requests,
-        input_tokens=input_tokens,
-        cached_input_tokens=cached,
-        output_tokens=output_tokens,
-        reasoning_tokens=reasoning,
-        cost=cost,
-    )
+def spent_since(connection: Connection, since: int) -> Spending:
+    """Add up what all sessions spent since a moment as it is stored."""
+    tokens, cost, unpriced = connection.execute(_SPENT, {"since": since}).one()
+    return Spending(int(tokens or 0), float(cost or 0), unpriced)
+
+
+def last_input_tokens(connection: Connection, session_id: str) -> int | None:
+    """Read the input tokens of the last request that continued a session, ``None`` if they are not known."""
+    return connection.execute(_LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).scalar()
 
 
 def _plausible(tokens: int | None) -> int | None:

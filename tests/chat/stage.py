@@ -8,8 +8,10 @@ from oneclaw_core import (
     LoadToolGroupTool,
     Message,
     MessageType,
+    ModelInfo,
     ModelResponse,
     PathGuard,
+    ProviderConfig,
     TextDelta,
     TokenUsage,
     ToolCall,
@@ -21,7 +23,9 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.agents import GENERAL_ASSISTANT
-from oneclaw_core.chat.turn import INTERRUPTED, ChosenModel, Turn, TurnLimits
+from oneclaw_core.chat.fingerprints import Fingerprints
+from oneclaw_core.chat.model_calls import ChosenModel
+from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
 from oneclaw_core.store.store import Store
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
@@ -31,6 +35,7 @@ class ScriptedModel:
     """A provider that gives prepared answers and keeps the requests."""
 
     attachment_media_types = ("image/",)
+    loads_natively = False
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -111,8 +116,10 @@ class Stage:
 
         policy = PermissionPolicy({}, remember)
         engine = ToolEngine(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
-        chosen = ChosenModel(model, "scripted", "model")
-        return Turn(self.store, self.registry, engine, chosen, GENERAL_ASSISTANT, self.found, self.limits)
+        chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
+        return Turn(
+            self.store, self.registry, engine, chosen, GENERAL_ASSISTANT, self.found, self.limits, Fingerprints()
+        )
 
     async def send(self, model, text="hello", events=None):
         events = [] if events is None else events

@@ -156,7 +156,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
     plugins = ok("plugins", "list", "--json")
 
     assert plugins[0]["name"] == "builtin"
-    assert plugins[0]["providers"] == ["offline", "openai_compatible"]
+    assert plugins[0]["providers"] == ["offline", "openai", "openai_compatible", "anthropic", "gemini"]
     listed = by_name(plugins)["good"]
     assert listed.pop("import_ms") >= 0
     assert listed == {

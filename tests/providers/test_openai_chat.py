@@ -256,7 +256,7 @@ def test_a_missing_key_names_the_variable_to_set():
 
 def test_a_refused_key_names_the_variable_to_set():
     message, _ = refusal(status(401), kind=ProviderAuthenticationError, api_key=KEY)
-    assert "ACME_API_KEY" in message
+    assert "ACME_API_KEY or with: oneclaw keys set" in message
     assert "refuses the API key" in message
 
 
@@ -550,6 +550,43 @@ def test_models_are_listed_with_what_they_can_read():
         ModelInfo(name="c", context_window=4096),
         ModelInfo(name="d"),
     ]
+
+
+def test_what_servers_add_to_their_models_is_understood():
+    router = {
+        "id": "acme/sees",
+        "name": "Acme: Sees",
+        "context_length": 1000,
+        "architecture": {"input_modalities": ["text", "image", "file", "smell", 3]},
+        "top_provider": {"max_completion_tokens": 100},
+    }
+    assert models(
+        router,
+        {"id": "m", "name": "m", "max_context_length": 9, "capabilities": {"vision": True}},
+        {"id": "n", "capabilities": {"vision": False}, "max_output_tokens": 7},
+        {"id": "o", "capabilities": ["vision"], "architecture": {"input_modalities": "text"}, "top_provider": 1},
+    ) == [
+        ModelInfo(
+            name="acme/sees",
+            display_name="Acme: Sees",
+            context_window=1000,
+            max_output_tokens=100,
+            input_media_types=("image/", "application/pdf"),
+        ),
+        ModelInfo(name="m", context_window=9, input_media_types=("image/",)),
+        ModelInfo(name="n", max_output_tokens=7, input_media_types=()),
+        ModelInfo(name="o"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "takes_pdf"),
+    [(None, True), ("https://openrouter.ai/api/v1", True), ("http://localhost:11434/v1", False)],
+)
+def test_pdfs_are_for_the_servers_that_take_them(url, takes_pdf):
+    media_types = OpenAIChatProvider(config(url)).attachment_media_types
+    assert ("application/pdf" in media_types) is takes_pdf
+    assert "image/png" in media_types
 
 
 def test_an_unreachable_service_lists_no_models():

@@ -8,15 +8,20 @@ from hypothesis import strategies as st
 from model_server import chunk, sse
 
 from oneclaw_core.messages import TokenUsage, ToolCall
+from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_answer import ChatAnswer
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 
 
-def answer_to(*chunks):
+def events_of(*chunks):
     answer = ChatAnswer("http://a")
-    shown = "".join(event.text for each in chunks for event in answer.add(each))
-    return answer, shown
+    return answer, [event for each in chunks for event in answer.add(each)]
+
+
+def answer_to(*chunks):
+    answer, events = events_of(*chunks)
+    return answer, "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
 def fragment(arguments=None, *, name=None, **more):
@@ -111,6 +116,13 @@ def test_a_call_that_was_cut_off_is_never_given_out(arguments, reason):
         calls_of([fragment(arguments, name="a", index=0, id="x")], reason=reason)
 
 
+@pytest.mark.parametrize("arguments", ['{"path": "/etc', ""])
+def test_a_call_that_is_not_whole_is_not_given_out_when_the_stream_ends_without_a_reason(arguments):
+    answer, _ = answer_to(chunk({"tool_calls": [fragment(arguments, name="a", index=0, id="x")]}), END_OF_STREAM)
+    with pytest.raises(AnswerCutError, match="the end of the stream"):
+        answer.response()
+
+
 def test_whole_calls_before_the_token_limit_are_kept():
     assert calls_of([fragment("{}", name="a", index=0, id="x")], reason="length") == [("x", "a", "{}")]
 
@@ -135,12 +147,12 @@ def test_usage_comes_in_a_chunk_without_choices():
     usage = {
         "prompt_tokens": 10,
         "completion_tokens": 20,
-        "prompt_tokens_details": {"cached_tokens": 4},
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 6},
         "completion_tokens_details": {"reasoning_tokens": 15},
     }
     answer, _ = answer_to(chunk({"content": "x"}, "stop"), chunk(usage=usage), chunk(usage=None))
     assert answer.response().usage == TokenUsage(
-        input_tokens=10, cached_input_tokens=4, output_tokens=20, reasoning_tokens=15
+        input_tokens=10, cached_input_tokens=4, cache_write_tokens=6, output_tokens=20, reasoning_tokens=15
     )
 
 
@@ -173,6 +185,33 @@ def test_reasoning_is_kept_for_the_server_that_sent_it():
     assert answer.response().provider_data == {
         "openai_compatible": {"server": "http://a", "reasoning_content": "Let me see."}
     }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"reasoning_content": "Hm. "},
+        {"reasoning": "Hm. "},
+        {"reasoning_content": "Hm. ", "reasoning": "Hm. "},
+        {"reasoning": "Hm. ", "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "Hm. "}]},
+        {"reasoning_details": [{"type": "reasoning.summary", "index": 0, "summary": "Hm. "}]},
+    ],
+)
+def test_reasoning_is_shown_once_and_before_the_text_of_the_same_chunk(said):
+    _, events = events_of(chunk(said), chunk(said | {"content": "4"}, "stop"))
+    assert events == [ReasoningDelta("Hm. "), ReasoningDelta("Hm. "), TextDelta("4")]
+
+
+def test_encrypted_reasoning_is_kept_but_not_shown():
+    answer, events = events_of(chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "AA"}]}, "stop"))
+    assert events == []
+    assert answer.response().provider_data["openai_compatible"]["reasoning_details"][0]["data"] == "AA"
+
+
+def test_characters_of_reasoning_split_between_chunks_are_whole():
+    halves = [json.loads(f'"{half}"') for half in ("a\\ud83d", "\\ude42b")]
+    _, events = events_of(*(chunk({"reasoning": half}) for half in halves))
+    assert [event.text for event in events] == ["a", "🙂b"]
 
 
 def test_reasoning_details_are_joined_piece_by_piece():

@@ -1,6 +1,9 @@
 import json
+from dataclasses import replace
 
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
+import pytest
+
+from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.openai_chat_wire import RequestEncoder, chat_request
 from oneclaw_core.tools.definition import ToolDefinition
@@ -13,8 +16,13 @@ INTERRUPTED = {
 }
 
 
-def user(text):
-    return Message(type=MessageType.USER, content=text)
+PNG = Attachment("chart.png", "image/png", b"\x89PNG")
+PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+PDF = Attachment("report.pdf", "application/pdf", b"%PDF")
+
+
+def user(text, *attachments):
+    return Message(type=MessageType.USER, content=text, attachments=attachments)
 
 
 def assistant(text="", data=None):
@@ -25,8 +33,14 @@ def call(call_id, name="find", arguments="{}"):
     return Message(type=MessageType.TOOL_CALL, tool_call_id=call_id, tool_name=name, tool_input=arguments)
 
 
-def result(call_id, text="found"):
-    return Message(type=MessageType.TOOL_RESULT, tool_call_id=call_id, content=text, tool_status=ToolCallStatus.SUCCESS)
+def result(call_id, text="found", *attachments):
+    return Message(
+        type=MessageType.TOOL_RESULT,
+        tool_call_id=call_id,
+        content=text,
+        tool_status=ToolCallStatus.SUCCESS,
+        attachments=attachments,
+    )
 
 
 def failure(call_id, error_type, text):
@@ -50,8 +64,8 @@ def request(*messages, tools=(), groups=(), system_prompt="", **parameters):
     )
 
 
-def wire(*messages, server=None):
-    return chat_request(request(*messages), server)["messages"]
+def wire(*messages, server=None, model="m"):
+    return chat_request(replace(request(*messages), model=model), server)["messages"]
 
 
 def test_a_request_without_tools_has_the_system_prompt_first_and_no_tools():
@@ -184,3 +198,116 @@ def test_the_bytes_are_the_same_for_the_same_request_and_hold_what_chat_request_
 
 def test_lone_surrogates_in_the_history_do_not_stop_a_session():
     assert b'"content":"a?b"' in RequestEncoder("http://a").encode(request(user("a\ud800b")))
+
+
+# Attachments
+
+
+def test_content_is_a_list_of_parts_only_where_there_are_attachments():
+    assert wire(user("Look:", PNG), user("hm"), user("", PNG)) == [
+        {"role": "user", "content": [{"type": "text", "text": "Look:"}, PNG_PART]},
+        {"role": "user", "content": "hm"},
+        {"role": "user", "content": [PNG_PART]},
+    ]
+
+
+def test_a_pdf_is_a_file_part_where_the_server_takes_one_and_a_note_elsewhere():
+    [there] = wire(user("Read:", PDF), server="https://api.openai.com")
+    assert there["content"][1] == {
+        "type": "file",
+        "file": {"filename": "report.pdf", "file_data": "data:application/pdf;base64,JVBERg=="},
+    }
+    [elsewhere] = wire(user("Read:", PDF), server="http://localhost:11434")
+    assert elsewhere["content"][1] == {
+        "type": "text",
+        "text": "[report.pdf (application/pdf) cannot be shown to this model]",
+    }
+
+
+def test_the_files_of_results_follow_all_results_of_the_round_in_the_order_of_the_calls():
+    messages = wire(
+        user("go"),
+        call("a", "draw"),
+        call("b", "plot"),
+        call("c", "fail"),
+        result("b", "plotted", PNG),
+        failure("c", "timeout", "too slow"),
+        result("a", "drawn", PNG),
+        assistant("Nice."),
+    )
+    assert [message["role"] for message in messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "tool",
+        "user",
+        "assistant",
+    ]
+    assert messages[5]["content"] == [
+        {"type": "text", "text": "[Files that belong to the result of draw, call a:]"},
+        PNG_PART,
+        {"type": "text", "text": "[Files that belong to the result of plot, call b:]"},
+        PNG_PART,
+    ]
+
+
+# Servers that differ
+
+
+@pytest.mark.parametrize(
+    ("server", "parameter"),
+    [
+        ("https://api.openai.com", "max_completion_tokens"),
+        ("https://eu.api.openai.com", "max_completion_tokens"),
+        ("https://acme.openai.azure.com", "max_completion_tokens"),
+        ("https://api.openai.com.evil.example", "max_tokens"),
+        ("http://localhost:11434", "max_tokens"),
+        (None, "max_tokens"),
+    ],
+)
+def test_the_longest_answer_is_asked_for_in_the_word_of_the_server_and_in_that_alone(server, parameter):
+    asked = replace(request(user("hi"), max_tokens=1, max_completion_tokens=2), max_output_tokens=500)
+    body = chat_request(asked, server)
+    assert {key: value for key, value in body.items() if key.startswith("max_")} == {parameter: 500}
+    assert chat_request(replace(asked, max_output_tokens=None), server)["max_tokens"] == 1
+
+
+def test_only_openai_is_sent_a_cache_key_and_it_is_that_of_the_session():
+    assert chat_request(request(user("hi")), "https://api.openai.com")["prompt_cache_key"] == "s"
+    assert "prompt_cache_key" not in chat_request(request(user("hi")), "http://localhost:8000")
+
+
+@pytest.mark.parametrize(
+    ("call_id", "server", "model", "is_kept"),
+    [
+        ("functions.find:0", "http://localhost:8000", "kimi", True),
+        ("chatcmpl-tool-" + "0" * 32, "http://localhost:8000", "m", True),
+        ("chatcmpl-tool-" + "0" * 32, "https://api.openai.com", "m", False),
+        ("x" * 65, "http://localhost:8000", "m", False),
+        ("größe", "http://localhost:8000", "m", False),
+        ("a b\n", "http://localhost:8000", "m", False),
+        ("D681PevKs", "https://api.mistral.ai", "m", True),
+        ("toolu_01", "https://api.mistral.ai", "m", False),
+        ("toolu_01", "http://localhost:8000", "Devstral-Small-2", False),
+    ],
+)
+def test_ids_of_calls_that_a_server_would_refuse_are_replaced_always_by_the_same(call_id, server, model, is_kept):
+    messages = wire(call(call_id), call("other"), result("other"), result(call_id), server=server, model=model)
+    sent = messages[0]["tool_calls"][0]["id"]
+    assert (sent == call_id) is is_kept
+    assert sent.isascii()
+    assert sent.isprintable()
+    assert len(sent) <= (9 if model.startswith("Dev") or "mistral" in server else 64)
+    assert [message["tool_call_id"] for message in messages[1:]] == [each["id"] for each in messages[0]["tool_calls"]]
+    assert json.loads(messages[1]["content"])["result"] == "found"
+    assert wire(call(call_id), server=server, model=model)[0]["tool_calls"][0]["id"] == sent
+
+
+def test_the_user_never_speaks_right_after_results_where_that_is_refused():
+    interrupted = (user("go"), call("a"), result("a", "drawn", PNG), user("and?"))
+    assert [each["role"] for each in wire(*interrupted)] == ["user", "assistant", "tool", "user", "user"]
+    strict = wire(*interrupted, server="https://api.mistral.ai")
+    assert [each["role"] for each in strict] == ["user", "assistant", "tool", "assistant", "user", "user"]
+    killed = wire(user("go"), call("a"), user("and?"), model="mistralai/mistral-small")
+    assert [each["role"] for each in killed] == ["user", "assistant", "tool", "assistant", "user"]

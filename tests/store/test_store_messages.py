@@ -370,7 +370,7 @@ def test_044_nothing_at_the_start_of_a_turn_reads_the_whole_history(tmp_path: Pa
     assert asyncio.run(main()) == [
         "SEARCH messages USING INDEX group_loads (session_id=? AND tool_name=?)",
         "SEARCH messages USING INDEX pending_calls (session_id=? AND tool_status=?)",
-        "SEARCH messages USING INDEX messages_by_session (session_id=? AND sequence<?)",
+        "SEARCH messages USING INDEX messages_by_session (session_id=? AND sequence>? AND sequence<?)",
         "SEARCH messages USING INDEX messages_by_session (session_id=? AND sequence>?)",
     ]
 

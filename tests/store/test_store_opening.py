@@ -307,11 +307,11 @@ def test_migrations_that_are_missing_run_in_their_order(tmp_path: Path) -> None:
         lambda it: it.exec_driver_sql("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'"),
         lambda it: it.exec_driver_sql("ALTER TABLE sessions RENAME COLUMN colour TO color"),
     ]
-    migrate(path, steps[:1])
-    assert rows(path, "SELECT version FROM schema_version") == [(2,)]
-    migrate(path, steps)
-    migrate(path, steps)
-    assert rows(path, "SELECT version FROM schema_version") == [(3,)]
+    migrate(path, [*MIGRATIONS, *steps[:1]])
+    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 1,)]
+    migrate(path, [*MIGRATIONS, *steps])
+    migrate(path, [*MIGRATIONS, *steps])
+    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 2,)]
     assert "color" in {name for _, name, *_ in rows(path, "PRAGMA table_info(sessions)")}
 
 
@@ -324,8 +324,8 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        migrate(path, [step])
-    assert rows(path, "SELECT version FROM schema_version") == [(1,)]
+        migrate(path, [*MIGRATIONS, step])
+    assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
     assert "colour" not in {name for _, name, *_ in rows(path, "PRAGMA table_info(sessions)")}
 
 

@@ -9,7 +9,7 @@ from histories import assistant, call, opened, user
 
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.messages import TokenUsage
-from oneclaw_core.store.usage import UsageRecord, UsageTotals
+from oneclaw_core.store.usage import UsageRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +117,9 @@ def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(tmp_path: Path) -
             assert await store.delete_session(session.id) is False
             assert await store.find_session("work") is None
             assert await store.count_messages(session.id) == 0
-            assert (await store.usage_totals()).requests == 0
+            assert (await store.usage_totals(session.id)).requests == 0
+            # What was spent stays spent.
+            assert (await store.usage_totals()).requests == 1
             for refused in (
                 store.append(session.id, [user()]),
                 store.set_title(session.id, "title"),
@@ -128,37 +130,5 @@ def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(tmp_path: Path) -
             # Numbers are not used again.
             [later] = await store.append(kept.id, [user()])
             assert later.sequence > stored[-1].sequence
-
-    asyncio.run(main())
-
-
-def test_usage_is_added_up(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path) as store:
-            first = await store.create_session(agent="default")
-            second = await store.create_session(agent="default")
-            tokens = TokenUsage(input_tokens=10, cached_input_tokens=4, output_tokens=5)
-            for _ in range(2):
-                await store.append(first.id, [assistant()], usage=UsageRecord("openai", "gpt", tokens, cost=0.25))
-            absurd = TokenUsage(input_tokens=10**30, output_tokens=-1, reasoning_tokens=7)
-            await store.append(second.id, [], usage=UsageRecord("x", "y", absurd))
-            assert await store.usage_totals(first.id) == UsageTotals(
-                requests=2,
-                input_tokens=20,
-                cached_input_tokens=8,
-                output_tokens=10,
-                reasoning_tokens=None,
-                cost=0.5,
-            )
-            assert await store.usage_totals() == UsageTotals(
-                requests=3,
-                input_tokens=20,
-                cached_input_tokens=8,
-                output_tokens=10,
-                reasoning_tokens=7,
-                cost=0.5,
-            )
-            nothing = await store.usage_totals("0" * 32)
-            assert (nothing.requests, nothing.input_tokens, nothing.cost) == (0, None, None)
 
     asyncio.run(main())

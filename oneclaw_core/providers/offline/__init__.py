@@ -13,7 +13,7 @@ from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
     from oneclaw_core.providers.offline.rules import Answer
 
@@ -30,7 +30,7 @@ class OfflineProvider:
     def __init__(self, config: ProviderConfig) -> None:
         self.config = config
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Answer a request.
 
         Raises:
@@ -51,6 +51,8 @@ class OfflineProvider:
             usage=_usage(request, answer),
             stop_reason="tool_calls" if answer.tool_calls else "stop",
         )
+
+    loads_natively = False
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:

@@ -1,0 +1,193 @@
+"""A session of ten turns with office tools, and every request that a model is sent in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import (
+    LoadToolGroupTool,
+    Message,
+    MessageType,
+    ModelRequest,
+    ToolCallStatus,
+    ToolLoading,
+    build_system_prompt_with_tool_groups,
+)
+from oneclaw_core.agents import find_agent
+from oneclaw_core.chat.dispatch import dispatched_request
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, active_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core import ToolRegistry
+
+# How the model gets to know the tools.
+NONE = "no tools at all"
+ALWAYS_ALL = "all tools always sent"
+APPENDED = "groups appended"
+NATIVE = "groups loaded natively"
+DISPATCHED = "groups behind a dispatcher"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the user says, the groups it takes, the tools called (with the length of each result), and the answer."""
+
+    user: str
+    calls: Sequence[tuple[str, dict[str, Any], int]]
+    answer: str
+    loads: str | None = None
+
+
+TURNS = (
+    Turn(
+        "What did Ana write about the Lisbon offsite last week, and is anything still open?",
+        [
+            ("mail_search", {"query": "from:ana@example.org offsite Lisbon", "after": "2026-11-02T00:00:00Z"}, 1400),
+            ("mail_read", {"ids": ["m-81f2", "m-81f9"], "format": "text"}, 2600),
+        ],
+        "Ana wrote twice. The hotel is held until Friday for 24 people, and she needs two things from you: the final "
+        "number of guests, and whether the team dinner is on the Tuesday or the Wednesday.",
+        loads="mail",
+    ),
+    Turn(
+        "Which evening suits more people?",
+        [("calendar_search", {"query": "offsite", "after": "2026-12-01T00:00:00Z", "state": "open"}, 1800)],
+        "Tuesday: nobody has anything after 18:00. On Wednesday four people leave on the evening flight.",
+        loads="calendar",
+    ),
+    Turn(
+        "Put a dinner on Tuesday at 19:30 and invite everybody who is going.",
+        [
+            ("calendar_create", {"title": "Team dinner", "body": "Offsite, Lisbon", "people": ["offsite@x.org"]}, 500),
+            ("calendar_share", {"ids": ["e-5511"], "people": ["offsite@example.org"], "notify": True}, 700),
+        ],
+        "Done: the dinner is on Tuesday at 19:30, and the 24 guests have their invitations.",
+    ),
+    Turn(
+        "And tell Ana: 24 guests, dinner on Tuesday.",
+        [("mail_create", {"title": "Re: Offsite", "body": "Hi Ana,\n\n24 guests, and dinner on Tuesday."}, 300)],
+        "I wrote to Ana in the thread of her last mail.",
+    ),
+    Turn("What time is it in Lisbon then, compared to Berlin?", [], "An hour earlier: 19:30 there is 20:30 in Berlin."),
+    Turn(
+        "Make a task list for the offsite from what is open in Ana's mails.",
+        [
+            ("tasks_create", {"title": "Confirm the hotel", "body": "24 guests, until Friday"}, 300),
+            ("tasks_create", {"title": "Book the restaurant", "body": "Tuesday 19:30, 24 people"}, 300),
+            ("tasks_create", {"title": "Send the agenda", "body": "A week before"}, 300),
+        ],
+        "Three tasks: confirm the hotel by Friday, book the restaurant, and send the agenda a week before.",
+        loads="tasks",
+    ),
+    Turn(
+        "Who was at the last offsite and is not coming this time?",
+        [
+            ("calendar_search", {"query": "offsite 2025", "before": "2026-01-01T00:00:00Z"}, 1500),
+            ("calendar_read", {"ids": ["e-2207"], "fields": ["title", "owner"]}, 1900),
+        ],
+        "Three people: Jonas and Mei have left the company, and Priya is on leave until January.",
+    ),
+    Turn(
+        "Give the restaurant task to Tom, due on Thursday.",
+        [("tasks_update", {"id": "t-903", "body": "Tuesday 19:30, 24 people. Tom, by Thursday.", "notify": True}, 350)],
+        "Tom has the task now, with Thursday as its date.",
+    ),
+    Turn(
+        "Did Ana answer?",
+        [("mail_search", {"query": "from:ana@example.org", "after": "2026-11-09T09:00:00Z"}, 600)],
+        "Yes, a minute ago: everything is confirmed, and she thanks you.",
+    ),
+    Turn("Great, thank you!", [], "You are welcome. The tasks for Tom and the agenda are all that is left."),
+)
+
+GROUPS_USED = [turn.loads for turn in TURNS if turn.loads]
+
+
+@dataclass
+class Session:
+    """Plays the turns, and keeps each request that the model is sent, by turn."""
+
+    registry: ToolRegistry
+    strategy: str
+    turns: Sequence[Turn] = TURNS
+    history: list[Message] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    requests: list[list[ModelRequest]] = field(default_factory=list)
+
+    async def play(self) -> list[list[ModelRequest]]:
+        """Play all turns."""
+        load = LoadToolGroupTool(self.registry)
+        for turn in self.turns:
+            self.history.append(Message(type=MessageType.USER, content=turn.user))
+            self.requests.append([])
+            self._ask()
+            if turn.loads and self.strategy not in (NONE, ALWAYS_ALL):
+                arguments = {"group_name": turn.loads}
+                self._call(LOAD_TOOL_GROUP, arguments, (await load.execute(arguments)).text())
+                self.groups.append(turn.loads)
+                self._ask()
+            for name, given, length in turn.calls:
+                self._call(name, given, _rows(length))
+                self._ask()
+            self.history.append(Message(type=MessageType.ASSISTANT, content=turn.answer))
+        return self.requests
+
+    def _call(self, name: str, arguments: dict[str, Any], result: str) -> None:
+        about: dict[str, Any] = {
+            "tool_call_id": f"call_{len(self.history):05}xT4uQm0LrW8s",
+            "tool_name": name,
+            "tool_status": ToolCallStatus.SUCCESS,
+        }
+        self.history += [
+            Message(type=MessageType.ASSISTANT),
+            Message(type=MessageType.TOOL_CALL, tool_input=json.dumps(arguments), **about),
+            Message(type=MessageType.TOOL_RESULT, content=result, **about),
+        ]
+
+    def _ask(self) -> None:
+        prompt = find_agent(None).system_prompt
+        if self.strategy == NONE:
+            tools = ActiveTools(())
+        elif self.strategy == ALWAYS_ALL:
+            everything = [each for each in self.registry.get_all_tool_definitions() if each.name != LOAD_TOOL_GROUP]
+            tools = ActiveTools(tuple(everything))
+        else:
+            prompt = build_system_prompt_with_tool_groups(prompt, self.registry.get_available_group_definitions())
+            tools = active_tools(self.registry, self.groups)
+        request = ModelRequest(
+            model="m",
+            system_prompt=prompt,
+            messages=tuple(self.history),
+            tools=tools,
+            session_id="s",
+            tool_loading=ToolLoading.NATIVE if self.strategy == NATIVE else ToolLoading.APPEND,
+        )
+        self.requests[-1].append(dispatched_request(request) if self.strategy == DISPATCHED else request)
+
+
+def _rows(length: int) -> str:
+    """The result of a tool: rows of about that many characters."""
+    row = '{{"id": "x-{0:04}", "title": "Entry number {0}", "owner": "ana@example.org", "changed": "2026-11-0{1}"}}'
+    rows = [row.format(number * 37, number % 9 + 1) for number in range(length // 90 + 1)]
+    return f"[{', '.join(rows)}]"[:length]
+
+
+def turns_with(names: Sequence[str]) -> list[Turn]:
+    """The session with the tools of these groups alone: the first stands in for those that are missing."""
+
+    def of_group(tool: str) -> str:
+        group, _, action = tool.partition("_")
+        return tool if group in names else f"{names[0]}_{action}"
+
+    return [
+        replace(
+            turn,
+            loads=turn.loads if turn.loads in names else None,
+            calls=[(of_group(name), arguments, length) for name, arguments, length in turn.calls],
+        )
+        for turn in TURNS
+    ]

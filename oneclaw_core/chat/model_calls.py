@@ -1,0 +1,142 @@
+"""Asking the chosen model: in its way of loading tool groups, within the spending limits, with the cost noted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.chat.dispatch import dispatched_request, undispatched_response
+from oneclaw_core.chat.events import UsageEvent
+from oneclaw_core.costs import cost_of, load_prices, needs_prices
+from oneclaw_core.errors import SpendingLimitError
+from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
+from oneclaw_core.spending import Spending, SpendingLimits, start_of_day
+from oneclaw_core.store.usage import UsageRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from oneclaw_core.chat.fingerprints import Fingerprints
+    from oneclaw_core.messages import TokenUsage
+    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
+    from oneclaw_core.store.store import Store
+
+LEARNED_SETTING = "learned:"
+
+_log = logging.getLogger("oneclaw.turn")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The model that answers a turn.
+
+    Attributes:
+        provider: the service.
+        config: of the service.
+        info: what is known about the model.
+        tool_loading: how its loaded groups are told to it.
+        max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+    """
+
+    provider: Provider
+    config: ProviderConfig
+    info: ModelInfo
+    tool_loading: ToolLoading = ToolLoading.NATIVE
+    max_output_tokens: int | None = None
+
+    @property
+    def full_name(self) -> str:
+        """``PROVIDER/MODEL``."""
+        return f"{self.config.name}/{self.info.name}"
+
+
+class ModelCalls:
+    """The requests of one turn to the chosen model.
+
+    Args:
+        store: where usage is noted, and what was learned about the model.
+        session_id: whose turn it is.
+        chosen: the model.
+        limits: how much may be spent.
+        fingerprints: of requests, kept over turns.
+    """
+
+    def __init__(
+        self, store: Store, session_id: str, chosen: ChosenModel, limits: SpendingLimits, fingerprints: Fingerprints
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._chosen = chosen
+        self._limits = limits
+        self._fingerprints = fingerprints
+        self._tool_loading = chosen.tool_loading
+        self._spent = Spending()
+        self._has_warned = False
+        self._prices: asyncio.Task[None] | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Send a request and yield the model's answer as it comes.
+
+        Raises:
+            SpendingLimitError: a limit is reached; nothing was sent.
+            ProviderError: the model could not be asked.
+        """
+        await self._check_limits()
+        if self._prices is None and needs_prices(self._chosen.config):
+            # Their import takes longer than a turn of OneClaw's own; it runs while the model thinks.
+            self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
+        sent = replace(request, tool_loading=self._tool_loading, max_output_tokens=self._chosen.max_output_tokens)
+        is_dispatched = self._tool_loading is ToolLoading.DISPATCH
+        if is_dispatched:
+            sent = dispatched_request(sent)
+        async with aclosing(self._chosen.provider.stream(sent)) as events:
+            async for event in events:
+                if isinstance(event, LoadingRefused):
+                    await self._remember_refusal(event)
+                elif isinstance(event, ModelResponse) and is_dispatched:
+                    yield undispatched_response(event)
+                else:
+                    yield event
+
+    async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:
+        """Count what an answer used, and put it into the words of the store and of the user.
+
+        Args:
+            usage: as the service counted it.
+            request: what was answered; ``None`` for one that continues no conversation.
+        """
+        if self._prices is not None:
+            await self._prices
+        cost = cost_of(self._chosen.config, self._chosen.info.name, usage)
+        self._spent = self._spent.plus(usage, cost)
+        warning = self._limits.warning(self._chosen.full_name, has_price=cost is not None)
+        if warning is not None and not self._has_warned:
+            self._has_warned = True
+            _log.warning("%s", warning)
+        record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
+        if request is not None:
+            are_groups_at_front = self._tool_loading is ToolLoading.APPEND or not (
+                loads_natively(self._chosen.provider) or self._tool_loading is ToolLoading.DISPATCH
+            )
+            record = replace(
+                record,
+                tool_groups=tuple(group.name for group in request.tools.groups),
+                prefix=self._fingerprints.of(request, are_groups_at_front=are_groups_at_front),
+            )
+        return record, UsageEvent(self._chosen.full_name, usage, cost)
+
+    async def _check_limits(self) -> None:
+        day = await self._store.spent_since(start_of_day()) if self._limits.limit_days else Spending()
+        reached = self._limits.exceeded(self._spent, day)
+        if reached is not None:
+            raise SpendingLimitError(reached)
+
+    async def _remember_refusal(self, refused: LoadingRefused) -> None:
+        """Ask the model in the plain way from now on; the user can set another for it."""
+        self._tool_loading = ToolLoading.APPEND
+        name = self._chosen.full_name
+        _log.info("%s does not load tool groups natively: %s", name, refused.reason)
+        await self._store.set_setting(LEARNED_SETTING + name, {"tool_loading": str(ToolLoading.APPEND)})

@@ -1,0 +1,98 @@
+"""Files of the home that belong to its owner alone: written as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from contextlib import suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def read_private(path: Path, max_bytes: int) -> bytes | None:
+    """Read a file that nobody else may read or write.
+
+    Args:
+        path: the file.
+        max_bytes: how long it may be.
+
+    Returns:
+        Its content; ``None`` if there is no such file.
+
+    Raises:
+        OneClawError: it is open to others, is no file, is too long, or cannot be read.
+    """
+    try:
+        # Opened before it is looked at, so that what is looked at is what is read.
+        with open(path, "rb", opener=_without_waiting) as file:  # Path.open takes no opener
+            _require_private(path, os.fstat(file.fileno()))
+            content = file.read(max_bytes + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+    if len(content) > max_bytes:
+        raise _unreadable(path, f"it is longer than {max_bytes} bytes")
+    return content
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Put a file in the place of another, readable by its owner alone; its directory is made if need be.
+
+    Args:
+        path: the file.
+        content: all of it.
+
+    Raises:
+        OSError: it cannot be written; what was there is still there.
+    """
+    _make_directory(path.parent)
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _make_directory(path: Path) -> None:
+    """Make a directory and those above it, each for its owner alone; ``parents`` of mkdir would open those above."""
+    if not path.is_dir():
+        _make_directory(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a named pipe would make this wait for its other end."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _require_private(path: Path, state: os.stat_result) -> None:
+    mode = stat.S_IMODE(state.st_mode)
+    if not stat.S_ISREG(state.st_mode):
+        raise _unreadable(path, "it is no file")
+    if state.st_uid != os.geteuid():
+        raise _unreadable(path, "it belongs to another user")
+    if mode & _OTHERS:
+        raise OneClawError(
+            f"{path} is open to other users (mode {mode:o}), who may have read the keys in it; "
+            f"close it with: chmod 600 {shlex.quote(str(path))}"
+        )
+
+
+def _unreadable(path: Path, reason: str) -> OneClawError:
+    return OneClawError(f"{path} cannot be used ({reason}): make it a file that this user alone can read and write")

@@ -1,0 +1,295 @@
+"""A request as Anthropic's Messages API wants it, that is the body of ``POST /v1/messages``. No I/O.
+
+The body is written so that what stays the same comes first: parameters, tools, system prompt, messages. The messages
+only ever grow at the end; a message of the user never joins an earlier one, because the API itself puts consecutive
+messages of one role together. Only the ``cache_control`` marks move on, which the cache does not mind.
+
+Source: Anthropic's API reference, and its pages on tool use, extended thinking and prompt caching.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.providers.anthropic_messages_tools import ToolWriter, compact_json, declare_tools
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from oneclaw_core.messages import Attachment
+    from oneclaw_core.providers.anthropic_messages_tools import DeclaredTools
+    from oneclaw_core.providers.base import ModelRequest
+
+    Block = dict[str, Any]
+
+PROVIDER_TYPE = "anthropic"
+IMAGE_MEDIA_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+PDF_MEDIA_TYPE = "application/pdf"
+THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+# The API wants a limit; every model of the last years takes this one, and it streams within minutes.
+DEFAULT_MAX_TOKENS = 16_000
+# What the agent's parameters cannot replace; ``cache_control`` is what the marks say, ``betas`` goes into a header.
+_NOT_MERGED = frozenset({"model", "max_tokens", "stream", "tools", "system", "messages", "cache_control", "betas"})
+_INTERRUPTED = ToolResult.error("interrupted", "This call was interrupted before its outcome was known.")
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_REFUSED_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_NAME_CHARACTERS = 64
+_MAX_TITLE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Concessions:
+    """What a service has made us change in requests.
+
+    Attributes:
+        max_tokens: the longest answer that the model gives, ``None`` if that has not come up.
+        without_thinking_until: up to this place in the history no thinking is sent back, because the service does
+            not recognise it any more; ``None`` if that has not come up.
+    """
+
+    max_tokens: int | None = None
+    without_thinking_until: int | None = None
+
+
+class RequestEncoder:
+    """Writes requests as bytes, the same bytes for the same request.
+
+    Args:
+        server: the origin of the server asked; what it gave to be sent back is sent back to no other.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._tools = ToolWriter()
+
+    def encode(self, request: ModelRequest, concessions: Concessions | None = None) -> bytes:
+        """Write a request; lone surrogates, which UTF-8 cannot hold, become question marks.
+
+        Args:
+            request: what the model is sent.
+            concessions: what the service has made us change.
+        """
+        concessions = concessions or Concessions()
+        mark = request.parameters.get("cache_control") or {"type": "ephemeral"}
+        tools = declare_tools(request, self._tools)
+        messages = _History(request, tools, self._server, concessions.without_thinking_until).messages()
+        for message in _marked(messages):
+            message["content"][-1]["cache_control"] = mark
+        parts = [compact_json(_parameters(request, concessions.max_tokens))[:-1]]
+        if tools.eager:
+            parts.append(f'"tools":{tools.text(mark)}')
+        if request.system_prompt.strip():
+            parts.append(f'"system":{compact_json([_text(request.system_prompt) | {"cache_control": mark}])}')
+        parts.append(f'"messages":{compact_json(messages)}}}')
+        return ",".join(parts).encode("utf-8", "replace")
+
+
+def wire_id(call_id: str | None) -> str:
+    """Make the id of a call acceptable, the same id for the same call; other services use other characters."""
+    call_id = call_id or ""
+    if _ID.fullmatch(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{_REFUSED_CHARACTERS.sub('_', call_id)[:40]}_{digest}"
+
+
+def _parameters(request: ModelRequest, most_tokens: int | None) -> dict[str, Any]:
+    given = request.parameters
+    max_tokens = request.max_output_tokens or given.get("max_tokens")
+    if not max_tokens:
+        thinking = given.get("thinking")
+        budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+        # What is thought counts as output.
+        max_tokens = DEFAULT_MAX_TOKENS + (budget if isinstance(budget, int) else 0)
+    if most_tokens is not None and isinstance(max_tokens, int):
+        max_tokens = min(max_tokens, most_tokens)
+    merged = {name: value for name, value in given.items() if value is not None and name not in _NOT_MERGED}
+    return {"model": request.model, "max_tokens": max_tokens, "stream": True, **merged}
+
+
+def _marked(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Choose the messages up to which the prompt is cached.
+
+    These are the last one, and the last of the request before, which is where that one's cache entry ends: the
+    service looks for entries in the 20 blocks before a mark only, and one round of parallel calls can have more.
+    """
+    place = len(messages) - 1
+    if place >= 0:
+        yield messages[place]
+    for role in ("user", "assistant"):
+        while place >= 0 and messages[place]["role"] == role:
+            place -= 1
+    if place >= 0:
+        yield messages[place]
+
+
+@dataclass(slots=True)
+class _Round:
+    """An answer of the model with its calls; the answer's own entry is missing where it said nothing."""
+
+    answer: Message | None
+    calls: list[Message] = field(default_factory=list)
+
+
+def _rounds(messages: Iterable[Message]) -> Iterator[Message | _Round]:
+    """Put the calls of one answer together; what the user wrote comes as it is, and results are left out."""
+    current: _Round | None = None
+    for message in messages:
+        if message.type is MessageType.TOOL_CALL:
+            current = current or _Round(None)
+            current.calls.append(message)
+            continue
+        if current is not None:
+            yield current
+        current = _Round(message) if message.type is MessageType.ASSISTANT else None
+        if message.type is MessageType.USER:
+            yield message
+    if current is not None:
+        yield current
+
+
+class _History:
+    """Converts the history of one request.
+
+    What the API insists on always holds: the user begins, every call is answered in the message right after it, if
+    only as interrupted, every answer has its call, and no text is blank.
+    """
+
+    def __init__(
+        self, request: ModelRequest, tools: DeclaredTools, server: str, without_thinking_until: int | None
+    ) -> None:
+        self._request = request
+        self._references = tools.references
+        self._renamed = tools.renamed
+        self._server = server
+        self._without_thinking_until = without_thinking_until
+        self._results: dict[str | None, Message] = {}
+        for message in request.messages:
+            if message.type is MessageType.TOOL_RESULT:
+                self._results.setdefault(message.tool_call_id, message)
+
+    def messages(self) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = []
+        for entry in _rounds(self._request.messages):
+            if isinstance(entry, Message):
+                messages.append({"role": "user", "content": _user_content(entry)})
+                continue
+            answer = self._answer(entry)
+            if answer:
+                messages.append({"role": "assistant", "content": answer})
+            if entry.calls:
+                messages.append({"role": "user", "content": [self._tool_result(call) for call in entry.calls]})
+        if messages and messages[0]["role"] != "user":
+            messages.insert(0, {"role": "user", "content": [_text("(What came before is left out.)")]})
+        return messages
+
+    def _answer(self, entry: _Round) -> list[Block]:
+        echoed = None if entry.answer is None else self._echoed(entry.answer, entry.calls)
+        if echoed is not None:
+            return echoed
+        content = entry.answer.content if entry.answer is not None else ""
+        return [*_texts(content), *map(self._tool_use, entry.calls)]
+
+    def _echoed(self, answer: Message, calls: list[Message]) -> list[Block] | None:
+        """Give back what this server sent; ``None`` if it is not from there, or does not fit the stored calls."""
+        data = (answer.provider_data or {}).get(PROVIDER_TYPE)
+        if not isinstance(data, dict) or data.get("server") != self._server:
+            return None
+        # What one model thought is nothing to another, and means nothing to the service once it has refused it.
+        until = self._without_thinking_until
+        is_forgotten = until is not None and (answer.sequence or 0) <= until
+        sends_thinking = data.get("model") == self._request.model and not is_forgotten
+        remaining = iter(calls)
+        blocks: list[Block] = []
+        for block in data["content"]:
+            kind = block.get("type")
+            if kind == "tool_use":
+                call = next(remaining, None)
+                if call is None or call.tool_name != block.get("name"):
+                    return None
+                blocks.append(block | self._tool_use(call))
+            elif kind == "text":
+                if block.get("text", "").strip():
+                    blocks.append(dict(block))
+            elif sends_thinking or kind not in THINKING_TYPES:
+                blocks.append(dict(block))
+        if next(remaining, None) is not None:
+            return None
+        while blocks and blocks[-1]["type"] in THINKING_TYPES:  # refused at the end of a message
+            blocks.pop()
+        return blocks
+
+    def _tool_use(self, call: Message) -> Block:
+        # A model may have invented a name that the API refuses to read back, in every later request.
+        name = _REFUSED_CHARACTERS.sub("_", call.tool_name or "")[:_MAX_NAME_CHARACTERS] or "unknown"
+        renamed = self._renamed.get(name, {})
+        arguments = {renamed.get(key, key): value for key, value in _arguments(call.tool_input or "").items()}
+        return {"type": "tool_use", "id": wire_id(call.tool_call_id), "name": name, "input": arguments}
+
+    def _tool_result(self, call: Message) -> Block:
+        message = self._results.get(call.tool_call_id)
+        block: Block = {"type": "tool_result", "tool_use_id": wire_id(call.tool_call_id)}
+        if message is None:
+            return block | {"content": _envelope(_INTERRUPTED), "is_error": True}
+        if message.tool_status is ToolCallStatus.ERROR:
+            result = ToolResult.error(message.error_type or "execution_error", message.content)
+            return block | {"content": _content(result, message.attachments), "is_error": True}
+        names = self._references.get(call.tool_call_id)
+        if names:
+            return block | {"content": [{"type": "tool_reference", "tool_name": name} for name in names]}
+        return block | {"content": _content(ToolResult.success(message.content), message.attachments)}
+
+
+def _user_content(message: Message) -> list[Block]:
+    blocks = [*map(_file, message.attachments), *_texts(message.content)]  # files are understood best before the text
+    return blocks or [_text("(no text)")]
+
+
+def _content(result: ToolResult, attachments: tuple[Attachment, ...]) -> str | list[Block]:
+    envelope = _envelope(result)
+    return [_text(envelope), *map(_file, attachments)] if attachments else envelope
+
+
+def _envelope(result: ToolResult) -> str:
+    return compact_json(result.to_dict())
+
+
+def _texts(text: str) -> list[Block]:
+    return [_text(text)] if text.strip() else []
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _file(attachment: Attachment) -> Block:
+    media_type = attachment.media_type.lower()
+    if media_type not in (*IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE):
+        # Given to another service earlier in the session: here it would have every later request refused.
+        return _text(f"[{attachment.name} ({attachment.media_type}) cannot be shown to this model]")
+    data = base64.b64encode(attachment.data).decode()
+    source = {"type": "base64", "media_type": media_type, "data": data}
+    if media_type != PDF_MEDIA_TYPE:
+        return {"type": "image", "source": source}
+    title = attachment.name.strip()[:_MAX_TITLE_CHARACTERS]
+    return {"type": "document", "source": source} | ({"title": title} if title else {})
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """Read a call's arguments, their keys in the order in which the model wrote them, as its cache entry has them."""
+    try:
+        arguments = parse_arguments(text)
+        # Not all that can be read can be written: 1e999 is a number in JSON and Infinity is none, and what is only
+        # just not nested too deeply here is so inside a whole request.
+        json.dumps([[[[[[[[arguments]]]]]]]], allow_nan=False)
+    except (ArgumentsError, ValueError, RecursionError):
+        return {}
+    return arguments

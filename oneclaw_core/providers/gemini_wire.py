@@ -1,0 +1,131 @@
+"""A request as Gemini wants it, that is the body of ``POST models/{model}:streamGenerateContent``. No I/O.
+
+Source: https://ai.google.dev/api/generate-content and https://ai.google.dev/gemini-api/docs/thought-signatures.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import ProviderRequestError
+from oneclaw_core.providers.gemini_contents import contents
+from oneclaw_core.providers.gemini_schema import gemini_schema
+
+if TYPE_CHECKING:
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.tools.definition import ToolDefinition
+
+MAX_DECLARATIONS = 512
+# Parameters under the names other services know them by.
+_SYNONYMS = {"maxTokens": "maxOutputTokens", "maxCompletionTokens": "maxOutputTokens", "stop": "stopSequences"}
+# Parameters that stand beside the generation's own.
+_OUTSIDE_GENERATION = frozenset({"safetySettings", "serviceTier", "store"})
+# What the conversation says, no parameter does; a service-side cache would take the place of tools and instructions.
+_NO_PARAMETERS = frozenset(
+    {"model", "contents", "systemInstruction", "tools", "toolConfig", "cachedContent", "stream", "candidateCount"}
+)
+
+
+def gemini_request(request: ModelRequest, server: str | None = None) -> dict[str, Any]:
+    """Convert a request to the body of ``POST models/{model}:streamGenerateContent``.
+
+    What changes from one request of a session to the next comes last, and loaded tools at the end of the tools, so
+    that as much as possible of the service's prompt cache holds.
+
+    Args:
+        request: what the model is sent.
+        server: the origin of the server asked, as the answers are noted with it; ``None`` echoes to any server.
+
+    Raises:
+        ProviderRequestError: more tools are active than Gemini takes.
+    """
+    body = _head(request)
+    declarations = [declaration(definition) for definition in request.tools]
+    _check_count(len(declarations))
+    if declarations:
+        body["tools"] = [{"functionDeclarations": declarations}]
+    return body | _tail(request, has_tools=bool(declarations), server=server)
+
+
+def declaration(definition: ToolDefinition) -> dict[str, Any]:
+    """Declare a tool."""
+    declared = {"name": definition.name, "description": definition.description}
+    schema = gemini_schema(definition.parameters)
+    return declared if schema is None else declared | {"parametersJsonSchema": schema}
+
+
+class GeminiEncoder:
+    """Writes requests as bytes, the same bytes for the same request, and keeps the text of each tool for the next.
+
+    Args:
+        server: the origin of the server asked.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        # By identity, with the definition itself so that no other can take over its identity.
+        self._declarations: dict[int, tuple[ToolDefinition, str]] = {}
+
+    def encode(self, request: ModelRequest) -> bytes:
+        """Write what :func:`gemini_request` gives; lone surrogates, which UTF-8 cannot hold, become question marks.
+
+        Raises:
+            ProviderRequestError: more tools are active than Gemini takes.
+        """
+        declarations = [self._declaration_text(definition) for definition in request.tools]
+        _check_count(len(declarations))
+        members = [compact_json(_head(request))[1:-1]]
+        if declarations:
+            members.append(f'"tools":[{{"functionDeclarations":[{",".join(declarations)}]}}]')
+        members.append(compact_json(_tail(request, has_tools=bool(declarations), server=self._server))[1:-1])
+        return f"{{{','.join(filter(None, members))}}}".encode("utf-8", "replace")
+
+    def _declaration_text(self, definition: ToolDefinition) -> str:
+        kept = self._declarations.get(id(definition))
+        if kept is None:
+            kept = self._declarations[id(definition)] = definition, compact_json(declaration(definition))
+        return kept[1]
+
+
+def compact_json(value: object) -> str:
+    """Write JSON the one way this wire format is written: same value in, same text out."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _head(request: ModelRequest) -> dict[str, Any]:
+    prompt = request.system_prompt
+    return {"systemInstruction": {"parts": [{"text": prompt}]}} if prompt else {}
+
+
+def _tail(request: ModelRequest, *, has_tools: bool, server: str | None) -> dict[str, Any]:
+    tail: dict[str, Any] = {}
+    if has_tools:
+        tail["toolConfig"] = {"functionCallingConfig": {"mode": "AUTO"}}
+    generation: dict[str, Any] = {}
+    for key, value in request.parameters.items():
+        name = _camel_case(key)
+        name = _SYNONYMS.get(name, name)
+        if value is None or name in _NO_PARAMETERS:
+            continue
+        if name == "stopSequences" and isinstance(value, str):
+            value = [value]
+        (tail if name in _OUTSIDE_GENERATION else generation)[name] = value
+    if request.max_output_tokens is not None:
+        generation["maxOutputTokens"] = request.max_output_tokens
+    if generation:
+        tail["generationConfig"] = generation
+    return tail | {"contents": contents(request.messages, request.model, server)}
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_DECLARATIONS:
+        raise ProviderRequestError(
+            f"Gemini takes at most {MAX_DECLARATIONS} tools, and {count} are active: start a new session and load "
+            "fewer tool groups, or disable tools"
+        )
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(each[:1].upper() + each[1:] for each in others)

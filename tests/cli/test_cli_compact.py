@@ -1,0 +1,67 @@
+import sys
+
+import pytest
+from model_server import status, text
+
+MODEL = ("--model", "openai_compatible/test")
+NOTHING = "There is nothing to summarise: the last turn always stays as it is."
+
+
+@pytest.fixture
+def chat(oneclaw, tmp_path, monkeypatch):
+    def talk(*lines, options=MODEL):
+        (tmp_path / "lines").write_text("".join(line + "\n" for line in lines))
+        with (tmp_path / "lines").open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return oneclaw("chat", *options)
+
+    return talk
+
+
+def test_compact_summarises_all_but_the_last_turn(chat, serve, ok):
+    server = serve(text("Hello, Ada."), text("Fine."), text("The user is called Ada."), text("Ada."))
+    outcome = chat("I am Ada", "How are you?", "/compact", "Who am I?", options=[*MODEL, "--session", "ada"])
+    assert "From now on, the 2 oldest messages are summarised for the model, in about 6 tokens." in outcome.stdout
+    asked = server.bodies[2]
+    assert "tools" not in asked
+    assert asked["messages"][-1]["content"] == '{"user":"I am Ada"}\n{"assistant":"Hello, Ada."}'
+    summary, *others = server.bodies[3]["messages"][1:]
+    assert "The user is called Ada." in summary["content"]
+    assert [message["content"] for message in others] == ["How are you?", "Fine.", "Who am I?"]
+    shown = ok("sessions", "show", "ada")
+    assert "You: I am Ada" in shown
+    assert "The user is called Ada." not in shown
+
+
+def test_compact_twice_has_nothing_to_do_the_second_time(chat, serve):
+    server = serve(text("One."), text("Two."), text("Short."))
+    assert chat("/compact", "one", "/compact", "two", "/compact", "/compact").stdout.count(NOTHING) == 3
+    assert len(server.bodies) == 3
+
+
+def test_a_failure_is_told_and_the_conversation_goes_on_whole(chat, serve):
+    server = serve(text("One."), text("Two."), status(401), text("Three."))
+    outcome = chat("one", "two", "/compact", "three")
+    assert "key" in outcome.stderr
+    assert outcome.stdout.endswith("Three.\n")
+    assert [message["content"] for message in server.bodies[3]["messages"][1:]] == [
+        "one",
+        "One.",
+        "two",
+        "Two.",
+        "three",
+    ]
+
+
+def test_rules_write_no_summaries(chat):
+    outcome = chat("Hello", "Hello again", "/compact", options=())
+    assert "no language model" in outcome.stderr
+    assert outcome.status == 1
+
+
+def test_what_a_model_is_sent_next_begins_with_the_summary(chat, serve, ok):
+    serve(text("One."), text("Two."), text("All is well."))
+    chat("one", "two", "/compact", options=[*MODEL, "--session", "work"])
+    first, *others = ok("prompt", "--session", "work", "--json")["messages"]
+    assert "All is well." in first["content"]
+    assert [message["content"] for message in others] == ["two", "Two."]

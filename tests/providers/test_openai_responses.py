@@ -1,0 +1,324 @@
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from model_server import ModelServer, hang_up_after, named_events, raw, silence, status
+from responses_stream import call, message, reasoning, response, stream
+
+from oneclaw_core.errors import (
+    ContextTooLongError,
+    ProviderAuthenticationError,
+    ProviderError,
+    ProviderQuotaError,
+    ProviderRateLimitError,
+    ProviderRequestError,
+    ProviderUnavailableError,
+    UnknownModelError,
+)
+from oneclaw_core.messages import Message, MessageType, TokenUsage, ToolCallStatus
+from oneclaw_core.providers.base import (
+    LoadingRefused,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ProviderConfig,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+)
+from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
+from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+
+KEY = "sk-test-3141592653589793"
+HALF = named_events(stream(message("Hello"))[:3])
+REQUEST = ModelRequest(
+    model="gpt-x",
+    system_prompt="Be brief.",
+    messages=(Message(type=MessageType.USER, content="hi"),),
+    tools=ActiveTools(()),
+    session_id="session-1",
+)
+WITH_GROUP = ModelRequest(
+    model="gpt-x",
+    system_prompt="",
+    messages=(
+        Message(type=MessageType.USER, content="hi"),
+        Message(
+            type=MessageType.TOOL_CALL,
+            tool_call_id="a",
+            tool_name="load_tool_group",
+            tool_input='{"group_name": "mail"}',
+            tool_status=ToolCallStatus.SUCCESS,
+        ),
+        Message(type=MessageType.TOOL_RESULT, tool_call_id="a", tool_status=ToolCallStatus.SUCCESS),
+    ),
+    tools=ActiveTools((ToolDefinition("find", "Finds."),), (LoadedGroup("mail", (ToolDefinition("send", "Sends."),)),)),
+    session_id="session-1",
+)
+
+
+def says(*items, **ending):
+    """A reply with these items, each event in a piece of its own."""
+    return raw(*(named_events([event]) for event in stream(*items, **ending)))
+
+
+def refuses(text, http_status=400, **error):
+    return status(
+        http_status, body={"error": {"message": text, "type": "invalid_request_error", "param": None, **error}}
+    )
+
+
+def config(url, **settings):
+    return ProviderConfig("acme", "openai", url, key_variable="ACME_API_KEY", **settings)
+
+
+def ask(server, *requests, **settings):
+    """Ask a server with one provider, and give the events of the last answer."""
+
+    async def no_wait(seconds):
+        pass
+
+    async def main():
+        provider = OpenAIResponsesProvider(config(server.url, **settings), sleep=no_wait)
+        try:
+            for request in requests or (REQUEST,):
+                events = [event async for event in provider.stream(request)]
+        finally:
+            await provider.aclose()
+        return events
+
+    return asyncio.run(main())
+
+
+def refusal(*script, kind=ProviderError, request=REQUEST, **settings):
+    """The error that a script leads to, with how often the service was asked."""
+    with ModelServer(list(script)) as server, pytest.raises(ProviderError) as caught:
+        ask(server, request, **settings)
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+    return str(caught.value), len(server.requests)
+
+
+def test_text_and_reasoning_stream_and_the_response_comes_last():
+    items = (reasoning("Hm."), message("Hello"))
+    with ModelServer([says(*items)]) as server:
+        *shown, found = ask(server)
+        assert shown == [ReasoningDelta("H"), ReasoningDelta("m."), TextDelta("He"), TextDelta("llo")]
+        assert found == ModelResponse(
+            text="Hello",
+            usage=TokenUsage(
+                input_tokens=100, cached_input_tokens=64, cache_write_tokens=32, output_tokens=20, reasoning_tokens=15
+            ),
+            stop_reason="completed",
+            provider_data={"openai": {"server": server.url.removesuffix("/v1"), "output": list(items)}},
+        )
+
+
+def test_what_the_server_is_sent():
+    with ModelServer([says(message("x"))]) as server:
+        ask(server, api_key=KEY)
+    request = server.requests[0]
+    assert (request.method, request.path) == ("POST", "/v1/responses")
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert "text/event-stream" in request.headers["accept"]
+    assert request.body == {
+        "model": "gpt-x",
+        "instructions": "Be brief.",
+        "stream": True,
+        "store": False,
+        "prompt_cache_key": "session-1",
+        "include": ["reasoning.encrypted_content"],
+        "input": [{"type": "message", "role": "user", "content": "hi"}],
+    }
+
+
+def test_the_default_is_openai():
+    provider = OpenAIResponsesProvider(ProviderConfig("openai", "openai"))
+    assert provider.default_base_url == "https://api.openai.com/v1"
+    assert "image/png" in provider.attachment_media_types
+    assert "application/pdf" in provider.attachment_media_types
+
+
+def test_what_came_goes_back_on_the_next_request():
+    items = (reasoning("Hm."), call("find", {"q": "x"}, call_id="call_a"))
+    with ModelServer([says(*items), says(message("Found."))]) as server:
+        found = ask(server)[-1]
+        (made,) = found.tool_calls
+        history = (
+            *REQUEST.messages,
+            Message(type=MessageType.ASSISTANT, provider_data=found.provider_data),
+            Message(type=MessageType.TOOL_CALL, tool_call_id=made.id, tool_name=made.name, tool_input=made.arguments),
+            Message(type=MessageType.TOOL_RESULT, tool_call_id=made.id, content="one"),
+        )
+        ask(server, replace(REQUEST, messages=history))
+    assert server.bodies[1]["input"][1:3] == list(items)
+    assert server.bodies[1]["input"][3]["output"] == '{"status":"success","result":"one"}'
+
+
+def test_a_server_that_does_not_stream_and_one_that_ends_with_done_are_understood():
+    body = json.dumps(response(message("Hi."))).encode()
+    for reply in (
+        raw(body, content_type="application/json"),
+        raw(named_events(stream(message("Hi."))), b"data: [DONE]\n\n"),
+    ):
+        with ModelServer([reply]) as server:
+            *shown, found = ask(server)
+        assert "".join(event.text for event in shown) == found.text == "Hi."
+
+
+# Errors
+
+
+def test_a_bad_key_names_the_variable_and_never_the_key():
+    words = f"Incorrect API key provided: {KEY}."
+    text, asked = refusal(refuses(words, 401, code="invalid_api_key"), kind=ProviderAuthenticationError, api_key=KEY)
+    assert "ACME_API_KEY" in text
+    assert KEY not in text
+    assert asked == 1
+
+
+def test_an_unknown_model_a_used_up_account_and_a_long_conversation_are_told_apart():
+    text, _ = refusal(refuses("No such model", 404, code="model_not_found"), kind=UnknownModelError)
+    assert "no model 'gpt-x'" in text
+    text, asked = refusal(refuses("Quota", 429, code="insufficient_quota"), kind=ProviderQuotaError)
+    assert "billing" in text
+    assert asked == 1
+    long = refuses("The additional_tools do not fit", 400, code="context_length_exceeded")
+    text, asked = refusal(long, kind=ContextTooLongError, request=WITH_GROUP)
+    assert "start a new one" in text
+    assert asked == 1
+
+
+def test_too_many_requests_are_tried_again():
+    with ModelServer([refuses("Slow down", 429, code="rate_limit_exceeded"), says(message("Hi."))]) as server:
+        events = ask(server)
+    assert isinstance(events[0], RetryNotice)
+    assert events[-1].text == "Hi."
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "asked"),
+    [
+        ("server_error", ProviderUnavailableError, 2),
+        ("rate_limit_exceeded", ProviderRateLimitError, 2),
+        ("invalid_prompt", ProviderRequestError, 1),
+        ("image_parse_error", ProviderRequestError, 1),
+    ],
+)
+def test_errors_inside_an_answer_are_errors(code, kind, asked):
+    error = {"code": code, "message": "Sorry."}
+    for reply in (says(status="failed", error=error), raw(named_events([{"type": "error", **error}]))):
+        text, times = refusal(reply, reply, kind=kind, max_retries=1)
+        assert "it says: Sorry." in text
+        assert times == asked
+
+
+@pytest.mark.parametrize("reply", [raw, hang_up_after])
+def test_an_answer_that_breaks_off_is_an_error_once_text_was_shown(reply):
+    text, asked = refusal(reply(HALF), says(message("never")), kind=ProviderUnavailableError)
+    assert "broke off in the middle of its answer" in text
+    assert asked == 1
+
+
+def test_half_a_call_is_never_given_out_but_asked_for_again():
+    half = hang_up_after(named_events(stream(call("rm", {"path": "/home"}, call_id="a"))[:-2]))
+    with ModelServer([half, says(message("Hi."))]) as server:
+        events = ask(server)
+    assert isinstance(events[0], RetryNotice)
+    assert (events[-1].text, events[-1].tool_calls) == ("Hi.", ())
+
+
+def test_a_call_cut_by_the_token_limit_is_an_error():
+    half = call("rm", '{"path": "/ho', call_id="a", status="incomplete")
+    text, asked = refusal(says(half, status="incomplete", reason="max_output_tokens"), kind=ProviderRequestError)
+    assert "by the token limit" in text
+    assert asked == 1
+
+
+def test_closing_the_iterator_closes_the_connection():
+    async def main(url):
+        provider = OpenAIResponsesProvider(config(url))
+        events = provider.stream(REQUEST)
+        assert await anext(events) == TextDelta("He")
+        await events.aclose()
+        left = await asyncio.to_thread(server.client_left.wait, 5)
+        await provider.aclose()
+        return left
+
+    with ModelServer([silence(HALF)]) as server:
+        assert asyncio.run(main(server.url))
+
+
+# Falling back
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Invalid value: 'additional_tools'. Supported values are: 'message' and 'function_call'.",
+        "malformed request: cannot unmarshal unknown input type: additional_tools",
+        "'AdditionalTools' object has no attribute 'get'",
+        "Missing namespace for function_call 'send'. It does not exist in the default namespace.",
+        "Unknown parameter: 'input[1].namespace'",
+        "unsupported input item type",
+        "Invalid input",
+    ],
+)
+def test_a_model_that_cannot_have_tools_loaded_gets_them_appended(text):
+    with ModelServer([refuses(text), says(message("Hi."))]) as server:
+        events = ask(server, WITH_GROUP)
+    assert isinstance(events[0], LoadingRefused)
+    assert text in events[0].reason
+    assert events[-1].text == "Hi."
+    native, appended = server.bodies
+    assert [tool["name"] for tool in native["tools"]] == ["find"]
+    assert native["input"][-1]["type"] == "additional_tools"
+    assert [tool["name"] for tool in appended["tools"]] == ["find", "send"]
+    assert appended["input"] == native["input"][:-1]
+
+
+def test_other_refusals_and_requests_without_groups_are_not_sent_again():
+    _, asked = refusal(refuses("Unsupported parameter: 'top_k'"), kind=ProviderRequestError, request=WITH_GROUP)
+    assert asked == 1
+    _, asked = refusal(refuses("Invalid value: 'additional_tools'"), kind=ProviderRequestError)
+    assert asked == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Encrypted content is not supported with this model.",
+        "The encrypted content gAAA...DQ== could not be verified.",
+    ],
+)
+def test_where_encrypted_reasoning_is_refused_the_session_goes_on_without(text):
+    with ModelServer([refuses(text), says(message("One.")), says(message("Two."))]) as server:
+        assert ask(server, REQUEST, REQUEST)[-1].text == "Two."
+        assert ["include" in body for body in server.bodies] == [True, False, False]
+    _, asked = refusal(refuses(text), refuses(text), kind=ProviderRequestError)
+    assert asked == 2
+
+
+def test_after_shown_text_nothing_is_sent_again():
+    events = stream(message("Hello"), status="failed", error={"code": "invalid_prompt", "message": "encrypted content"})
+    _, asked = refusal(raw(named_events(events)), says(message("never")), kind=ProviderRequestError)
+    assert asked == 1
+
+
+# The list of models
+
+
+def test_models_are_listed():
+    async def main(url):
+        provider = OpenAIResponsesProvider(config(url, api_key=KEY))
+        try:
+            return await provider.list_models()
+        finally:
+            await provider.aclose()
+
+    with ModelServer([], models=[{"id": "gpt-x", "object": "model", "owned_by": "openai"}, {"id": ""}]) as server:
+        assert asyncio.run(main(server.url)) == [ModelInfo(name="gpt-x")]
+    assert server.requests[0].path == "/v1/models"
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

@@ -1,0 +1,177 @@
+"""Files that go with messages."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from histories import assistant, call, database_path, opened, success, user
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from oneclaw_core.messages import Attachment, Message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from oneclaw_core.store.store import Store
+
+PICTURE = Attachment("a.png", "image/png", bytes(range(256)))
+DOCUMENT = Attachment("b.pdf", "application/pdf", b"%PDF-")
+EMPTY = Attachment("empty", "application/pdf", b"")
+
+
+def with_files(message: Message, *files: Attachment) -> Message:
+    return replace(message, attachments=files)
+
+
+def files_of(messages: object) -> list[tuple[Attachment, ...]]:
+    return [each.attachments for each in messages]  # type: ignore[attr-defined]
+
+
+def test_files_come_back_in_their_order_wherever_messages_are_read(tmp_path: Path) -> None:
+    entries = [
+        with_files(user(), PICTURE, EMPTY, DOCUMENT),
+        call("1"),
+        with_files(success("1"), DOCUMENT),
+        assistant(),
+    ]
+    expected = [entry.attachments for entry in entries]
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            stored = await store.append(session.id, entries)
+            assert files_of(stored) == expected
+            assert files_of(await store.messages(session.id)) == expected
+            assert files_of(await store.history(session.id, max_characters=None)) == expected
+            assert files_of((await store.load_turn(session.id, None)).history) == expected
+
+    asyncio.run(main())
+
+
+def test_a_result_found_instead_of_a_second_one_has_its_files(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [user(), call("1")])
+            first = await store.finish_call(session.id, with_files(success("1"), PICTURE))
+            second = await store.finish_call(session.id, with_files(success("1"), DOCUMENT))
+            assert first.attachments == second.attachments == (PICTURE,)
+            assert files_of(await store.messages(session.id)) == [(), (), (PICTURE,)]
+
+    asyncio.run(main())
+
+
+def test_a_new_turn_begins_with_the_files_of_the_users_message(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            start = await store.begin_turn(session.id, with_files(user(), PICTURE), success(""), None)
+            assert files_of(start.history) == [(PICTURE,)]
+
+    asyncio.run(main())
+
+
+def test_text_that_no_database_can_hold_is_replaced_in_a_files_name(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            strange = Attachment("a\x00\ud800.png", "image/png", b"x")
+            stored = await store.append(session.id, [with_files(user(), strange)])
+            assert stored == await store.messages(session.id)
+            assert stored[0].attachments[0].name == "a\ufffd?.png"
+
+    asyncio.run(main())
+
+
+def statements_about_files(store: Store) -> list[str]:
+    """A list that grows with what is asked of the table of files."""
+    seen: list[str] = []
+
+    @event.listens_for(store._database._reading, "before_cursor_execute")
+    def see(connection: object, cursor: object, statement: str, parameters: object, *_: object) -> None:
+        if "FROM attachments" in statement:
+            seen.append(f"{statement} {parameters}")
+
+    return seen
+
+
+def test_files_outside_the_window_are_not_read_and_none_means_no_query(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            [old] = await store.append(session.id, [with_files(user("old"), PICTURE)])
+            await store.append(session.id, [user("plain"), assistant("x" * 100)])
+            seen = statements_about_files(store)
+            start = await store.load_turn(session.id, 101)
+            assert [each.content[:5] for each in start.history] == ["plain", "xxxxx"]
+            assert await store.messages(session.id, after=old.sequence or 0) != []
+            assert seen == []
+            assert files_of((await store.load_turn(session.id, None)).history) == [(PICTURE,), (), ()]
+            assert len(seen) == 1
+
+    asyncio.run(main())
+
+
+def test_the_window_asks_once_for_all_its_files(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [with_files(user(), PICTURE) for _ in range(250)])
+            seen = statements_about_files(store)
+            assert files_of((await store.load_turn(session.id, None)).history) == [(PICTURE,)] * 250
+            assert len(seen) == 1
+
+    asyncio.run(main())
+
+
+def test_more_messages_with_files_than_one_query_takes_are_read(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [with_files(user(), EMPTY) for _ in range(501)])
+            assert files_of(await store.messages(session.id)) == [(EMPTY,)] * 501
+
+    asyncio.run(main())
+
+
+def test_files_go_with_their_session(tmp_path: Path) -> None:
+    async def main() -> object:
+        async with opened(tmp_path) as store:
+            kept = await store.create_session(agent="default")
+            gone = await store.create_session(agent="default")
+            for session in (kept, gone):
+                await store.append(session.id, [with_files(user(), PICTURE)])
+            await store.delete_session(gone.id)
+            assert files_of(await store.messages(kept.id)) == [(PICTURE,)]
+            return await store._database.read(
+                lambda it: it.exec_driver_sql("SELECT count(*) FROM attachments").scalar()
+            )
+
+    assert asyncio.run(main()) == 1
+    assert database_path(tmp_path).exists()
+
+
+@given(st.lists(st.lists(st.binary(max_size=20), max_size=3), max_size=8), st.integers(0, 40))
+def test_a_window_has_the_files_of_just_its_messages(
+    tmp_path_factory: object, contents: list[list[bytes]], max_characters: int
+) -> None:
+    entries = [
+        with_files(user(f"{number:05}"), *(Attachment("f", "image/png", data) for data in files))
+        for number, files in enumerate(contents)
+    ]
+
+    async def main() -> None:
+        async with opened(tmp_path_factory.mktemp("home")) as store:  # type: ignore[attr-defined]
+            session = await store.create_session(agent="default")
+            await store.append(session.id, entries)
+            window = await store.history(session.id, max_characters=max_characters)
+            begin = len(entries) - len(window)
+            assert [(each.content, each.attachments) for each in window] == [
+                (each.content, each.attachments) for each in entries[begin:]
+            ]
+
+    asyncio.run(main())
