@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
 _NO_KEY = {"session": "(deleted sessions)", "group": "(no group loaded)"}
 
+# At the ends of the calendar, time zones lead out of it.
+_YEARS = range(1971, 9000)
+
 
 def _to_day(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """Read a day, as the moment at which it begins where the machine is."""
     if value is None:
         return None
     try:
+        day = datetime.strptime(value, "%Y-%m-%d")
+        if day.year not in _YEARS:
+            raise ValueError
         # A time without a zone is taken for the machine's.
-        return datetime.strptime(value, "%Y-%m-%d").astimezone()
+        return day.astimezone()
     except (ValueError, OverflowError):
         raise click.BadParameter(f"{value!r} is no day: write it as in 2026-01-31") from None
 
@@ -79,10 +85,7 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
 
 def _next_day(day: datetime) -> datetime:
     """When the day after begins: not always 24 hours later."""
-    try:
-        return (day.replace(tzinfo=None) + timedelta(days=1)).astimezone()
-    except (ValueError, OverflowError):
-        raise UsageError("--until is too far in the future") from None
+    return (day.replace(tzinfo=None) + timedelta(days=1)).astimezone()
 
 
 def _label(grouping: str, row: UsageRow) -> str:

@@ -17,6 +17,9 @@ from oneclaw_core.store.store import Store
 
 ROUNDS = 4
 KILLS = 20
+BATCH = 10
+# Not every turn is still running when its time has come.
+MOST_BATCHES = 10
 
 
 class AppendingModel:
@@ -55,14 +58,21 @@ def run_turns(home, server, *delays):
 def test_kill_at_twenty_random_points(tmp_path):
     model = AppendingModel()
     chance = random.Random(40)
+    killed = 0
     with ModelServer(model) as server:
-        ((outcome, duration_ms),) = run_turns(tmp_path, server, -1)
-        assert outcome == "ended 0"
-        delays = [(number + chance.random()) / KILLS * float(duration_ms) for number in range(KILLS)]
-        chance.shuffle(delays)
-        outcomes = [outcome for outcome, _ in run_turns(tmp_path, server, *delays, -1)]
-    assert outcomes[-1] == "ended 0"
-    assert outcomes.count("killed") > KILLS / 2
+        # The first turn is slower than the others, which find everything in the file system's cache.
+        duration_ms = min(float(ms) for outcome, ms in run_turns(tmp_path, server, -1, -1, -1))
+        for _ in range(MOST_BATCHES):
+            delays = [(number + chance.random()) / BATCH * duration_ms for number in range(BATCH)]
+            chance.shuffle(delays)
+            turns = run_turns(tmp_path, server, *delays)
+            killed += sum(outcome == "killed" for outcome, _ in turns)
+            if killed >= KILLS:
+                break
+            # A busy machine may have become faster since the time was taken.
+            duration_ms = min([duration_ms, *(float(ms) for outcome, ms in turns if outcome != "killed")])
+        assert run_turns(tmp_path, server, -1)[0][0] == "ended 0"
+    assert killed >= KILLS
     assert model.faults == []
     audit(tmp_path)
 
