@@ -13,7 +13,7 @@ from oneclaw_core.attachments import accepted_media_types, check_attachments
 from oneclaw_core.chat.compaction import ContextLimits, with_summary
 from oneclaw_core.chat.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.chat.fingerprints import Fingerprints
-from oneclaw_core.chat.model_calls import LEARNED_SETTING, ChosenModel
+from oneclaw_core.chat.model_calls import ChosenModel
 from oneclaw_core.chat.prompt import model_request, shown_history
 from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
 from oneclaw_core.errors import NotFoundError, UsageError
@@ -22,7 +22,7 @@ from oneclaw_core.keys import KeyStore
 from oneclaw_core.messages import Message, MessageType, ToolCall
 from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import model_facts, model_overrides
-from oneclaw_core.models import OFFLINE_MODEL, provider_configs, split_model, with_key
+from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
 from oneclaw_core.plugins import Catalog, EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types
 from oneclaw_core.settings import Settings, load_settings
@@ -79,6 +79,7 @@ class OneClaw:
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
         self._providers: dict[str, tuple[ProviderConfig, Provider]] = {}
+        self._replaced_providers: list[Provider] = []
 
     @classmethod
     @asynccontextmanager
@@ -122,7 +123,7 @@ class OneClaw:
             try:
                 yield claw
             finally:
-                for _, provider in claw._providers.values():
+                for provider in (*claw._replaced_providers, *(each for _, each in claw._providers.values())):
                     await provider.aclose()
 
     async def begin_session(
@@ -278,7 +279,7 @@ class OneClaw:
         configs = provider_configs(await self.store.settings(), self._environ)
         if name not in configs:
             raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
-        return await self._open_provider(await with_key(configs[name], self._keys))
+        return self._open_provider(await with_key(configs[name], self._keys))
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
@@ -302,9 +303,11 @@ class OneClaw:
         full_name = f"{config.name}/{model_name}"
         overrides = model_overrides(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)
-        loading = overrides.tool_loading or (learned.get("tool_loading") if isinstance(learned, dict) else None)
+        # What a server refused says nothing of another one at another address.
+        is_known = isinstance(learned, dict) and learned.get("base_url") == config.base_url
+        loading = overrides.tool_loading or (learned.get("tool_loading") if is_known else None)
         return persona, ChosenModel(
-            await self._open_provider(config),
+            self._open_provider(config),
             config,
             model_facts(config, model_name, self._model_lists, stored),
             ToolLoading(loading or ToolLoading.NATIVE),
@@ -327,7 +330,7 @@ class OneClaw:
         )
         return Turn(self.store, self.catalog.registry, self._engine, chosen, agent, session, limits, self._fingerprints)
 
-    async def _open_provider(self, config: ProviderConfig) -> Provider:
+    def _open_provider(self, config: ProviderConfig) -> Provider:
         """Connect to a model service when it is first needed, and again when its configuration has changed."""
         known_config, provider = self._providers.get(config.name, (None, None))
         if provider is not None and known_config == config:
@@ -337,7 +340,8 @@ class OneClaw:
             known = ", ".join(self.catalog.provider_types)
             raise NotFoundError(f"no plugin brings the provider type {config.type!r}; there are: {known}")
         if provider is not None:
-            await provider.aclose()
+            # Another session's turn may be in the middle of an answer from it.
+            self._replaced_providers.append(provider)
         provider = factory(config)
         self._providers[config.name] = (config, provider)
         return provider
@@ -348,13 +352,15 @@ def ask(text: str, **options: Any) -> str:
 
     Args:
         text: the message.
-        options: ``session``, ``agent`` and ``model`` as for :meth:`OneClaw.send_message`, everything else as for
+        options: ``session``, ``agent``, ``model`` and ``attachments`` as for :meth:`OneClaw.send_message`, everything else as for
             :meth:`OneClaw.open`.
 
     Raises:
         OneClawError: as for those two; ``UsageError`` inside a running event loop.
     """
-    message_options = {name: options.pop(name) for name in ("session", "agent", "model") if name in options}
+    message_options = {
+        name: options.pop(name) for name in ("session", "agent", "model", "attachments") if name in options
+    }
 
     async def answer() -> str:
         async with OneClaw.open(**options) as claw:

@@ -22,6 +22,8 @@ OFFLINE_TYPE = OFFLINE_MODEL.partition("/")[0]
 PROVIDER_SETTING = "provider:"
 # What the user says about a model, before its full name.
 MODEL_SETTING = "model:"
+# What was found out about a model, beside what the user says about it.
+LEARNED_SETTING = "learned:"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 

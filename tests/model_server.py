@@ -51,12 +51,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server got; header names are in lower case."""
+    """What the server got; header names are in lower case, and ``content`` is the body just as it came."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: Any
+    content: bytes = b""
 
 
 def chunk(delta: Mapping[str, Any] | None = None, finish_reason: str | None = None, **extra: Any) -> dict[str, Any]:
@@ -173,6 +174,11 @@ class ModelServer:
         """The bodies of the requests for answers."""
         return [request.body for request in self.requests if request.method == "POST"]
 
+    @property
+    def contents(self) -> list[bytes]:
+        """The same, just as they came."""
+        return [request.content for request in self.requests if request.method == "POST"]
+
     def __enter__(self) -> ModelServer:
         self._thread.start()
         return self
@@ -239,18 +245,18 @@ def _handler_of(server: ModelServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True  # else each small piece waits 40 ms for the acknowledgement of the last
 
         def do_GET(self) -> None:
-            self._answer(None)
+            self._answer(b"")
 
         def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            self._answer(json.loads(content))
+            self._answer(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
 
         def log_message(self, *arguments: Any) -> None:
             """Keep quiet."""
 
-        def _answer(self, body: Any) -> None:
+        def _answer(self, content: bytes) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = server.reply_to(Request(self.command, self.path, headers, body))
+            body = json.loads(content) if content else None
+            reply = server.reply_to(Request(self.command, self.path, headers, body, content))
             try:
                 self._send(reply)
             except OSError:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.chat.dispatch import dispatched_request, undispatched_response
 from oneclaw_core.chat.events import UsageEvent
+from oneclaw_core.chat.shown_files import with_files_taken
 from oneclaw_core.costs import cost_of, load_prices, needs_prices
 from oneclaw_core.errors import SpendingLimitError
+from oneclaw_core.models import LEARNED_SETTING
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
 from oneclaw_core.spending import Spending, SpendingLimits, start_of_day
 from oneclaw_core.store.usage import UsageRecord
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.store.store import Store
-
-LEARNED_SETTING = "learned:"
 
 _log = logging.getLogger("oneclaw.turn")
 
@@ -88,18 +88,30 @@ class ModelCalls:
         if self._prices is None and needs_prices(self._chosen.config):
             # Their import takes longer than a turn of OneClaw's own; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
-        sent = replace(request, tool_loading=self._tool_loading, max_output_tokens=self._chosen.max_output_tokens)
-        is_dispatched = self._tool_loading is ToolLoading.DISPATCH
+        sent = replace(
+            request,
+            messages=with_files_taken(request.messages, self._chosen.info.input_media_types),
+            tool_loading=self._tool_loading,
+            max_output_tokens=self._longest_answer(request),
+        )
+        # A request for a summary has no tools, and is to get none.
+        is_dispatched = self._tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
         if is_dispatched:
             sent = dispatched_request(sent)
+        refused: LoadingRefused | None = None
         async with aclosing(self._chosen.provider.stream(sent)) as events:
             async for event in events:
                 if isinstance(event, LoadingRefused):
-                    await self._remember_refusal(event)
-                elif isinstance(event, ModelResponse) and is_dispatched:
-                    yield undispatched_response(event)
-                else:
-                    yield event
+                    refused = event
+                    self._tool_loading = ToolLoading.APPEND
+                    continue
+                if isinstance(event, ModelResponse):
+                    if refused is not None:
+                        # Only now is it sure that the way of loading was what the service refused.
+                        await self._remember_refusal(refused)
+                    if is_dispatched:
+                        event = undispatched_response(event)
+                yield event
 
     async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:
         """Count what an answer used, and put it into the words of the store and of the user.
@@ -128,6 +140,12 @@ class ModelCalls:
             )
         return record, UsageEvent(self._chosen.full_name, usage, cost)
 
+    def _longest_answer(self, request: ModelRequest) -> int | None:
+        """How long the answer may be: as the request says, if the model can; else as is set for the model."""
+        if request.max_output_tokens is None:
+            return self._chosen.max_output_tokens
+        return min(request.max_output_tokens, self._chosen.info.max_output_tokens or request.max_output_tokens)
+
     async def _check_limits(self) -> None:
         day = await self._store.spent_since(start_of_day()) if self._limits.limit_days else Spending()
         reached = self._limits.exceeded(self._spent, day)
@@ -135,8 +153,8 @@ class ModelCalls:
             raise SpendingLimitError(reached)
 
     async def _remember_refusal(self, refused: LoadingRefused) -> None:
-        """Ask the model in the plain way from now on; the user can set another for it."""
-        self._tool_loading = ToolLoading.APPEND
+        """Have the model asked in the plain way in later turns too; the user can set another for it."""
         name = self._chosen.full_name
         _log.info("%s does not load tool groups natively: %s", name, refused.reason)
-        await self._store.set_setting(LEARNED_SETTING + name, {"tool_loading": str(ToolLoading.APPEND)})
+        learned = {"tool_loading": str(ToolLoading.APPEND), "base_url": self._chosen.config.base_url}
+        await self._store.set_setting(LEARNED_SETTING + name, learned)

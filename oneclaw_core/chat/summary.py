@@ -43,10 +43,8 @@ _LEAST_TRANSCRIPT_BYTES = 2_000
 
 
 def can_summarise(provider: Provider) -> bool:
-    """Whether the provider's models write summaries; the offline rules do not."""
-    from oneclaw_core.providers.offline import OfflineProvider
-
-    return not isinstance(provider, OfflineProvider)
+    """Whether the provider's models write summaries; what is no language model says so of itself."""
+    return bool(getattr(provider, "is_language_model", True))
 
 
 def summary_request(

@@ -221,6 +221,7 @@ class Turn:
 
     async def _answer(self, request: ModelRequest) -> AsyncGenerator[TurnEvent, None]:
         response: ModelResponse | None = None
+        noted: tuple[UsageRecord, UsageEvent] | None = None
         text_so_far: list[str] = []
         try:
             async with aclosing(self._ask(request)) as answer:
@@ -234,15 +235,17 @@ class Turn:
                         yield RetryEvent(event.reason, event.delay_seconds)
                     elif isinstance(event, ModelResponse):
                         response = event
+            if response is not None:
+                self._compactor.observe(request, response.usage)
+                noted = await self._model_calls.note(response.usage, request)
         finally:
-            if response is None and text_so_far:
+            if noted is None and text_so_far:
                 # What the user has read of an answer that broke off belongs to the history.
                 partial = Message(type=MessageType.ASSISTANT, content="".join(text_so_far))
                 await self._store.append(self._session.id, [partial])
-        if response is None:
+        if response is None or noted is None:
             raise ProviderError(f"{self._chosen.full_name} ended its answer without saying so; try again")
-        self._compactor.observe(request, response.usage)
-        record, usage_event = await self._model_calls.note(response.usage, request)
+        record, usage_event = noted
         calls = await self._store_response(response, record)
         try:
             yield usage_event

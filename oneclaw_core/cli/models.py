@@ -10,7 +10,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.errors import NotFoundError, ProviderError, UsageError
-from oneclaw_core.models import MODEL_SETTING, OFFLINE_MODEL, provider_configs, split_model
+from oneclaw_core.models import LEARNED_SETTING, MODEL_SETTING, OFFLINE_MODEL, provider_configs, split_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +94,7 @@ def set_override(model: str, key: str, value: str) -> None:
 @click.argument("model", metavar="PROVIDER/MODEL")
 @click.argument("key", required=False)
 def unset_override(model: str, key: str | None) -> None:
-    """Take back what was said about a model, or KEY of it alone."""
+    """Take back what was said about a model, or KEY of it alone, and forget what was found out about it."""
     from oneclaw_core.cli.stored import with_store
 
     setting = MODEL_SETTING + model
@@ -102,11 +102,14 @@ def unset_override(model: str, key: str | None) -> None:
     async def work(store: Store) -> None:
         # Read as it is, for this is also how to get rid of what does not fit.
         said = (await store.settings()).get(setting)
-        names = list(said) if isinstance(said, dict) else []
-        if said is None or (key is not None and key not in names):
-            raise NotFoundError(f"nothing like that is set for {model}; set are: {', '.join(names) or 'none'}")
-        rest = {name: said[name] for name in names if key is not None and name != key}
-        await (store.set_setting(setting, rest) if rest else store.remove_setting(setting))
+        values = said if isinstance(said, dict) else {}
+        is_said = said is not None and (key is None or key in values)
+        is_learned = key in (None, "tool_loading") and await store.remove_setting(LEARNED_SETTING + model)
+        if not is_said and not is_learned:
+            raise NotFoundError(f"nothing like that is set for {model}; set are: {', '.join(values) or 'none'}")
+        if is_said:
+            rest = {name: value for name, value in values.items() if key is not None and name != key}
+            await (store.set_setting(setting, rest) if rest else store.remove_setting(setting))
 
     with_store(work)
     print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")

@@ -14,6 +14,9 @@ Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 _SESSION = click.option(
     "--session", metavar="NAME", help="The session to go on with, by name or id; a new name begins one."
 )
+_STORED_SESSION = click.option(
+    "--session", metavar="NAME", help="A stored session, by name or id; by default a new one."
+)
 _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
 
@@ -35,3 +38,8 @@ attach_option = click.option(
 def conversation_options(command: Decorated) -> Decorated:
     """Give a command the parameters ``session``, ``agent`` and ``model``."""
     return _SESSION(_AGENT(_MODEL(command)))
+
+
+def stored_conversation_options(command: Decorated) -> Decorated:
+    """The same for a command that begins no session."""
+    return _STORED_SESSION(_AGENT(_MODEL(command)))

@@ -9,7 +9,7 @@ import click
 
 from oneclaw_core.chat.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.cli.event_loop import run_async
-from oneclaw_core.cli.options import conversation_options
+from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
 from oneclaw_core.messages import MessageType
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@conversation_options
+@stored_conversation_options
 @json_option
 def prompt(session: str | None, agent: str | None, model: str | None, as_json: bool) -> None:
     """Show exactly what a model would be sent next, before the message that you would write.

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.anthropic_messages_tools import compact_json, renamed_parameters
+from oneclaw_core.providers.anthropic_messages_tools import renamed_parameters
 from oneclaw_core.providers.anthropic_messages_wire import PROVIDER_TYPE
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
+from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.result import clean_text
 
@@ -86,6 +87,7 @@ class MessagesAnswer:
 
     Attributes:
         has_begun: whether anything has come.
+        is_final: whether the last event has come.
     """
 
     def __init__(self, server: str, model: str, tools: Iterable[ToolDefinition] = ()) -> None:
@@ -97,6 +99,7 @@ class MessagesAnswer:
         self._stop_reason: str | None = None
         self._is_stopped = False
         self.has_begun = False
+        self.is_final = False
 
     @property
     def is_complete(self) -> bool:
@@ -140,6 +143,8 @@ class MessagesAnswer:
                 delta = chunk.get("delta")
                 if isinstance(delta, dict) and delta.get("stop_reason") and not self._is_stopped:
                     self._stop(delta)
+            case "message_stop":
+                self.is_final = True
         return []
 
     def response(self) -> ModelResponse:
@@ -168,6 +173,7 @@ class MessagesAnswer:
             shown += self._start_block(index, block)
             self._blocks[index].is_open = False
         self._stop(message)
+        self.is_final = True
         return shown
 
     def _start_block(self, index: object, begun: object) -> list[ModelEvent]:

@@ -8,13 +8,13 @@ Source: Anthropic's "Tool search tool" and "Tool use with prompt caching".
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.providers.loading import loading_calls
+from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
@@ -32,11 +32,6 @@ MAX_DEFERRED_CHARACTERS = 2_000_000
 _REFUSED_KEYWORDS = frozenset({"oneOf", "anyOf", "allOf"})
 _PARAMETER_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _REFUSED_IN_PARAMETER_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
-
-
-def compact_json(value: object) -> str:
-    """Write JSON the one way this wire format is written: same value in, same text out."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def renamed_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:

@@ -10,23 +10,23 @@ Source: Anthropic's API reference, and its pages on tool use, extended thinking 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.providers.anthropic_messages_tools import ToolWriter, compact_json, declare_tools
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.messages import Message
+from oneclaw_core.providers.anthropic_messages_tools import ToolWriter, declare_tools
+from oneclaw_core.providers.rounds import acceptable_name, digest, rounds
+from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.anthropic_messages_tools import DeclaredTools
     from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.providers.rounds import AnsweredCall, Round
 
     Block = dict[str, Any]
 
@@ -38,10 +38,7 @@ THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 DEFAULT_MAX_TOKENS = 16_000
 # What the agent's parameters cannot replace; ``cache_control`` is what the marks say, ``betas`` goes into a header.
 _NOT_MERGED = frozenset({"model", "max_tokens", "stream", "tools", "system", "messages", "cache_control", "betas"})
-_INTERRUPTED = ToolResult.error("interrupted", "This call was interrupted before its outcome was known.")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_REFUSED_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
-_MAX_NAME_CHARACTERS = 64
 _MAX_TITLE_CHARACTERS = 200
 
 
@@ -97,8 +94,7 @@ def wire_id(call_id: str | None) -> str:
     call_id = call_id or ""
     if _ID.fullmatch(call_id):
         return call_id
-    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{_REFUSED_CHARACTERS.sub('_', call_id)[:40]}_{digest}"
+    return f"{acceptable_name(call_id)[:40]}_{digest(call_id)[:16]}"
 
 
 def _parameters(request: ModelRequest, most_tokens: int | None) -> dict[str, Any]:
@@ -131,31 +127,6 @@ def _marked(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield messages[place]
 
 
-@dataclass(slots=True)
-class _Round:
-    """An answer of the model with its calls; the answer's own entry is missing where it said nothing."""
-
-    answer: Message | None
-    calls: list[Message] = field(default_factory=list)
-
-
-def _rounds(messages: Iterable[Message]) -> Iterator[Message | _Round]:
-    """Put the calls of one answer together; what the user wrote comes as it is, and results are left out."""
-    current: _Round | None = None
-    for message in messages:
-        if message.type is MessageType.TOOL_CALL:
-            current = current or _Round(None)
-            current.calls.append(message)
-            continue
-        if current is not None:
-            yield current
-        current = _Round(message) if message.type is MessageType.ASSISTANT else None
-        if message.type is MessageType.USER:
-            yield message
-    if current is not None:
-        yield current
-
-
 class _History:
     """Converts the history of one request.
 
@@ -171,14 +142,10 @@ class _History:
         self._renamed = tools.renamed
         self._server = server
         self._without_thinking_until = without_thinking_until
-        self._results: dict[str | None, Message] = {}
-        for message in request.messages:
-            if message.type is MessageType.TOOL_RESULT:
-                self._results.setdefault(message.tool_call_id, message)
 
     def messages(self) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
-        for entry in _rounds(self._request.messages):
+        for entry in rounds(self._request.messages):
             if isinstance(entry, Message):
                 messages.append({"role": "user", "content": _user_content(entry)})
                 continue
@@ -191,29 +158,26 @@ class _History:
             messages.insert(0, {"role": "user", "content": [_text("(What came before is left out.)")]})
         return messages
 
-    def _answer(self, entry: _Round) -> list[Block]:
-        echoed = None if entry.answer is None else self._echoed(entry.answer, entry.calls)
-        if echoed is not None:
-            return echoed
-        content = entry.answer.content if entry.answer is not None else ""
-        return [*_texts(content), *map(self._tool_use, entry.calls)]
+    def _answer(self, entry: Round) -> list[Block]:
+        echoed = self._echoed(entry)
+        return [*_texts(entry.text), *map(self._tool_use, entry.calls)] if echoed is None else echoed
 
-    def _echoed(self, answer: Message, calls: list[Message]) -> list[Block] | None:
+    def _echoed(self, entry: Round) -> list[Block] | None:
         """Give back what this server sent; ``None`` if it is not from there, or does not fit the stored calls."""
-        data = (answer.provider_data or {}).get(PROVIDER_TYPE)
-        if not isinstance(data, dict) or data.get("server") != self._server:
+        data = entry.provider_data(PROVIDER_TYPE)
+        if entry.answer is None or data.get("server") != self._server:
             return None
         # What one model thought is nothing to another, and means nothing to the service once it has refused it.
         until = self._without_thinking_until
-        is_forgotten = until is not None and (answer.sequence or 0) <= until
+        is_forgotten = until is not None and (entry.answer.sequence or 0) <= until
         sends_thinking = data.get("model") == self._request.model and not is_forgotten
-        remaining = iter(calls)
+        remaining = iter(entry.calls)
         blocks: list[Block] = []
         for block in data["content"]:
             kind = block.get("type")
             if kind == "tool_use":
                 call = next(remaining, None)
-                if call is None or call.tool_name != block.get("name"):
+                if call is None or call.message.tool_name != block.get("name"):
                     return None
                 blocks.append(block | self._tool_use(call))
             elif kind == "text":
@@ -227,25 +191,20 @@ class _History:
             blocks.pop()
         return blocks
 
-    def _tool_use(self, call: Message) -> Block:
-        # A model may have invented a name that the API refuses to read back, in every later request.
-        name = _REFUSED_CHARACTERS.sub("_", call.tool_name or "")[:_MAX_NAME_CHARACTERS] or "unknown"
+    def _tool_use(self, call: AnsweredCall) -> Block:
+        name = call.name
         renamed = self._renamed.get(name, {})
-        arguments = {renamed.get(key, key): value for key, value in _arguments(call.tool_input or "").items()}
-        return {"type": "tool_use", "id": wire_id(call.tool_call_id), "name": name, "input": arguments}
+        arguments = {renamed.get(key, key): value for key, value in _writable(call.arguments).items()}
+        return {"type": "tool_use", "id": wire_id(call.id), "name": name, "input": arguments}
 
-    def _tool_result(self, call: Message) -> Block:
-        message = self._results.get(call.tool_call_id)
-        block: Block = {"type": "tool_result", "tool_use_id": wire_id(call.tool_call_id)}
-        if message is None:
-            return block | {"content": _envelope(_INTERRUPTED), "is_error": True}
-        if message.tool_status is ToolCallStatus.ERROR:
-            result = ToolResult.error(message.error_type or "execution_error", message.content)
-            return block | {"content": _content(result, message.attachments), "is_error": True}
-        names = self._references.get(call.tool_call_id)
+    def _tool_result(self, call: AnsweredCall) -> Block:
+        block: Block = {"type": "tool_result", "tool_use_id": wire_id(call.id)}
+        if not call.result.is_success:
+            return block | {"content": _content(call), "is_error": True}
+        names = self._references.get(call.id)
         if names:
             return block | {"content": [{"type": "tool_reference", "tool_name": name} for name in names]}
-        return block | {"content": _content(ToolResult.success(message.content), message.attachments)}
+        return block | {"content": _content(call)}
 
 
 def _user_content(message: Message) -> list[Block]:
@@ -253,13 +212,9 @@ def _user_content(message: Message) -> list[Block]:
     return blocks or [_text("(no text)")]
 
 
-def _content(result: ToolResult, attachments: tuple[Attachment, ...]) -> str | list[Block]:
-    envelope = _envelope(result)
-    return [_text(envelope), *map(_file, attachments)] if attachments else envelope
-
-
-def _envelope(result: ToolResult) -> str:
-    return compact_json(result.to_dict())
+def _content(call: AnsweredCall) -> str | list[Block]:
+    envelope, files = call.envelope, call.result.attachments
+    return [_text(envelope), *map(_file, files)] if files else envelope
 
 
 def _texts(text: str) -> list[Block]:
@@ -283,13 +238,12 @@ def _file(attachment: Attachment) -> Block:
     return {"type": "document", "source": source} | ({"title": title} if title else {})
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    """Read a call's arguments, their keys in the order in which the model wrote them, as its cache entry has them."""
+def _writable(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Give a call's arguments, their keys in the order in which the model wrote them, as its cache entry has them."""
     try:
-        arguments = parse_arguments(text)
         # Not all that can be read can be written: 1e999 is a number in JSON and Infinity is none, and what is only
         # just not nested too deeply here is so inside a whole request.
         json.dumps([[[[[[[[arguments]]]]]]]], allow_nan=False)
-    except (ArgumentsError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     return arguments

@@ -162,9 +162,10 @@ class ModelInfo:
 class Provider(Protocol):
     """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end.
 
-    It may say two more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
-    attachments that its wire format can carry, by default none; and ``loads_natively``, whether a loaded group leaves
-    what a request begins with as it was, by default not.
+    It may say three more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
+    attachments that its wire format can carry, by default none; ``loads_natively``, whether a loaded group leaves what
+    a request begins with as it was, by default not; and ``is_language_model``, whether its models can be asked for
+    the summary of a conversation, by default so.
     """
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

@@ -14,9 +14,9 @@ from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 from oneclaw_core.providers.gemini_contents import PROVIDER_TYPE, is_acceptable
-from oneclaw_core.providers.gemini_wire import compact_json
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
+from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class GeminiAnswer:
         self._has_partial_call = False
         self._is_echoable = True
         self._counts: dict[str, int] = {}
+        self._has_counts_in_last_chunk = False
         self._finish_reason: str | None = None
         self._block_reason: str | None = None
         self.has_begun = False
@@ -72,6 +73,11 @@ class GeminiAnswer:
         if self._finish_reason == _GOOD_REASON:
             return bool(self._parts)
         return self._finish_reason is not None or self._block_reason is not None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the token counts have come with the end of the answer, or after it as from some gateways."""
+        return self.is_complete and self._has_counts_in_last_chunk
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
         """Take a chunk.
@@ -207,6 +213,7 @@ class GeminiAnswer:
 
     def _add_counts(self, usage: object) -> None:
         """Take the counts so far; what a later chunk leaves out stays as it was."""
+        self._has_counts_in_last_chunk = bool(usage)
         for key, count in usage.items() if isinstance(usage, dict) else ():
             if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MAX_COUNT:
                 self._counts[key] = count

@@ -10,17 +10,17 @@ from __future__ import annotations
 import base64
 import math
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.messages import Message
+from oneclaw_core.providers.rounds import acceptable_name, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.messages import Attachment
+    from oneclaw_core.providers.rounds import AnsweredCall, Round
+    from oneclaw_core.tools.result import ToolResult
 
     Content = dict[str, Any]
     Part = dict[str, Any]
@@ -32,9 +32,7 @@ NO_SIGNATURE = "skip_thought_signature_validator"
 # These want no signatures, and take no files within results. All that come after are taken to be like the newest.
 _BEFORE_GEMINI_3 = re.compile(r"(models/)?(gemini-[12]\.|gemini-pro|gemma|learnlm)")
 _NESTED_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
-_INTERRUPTED = ToolResult.error("interrupted", "This call was interrupted before its outcome was known.")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
-_REFUSED_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME_CHARACTERS = 63
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 64
@@ -43,14 +41,6 @@ _MAX_NUMBER_BITS = 1000
 _NO_ANSWER = "(no answer)"
 _CUT_HISTORY = "(what came before is not shown)"
 _GO_ON = "(go on)"
-
-
-@dataclass(slots=True)
-class _Step:
-    """An answer of the model with its calls; the message is missing where it said nothing."""
-
-    answer: Message | None
-    calls: list[Message] = field(default_factory=list)
 
 
 def contents(messages: Sequence[Message], model: str, server: str | None = None) -> list[Content]:
@@ -62,16 +52,12 @@ def contents(messages: Sequence[Message], model: str, server: str | None = None)
         server: the origin of the server asked, as the answers are noted with it; ``None`` echoes to any server.
     """
     is_old = _BEFORE_GEMINI_3.match(model) is not None
-    results: dict[str | None, Message] = {}
-    for message in messages:
-        if message.type is MessageType.TOOL_RESULT:
-            results.setdefault(message.tool_call_id, message)
     found: list[Content] = []
-    for entry in _steps(messages):
+    for entry in rounds(messages):
         if isinstance(entry, Message):
             _add_user_parts(found, _user_parts(entry))
         else:
-            _add_step(found, entry, results, server, is_old=is_old)
+            _add_round(found, entry, server, is_old=is_old)
     if not found or found[-1]["role"] == "model":
         found.append({"role": "user", "parts": [{"text": _GO_ON}]})
     return found
@@ -93,23 +79,6 @@ def is_acceptable(part: object) -> bool:
     )
 
 
-def _steps(messages: Iterable[Message]) -> Iterator[Message | _Step]:
-    """Put the calls of one answer together; what the user wrote comes as it is, and results are left out."""
-    step: _Step | None = None
-    for message in messages:
-        if message.type is MessageType.TOOL_CALL:
-            step = step or _Step(None)
-            step.calls.append(message)
-            continue
-        if step is not None:
-            yield step
-        step = _Step(message) if message.type is MessageType.ASSISTANT else None
-        if message.type is MessageType.USER:
-            yield message
-    if step is not None:
-        yield step
-
-
 def _add_user_parts(found: list[Content], parts: list[Part]) -> None:
     if found and found[-1]["role"] == "user":
         if not any("functionResponse" in part for part in found[-1]["parts"]):
@@ -120,10 +89,8 @@ def _add_user_parts(found: list[Content], parts: list[Part]) -> None:
     found.append({"role": "user", "parts": parts})
 
 
-def _add_step(
-    found: list[Content], step: _Step, results: Mapping[str | None, Message], server: str | None, *, is_old: bool
-) -> None:
-    parts = _echoed(step, server) or _rebuilt(step)
+def _add_round(found: list[Content], entry: Round, server: str | None, *, is_old: bool) -> None:
+    parts = _echoed(entry, server) or _rebuilt(entry)
     if not parts:
         return
     if not is_old:
@@ -134,55 +101,50 @@ def _add_step(
         found[-1]["parts"] += parts
     else:
         found.append({"role": "model", "parts": parts})
-    if step.calls:
-        calls = [part["functionCall"] for part in parts if "functionCall" in part]
-        outcomes = [results.get(message.tool_call_id) for message in step.calls]
-        found += _answers(list(zip(calls, outcomes, strict=True)), is_old=is_old)
+    if entry.calls:
+        sent = [part["functionCall"] for part in parts if "functionCall" in part]
+        found += _answers(zip(sent, entry.calls, strict=True), is_old=is_old)
 
 
-def _answers(outcomes: Sequence[tuple[Mapping[str, Any], Message | None]], *, is_old: bool) -> Iterator[Content]:
-    """Answer the calls of a step: their results in one content, and in another the files that do not go into those."""
+def _answers(calls: Iterable[tuple[Mapping[str, Any], AnsweredCall]], *, is_old: bool) -> Iterator[Content]:
+    """Answer the calls of a round: their results in one content, and in another the files that do not go into those."""
     responses: list[Part] = []
     files: list[Part] = []
-    for call, result in outcomes:
-        response: dict[str, Any] = {key: call[key] for key in ("id", "name") if call.get(key)}
-        response["response"] = _outcome(_INTERRUPTED if result is None else _result(result))
-        for attachment in () if result is None else result.attachments:
+    for sent, call in calls:
+        response: dict[str, Any] = {key: sent[key] for key in ("id", "name") if sent.get(key)}
+        response["response"] = _outcome(call.result)
+        for attachment in call.result.attachments:
             part = _file_part(attachment)
             if not is_old and attachment.media_type.lower() in _NESTED_MEDIA_TYPES:
                 response.setdefault("parts", []).append(part)
             else:
-                files += [{"text": f"File {attachment.name}, from the result of {call['name']}:"}, part]
+                files += [{"text": f"File {attachment.name}, from the result of {sent['name']}:"}, part]
         responses.append({"functionResponse": response})
     yield {"role": "user", "parts": responses}
     if files:  # beside results they would be counted as such
         yield {"role": "user", "parts": files}
 
 
-def _echoed(step: _Step, server: str | None) -> list[Part] | None:
+def _echoed(entry: Round, server: str | None) -> list[Part] | None:
     """Give an answer as it came from this server, if the calls in it are those of the history."""
-    data = (step.answer.provider_data or {}).get(PROVIDER_TYPE) if step.answer is not None else None
-    if not isinstance(data, dict) or (server is not None and data.get("server") != server):
+    data = entry.provider_data(PROVIDER_TYPE)
+    if server is not None and data.get("server") != server:
         return None
     parts: list[Part] = data.get("parts", [])
     names = [part["functionCall"]["name"] for part in parts if "functionCall" in part]
-    return list(parts) if names == [call.tool_name for call in step.calls] else None
+    return list(parts) if names == [call.message.tool_name for call in entry.calls] else None
 
 
-def _rebuilt(step: _Step) -> list[Part]:
-    text = step.answer.content if step.answer is not None else ""
-    return [*([{"text": text}] if text else []), *({"functionCall": _call(message)} for message in step.calls)]
+def _rebuilt(entry: Round) -> list[Part]:
+    text = [{"text": entry.text}] if entry.text else []
+    return [*text, *({"functionCall": _call(call)} for call in entry.calls)]
 
 
-def _call(message: Message) -> dict[str, Any]:
-    # A model may have invented a name or written arguments that would have every later request refused.
-    name = _REFUSED_IN_NAMES.sub("_", message.tool_name or "")
+def _call(call: AnsweredCall) -> dict[str, Any]:
+    name = acceptable_name(call.message.tool_name)
     if not re.match("[a-zA-Z_]", name):
         name = f"_{name}"
-    try:
-        arguments = parse_arguments(message.tool_input or "")
-    except ArgumentsError:
-        arguments = {}
+    arguments = call.arguments
     return {"name": name[:_MAX_NAME_CHARACTERS], "args": arguments if _is_sendable(arguments) else {}}
 
 
@@ -208,12 +170,6 @@ def _file_part(attachment: Attachment) -> Part:
         # Given to another service earlier in the session: here it would have every later request refused.
         return {"text": f"[{attachment.name} ({media_type}) cannot be shown to this model]"}
     return {"inlineData": {"mimeType": media_type, "data": base64.b64encode(attachment.data).decode()}}
-
-
-def _result(message: Message) -> ToolResult:
-    if message.tool_status is ToolCallStatus.ERROR:
-        return ToolResult.error(message.error_type or "execution_error", message.content)
-    return ToolResult.success(message.content)
 
 
 def _outcome(result: ToolResult) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ _NOTES: dict[str, Callable[[Any], str]] = {
     "uniqueItems": lambda value: "no duplicates" if value else "",
     "minProperties": lambda value: f"minimum number of entries {value}",
     "maxProperties": lambda value: f"maximum number of entries {value}",
-    "default": lambda value: "" if value is None else f"default {_json(value)}",
+    "default": lambda value: "" if value is None else f"default {compact_json(value)}",
     "examples": lambda value: f"such as {_listed(value)}" if value else "",
 }
 # Rules that no sentence says better than they do themselves.
@@ -121,7 +122,7 @@ def _notes(schema: Mapping[str, Any]) -> Iterator[str]:
         text = note(schema[key]) if key in schema else ""
         if text:
             yield text
-    rules = _json({key: schema[key] for key in _QUOTED if key in schema})
+    rules = compact_json({key: schema[key] for key in _QUOTED if key in schema})
     if rules != "{}" and len(rules) <= _QUOTED_CHARACTERS:
         yield f"must fit the JSON Schema {rules}"
 
@@ -150,8 +151,4 @@ def _fits(value: object, type_name: str) -> bool:
 
 
 def _listed(values: list[Any]) -> str:
-    return ", ".join(_json(value) for value in values)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return ", ".join(map(compact_json, values))

@@ -5,12 +5,12 @@ Source: https://ai.google.dev/api/generate-content and https://ai.google.dev/gem
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.gemini_contents import contents
 from oneclaw_core.providers.gemini_schema import gemini_schema
+from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest
@@ -86,11 +86,6 @@ class GeminiEncoder:
         if kept is None:
             kept = self._declarations[id(definition)] = definition, compact_json(declaration(definition))
         return kept[1]
-
-
-def compact_json(value: object) -> str:
-    """Write JSON the one way this wire format is written: same value in, same text out."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _head(request: ModelRequest) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
-# Once the model is done, how long the token counts may take; and after the last event, how long the end of the
+# Once the model is done, how long the token counts may take; and once nothing more is needed, how long the end of the
 # stream may, so that the connection can be used again.
 _COUNTS_SECONDS = 5
 _END_SECONDS = 0.25
@@ -68,6 +68,11 @@ class Answer(Protocol):
     @property
     def is_complete(self) -> bool:
         """Whether the service has said that the model is done."""
+        ...
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is expected of a complete answer, not even token counts."""
         ...
 
     def add(self, chunk: Mapping[str, Any]) -> Iterable[ModelEvent]:
@@ -238,10 +243,7 @@ class HttpProvider(ABC):
                         yield event
                     if answer.is_complete:
                         break
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_COUNTS_SECONDS):
-                        async for chunk in chunks:
-                            answer.add(chunk)
+                await _take_rest(answer, chunks)
         except httpx.HTTPError as error:
             if not answer.is_complete:
                 raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
@@ -327,6 +329,20 @@ class HttpProvider(ABC):
         if chunk.get("error"):
             raise self._errors.of_error_object(chunk["error"], model)
         return chunk
+
+
+async def _take_rest(answer: Answer, chunks: AsyncGenerator[dict[str, Any], None]) -> None:
+    """Take what comes after the model is done: token counts, and the end of the stream, neither of which must come."""
+    with suppress(TimeoutError):
+        if not answer.is_final:
+            async with asyncio.timeout(_COUNTS_SECONDS):
+                async for chunk in chunks:
+                    answer.add(chunk)
+                    if answer.is_final:
+                        break
+        async with asyncio.timeout(_END_SECONDS):
+            async for chunk in chunks:
+                answer.add(chunk)
 
 
 def _with_whole_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
-from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE, compact_json
+from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE
+from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 
 if TYPE_CHECKING:
@@ -20,29 +21,6 @@ _CUT_BY = {"length": "the token limit", "content_filter": "the service's content
 # Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter). The first two are for people to read.
 _DETAIL_TEXTS = ("text", "summary", "data")
 _REASONING_KEYS = ("reasoning_content", "reasoning")
-
-
-@dataclass(slots=True)
-class _TextStream:
-    """A text that comes in pieces.
-
-    Some servers split the two halves of a character outside the basic plane between chunks.
-    """
-
-    pieces: list[str] = field(default_factory=list)
-    held_back: str = ""
-
-    def add(self, text: str) -> str:
-        """Take a piece and give what can be shown of it now."""
-        text = self.held_back + text
-        self.held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        text = whole_characters(text[:-1] if self.held_back else text)
-        if text:
-            self.pieces.append(text)
-        return text
-
-    def whole(self) -> str:
-        return "".join(self.pieces) + whole_characters(self.held_back)
 
 
 @dataclass(slots=True)
@@ -74,13 +52,14 @@ class ChatAnswer:
     Attributes:
         has_begun: whether anything has come.
         is_complete: whether the server has said that the model is done.
+        is_final: whether the token counts have come too, which most servers send after that.
 
     """
 
     def __init__(self, server: str) -> None:
         self._server = server
-        self._text = _TextStream()
-        self._shown_reasoning = _TextStream()
+        self._text = TextStream()
+        self._shown_reasoning = TextStream()
         self._calls: list[_Call] = []
         self._call_at: dict[int, _Call] = {}
         self._reasoning: dict[str, list[str]] = {}
@@ -90,6 +69,7 @@ class ChatAnswer:
         self._ended_unexplained = False
         self.has_begun = False
         self.is_complete = False
+        self.is_final = False
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
         """Take a chunk.
@@ -103,7 +83,7 @@ class ChatAnswer:
         """
         if chunk is END_OF_STREAM:
             self._ended_unexplained = not self.is_complete
-            self.is_complete = True
+            self.is_complete = self.is_final = True
             return []
         self.has_begun = True
         if isinstance(chunk.get("usage"), dict):
@@ -119,6 +99,7 @@ class ChatAnswer:
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = reason or None
             self.is_complete = True
+        self.is_final = self.is_final or (self.is_complete and isinstance(chunk.get("usage"), dict))
         return events
 
     def response(self) -> ModelResponse:
@@ -212,13 +193,6 @@ class ChatAnswer:
             found = {"reasoning_details": self._details}
         kept = next((key for key in ECHOED_KEYS if key in found), None)
         return {PROVIDER_TYPE: {"server": self._server, kept: found[kept]}} if kept else None
-
-
-def whole_characters(text: str) -> str:
-    """Join the halves of characters that JSON escapes write in two, and replace single ones."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _begins_another(call: _Call, call_id: str, name: str) -> bool:

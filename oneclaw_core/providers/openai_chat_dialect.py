@@ -5,11 +5,12 @@ What is said here of a server is kept to what makes it refuse a request, or lose
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import urlsplit
+
+from oneclaw_core.providers.rounds import acceptable_id
 
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF_MEDIA_TYPE = "application/pdf"
@@ -47,9 +48,7 @@ class ChatDialect:
 
     def call_id(self, call_id: str) -> str:
         """The id of a tool call as this server takes it, always the same for the same id."""
-        if self.call_ids.fullmatch(call_id):
-            return call_id
-        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[: self.call_id_characters]
+        return acceptable_id(call_id, self.call_ids, self.call_id_characters)
 
 
 @lru_cache(maxsize=64)

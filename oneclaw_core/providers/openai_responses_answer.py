@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError, AnswerFailedError
-from oneclaw_core.providers.openai_chat_answer import whole_characters
-from oneclaw_core.providers.openai_chat_wire import compact_json
 from oneclaw_core.providers.openai_responses_wire import PROVIDER_TYPE
+from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 
 if TYPE_CHECKING:
@@ -32,24 +31,13 @@ _REFUSALS = re.compile(r"^invalid_|image|policy|mismatch")
 
 
 @dataclass(slots=True)
-class _ShownText:
-    """What was shown of an item's text. The two halves of a character may come in two pieces."""
-
-    pieces: list[str] = field(default_factory=list)
-    half: str = ""
-
-    def add(self, text: str) -> str:
-        text = self.half + text
-        self.half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        text = whole_characters(text[:-1] if self.half else text)
-        if text:
-            self.pieces.append(text)
-        return text
+class _ShownText(TextStream):
+    """What was shown of an item's text."""
 
     def add_rest_of(self, text: str) -> str:
         """Take the whole text, and give what was not shown of it; nothing if something else was."""
         shown = "".join(self.pieces)
-        self.half = ""
+        self.held_back = ""
         return self.add(text[len(shown) :]) if text.startswith(shown) else ""
 
 
@@ -79,6 +67,11 @@ class ResponsesAnswer:
         if self._ending is None:
             return False
         return self._cut_by is not None or not self._has_unfinished_calls()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is expected: the event that ends an answer holds the token counts."""
+        return self.is_complete
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
         """Take an event.

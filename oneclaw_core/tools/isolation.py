@@ -12,6 +12,7 @@ end the worker ends too, even if the caller was killed.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import os
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.tools.result import ToolResult, ToolResultStatus
 
@@ -149,7 +151,13 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
         )
     if "raised" not in fields:
         return ToolResult(
-            ToolResultStatus(fields["status"]), fields["result"], fields["error_type"], fields["error_message"]
+            ToolResultStatus(fields["status"]),
+            fields["result"],
+            fields["error_type"],
+            fields["error_message"],
+            tuple(
+                Attachment(name, media_type, base64.b64decode(data)) for name, media_type, data in fields["attachments"]
+            ),
         )
     message = fields["message"]
     error: OneClawError
@@ -219,6 +227,9 @@ def _answer(data: bytes) -> dict[str, Any]:
         "result": result.result,
         "error_type": result.error_type,
         "error_message": result.error_message,
+        "attachments": [
+            [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
+        ],
     }
 
 

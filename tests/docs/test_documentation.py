@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import re
+import tomllib
+from itertools import chain
 from typing import get_args
 
 import pluggy
@@ -10,10 +12,14 @@ import pytest
 from documentation_pages import PAGES, ROOT, anchors_of, blocks_of, links_of
 from page_reader import PageReader, assert_shown
 
-from oneclaw_core import TurnEvent, errors, hookspecs
+from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors, hookspecs
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
+from oneclaw_core.keys import KeySource
+from oneclaw_core.model_overrides import ModelOverrides
+from oneclaw_core.models import provider_configs
 from oneclaw_core.settings import Settings
+from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
 
@@ -21,9 +27,9 @@ VARIABLES_OF_OTHERS = re.compile(
     r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR|FORCE_COLOR|PYTEST_(ADDOPTS|PLUGINS)"
 )
 HAS_PDF_PLUGIN = importlib.util.find_spec("oneclaw_pdf") is not None
-# A source distribution of the core has neither beside it.
+# A source distribution of the core has no plugins beside it.
 IS_CHECKOUT = (ROOT / "plugins").is_dir()
-ONLY_IN_CHECKOUT = ("plugins", "CONTRIBUTING.md")
+ONLY_IN_CHECKOUT = ("plugins",)
 
 
 def page_id(page):
@@ -89,23 +95,55 @@ def hooks():
     return [name for name in vars(hookspecs) if manager.parse_hookspec_opts(hookspecs, name) is not None]
 
 
+def event_words():
+    """What ``run --json`` calls the events."""
+    names = (event.__name__.removesuffix("Event") for event in get_args(TurnEvent))
+    return [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in names]
+
+
+def core_modules():
+    paths = (ROOT / "oneclaw_core").iterdir()
+    return sorted(path.stem for path in paths if not path.stem.startswith("_") and path.suffix in ("", ".py"))
+
+
+def dependencies():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = [project["dependencies"], *project["optional-dependencies"].values()]
+    return [re.match(r"[\w.-]+", requirement)[0] for requirement in chain(*required)]
+
+
+PROVIDERS = provider_configs({}, {})
+
+
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("README.md", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ollama"]),
+        ("README.md", [*PROVIDERS, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL"]),
         ("CHANGELOG.md", BUILTIN_COMMANDS),
         ("docs/using.md", SLASH_COMMANDS),
         ("docs/using.md", Settings.model_fields),
+        ("docs/using.md", [f"`{word}`" for word in event_words()]),
+        ("docs/architecture.md", core_modules()),
+        ("docs/decisions.md", dependencies()),
         ("docs/embedding.md", [event.__name__ for event in get_args(TurnEvent)]),
         ("docs/hooks.md", hooks()),
+        ("docs/hooks.md", [event.__name__ for event in get_args(ModelEvent)]),
+        ("docs/hooks.md", ["attachment_media_types", "loads_natively", *ToolLoading.__members__]),
         ("docs/manifests.md", TOOL_KEYS),
+        (
+            "docs/models-and-keys.md",
+            [*PROVIDERS, *(each.key_variable for each in PROVIDERS.values() if each.type != "offline")],
+        ),
+        ("docs/models-and-keys.md", [*ModelOverrides.model_fields, *KeySource]),
+        ("docs/tokens.md", [f"`{way}`" for way in ToolLoading]),
+        ("docs/usage-and-cost.md", SpendingLimits.__dataclass_fields__),
         ("docs/permissions.md", [*KNOWN_PERMISSIONS, *map(str, PermissionAnswer)]),
     ],
 )
 def test_pages_name_all_there_is(page, names):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert names
-    assert [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}\b", text)] == []
+    assert [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", text)] == []
 
 
 def test_the_error_tree_is_that_of_the_code():

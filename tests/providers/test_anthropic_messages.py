@@ -1,31 +1,29 @@
-import asyncio
 import json
-from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from history_entries import assistant, load, result, user
 from messages_stream import call, events, reply, sse, text, thinking
-from model_server import ModelServer, hang_up_after, raw, silence, status
+from model_server import ModelServer, hang_up_after, raw, status
+from provider_session import Service, hello
 
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderAuthenticationError,
-    ProviderError,
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import Message, MessageType, TokenUsage, ToolCall, ToolCallStatus
+from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import (
     LoadingRefused,
     ModelInfo,
-    ModelRequest,
     ModelResponse,
-    ProviderConfig,
     ReasoningDelta,
     RetryNotice,
     TextDelta,
@@ -36,48 +34,20 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
 KEY = "sk-ant-test-3141592653589793"
 MAIL = LoadedGroup("mail", (ToolDefinition("mail_find", "Finds."),))
-REQUEST = ModelRequest(
-    model="claude-x",
+REQUEST = hello(
+    "claude-x",
     system_prompt="Be brief.",
-    messages=(Message(type=MessageType.USER, content="hi"),),
     tools=ActiveTools((ToolDefinition("load_tool_group", "Loads."),), (), lambda: (MAIL,)),
-    session_id="s",
 )
+service = Service(AnthropicProvider, "anthropic", REQUEST)
+config, ask, refusal = service.config, service.ask, partial(service.refusal, api_key=KEY)
 
 
-def config(url, **settings):
-    return ProviderConfig("acme", "anthropic", url, key_variable="ACME_API_KEY", **settings)
-
-
-def ask(settings, *requests):
-    """Ask a service, and give the events of each answer in one list."""
-
-    async def no_wait(seconds):
-        pass
-
-    async def main():
-        provider = AnthropicProvider(settings, sleep=no_wait)
-        try:
-            return [event for request in requests or (REQUEST,) async for event in provider.stream(request)]
-        finally:
-            await provider.aclose()
-
-    return asyncio.run(main())
-
-
-def answer(*script, requests=(), **settings):
+def answer(*script, requests=()):
+    """The events of all answers that a script leads to, and what the service was sent."""
     with ModelServer(list(script)) as server:
-        return ask(config(server.url, **settings), *requests), server.bodies
-
-
-def refusal(*script, kind=ProviderError, **settings):
-    """The error that a script leads to, with how often the service was asked."""
-    with ModelServer(list(script)) as server, pytest.raises(kind) as caught:
-        ask(config(server.url, api_key=KEY, **settings))
-    assert type(caught.value) is kind
-    assert "\n" not in str(caught.value)
-    assert KEY not in str(caught.value)
-    return str(caught.value), len(server.bodies)
+        answers = ask(config(server.url), *requests).answers
+    return [event for events in answers for event in events], server.bodies
 
 
 def error(code, error_type, message="no"):
@@ -86,14 +56,7 @@ def error(code, error_type, message="no"):
 
 
 def list_models(server, query=""):
-    async def main():
-        provider = AnthropicProvider(config(server.url + query, api_key=KEY))
-        try:
-            return await provider.list_models()
-        finally:
-            await provider.aclose()
-
-    return asyncio.run(main())
+    return service.models(server.url + query, api_key=KEY)
 
 
 def test_thinking_and_text_stream_and_the_response_comes_last():
@@ -185,11 +148,9 @@ def test_a_limit_that_never_fits_is_an_error():
 def thinking_history():
     content = [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "Hi"}]
     return [
-        Message(type=MessageType.USER, content="hi", sequence=1),
-        Message(
-            type=MessageType.ASSISTANT, content="Hi", provider_data={"anthropic": {"content": content}}, sequence=2
-        ),
-        Message(type=MessageType.USER, content="and?", sequence=3),
+        replace(user("hi"), sequence=1),
+        assistant("Hi", {"anthropic": {"content": content}}, sequence=2),
+        replace(user("and?"), sequence=3),
     ]
 
 
@@ -306,36 +267,12 @@ def test_a_full_context_window_is_a_conversation_that_is_too_long():
     assert "too long for claude-x" in refusal(full, kind=ContextTooLongError)[0]
 
 
-def test_closing_the_answer_closes_the_connection():
-    async def main(server):
-        provider = AnthropicProvider(config(server.url))
-        async with aclosing(provider.stream(REQUEST)) as seen:
-            async for _ in seen:
-                break
-        await provider.aclose()
-
-    with ModelServer([silence(sse(events(text("Hello"))[:4]))]) as server:
-        asyncio.run(main(server))
-        assert server.client_left.wait(5)
-
-
 def test_a_group_is_loaded_natively_from_end_to_end():
     loading = {"group_name": "mail"}
     loaded = [
         *REQUEST.messages,
-        Message(
-            type=MessageType.TOOL_CALL,
-            tool_call_id="toolu_1",
-            tool_name="load_tool_group",
-            tool_input=json.dumps(loading),
-            tool_status=ToolCallStatus.SUCCESS,
-        ),
-        Message(
-            type=MessageType.TOOL_RESULT,
-            tool_call_id="toolu_1",
-            content="Loaded",
-            tool_status=ToolCallStatus.SUCCESS,
-        ),
+        load("toolu_1", "mail"),
+        result("toolu_1", "Loaded"),
     ]
     second = replace(REQUEST, messages=loaded, tools=replace(REQUEST.tools, groups=(MAIL,)))
     _, bodies = answer(

@@ -4,12 +4,14 @@ import json
 import sys
 from dataclasses import replace
 
+import history_entries as entries
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
+from history_entries import PDF, PNG, assistant, failure, forced, load, result, user
 from messages_stream import call, events, redacted, text, thinking
 from pydantic import TypeAdapter, ValidationError
 
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.messages import Attachment
 from oneclaw_core.providers import anthropic_messages_tools
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
 from oneclaw_core.providers.anthropic_messages_wire import Concessions, RequestEncoder, wire_id
@@ -28,8 +30,6 @@ from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSource
 SERVER = "https://api.anthropic.com"
 MODEL = "claude-test"
 MARK = {"type": "ephemeral"}
-PNG = Attachment("chart.png", "image/png", b"\x89PNG")
-PDF = Attachment("report.pdf", "application/pdf", b"%PDF-1.7")
 PNG_BLOCK = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG.data).decode()},
@@ -89,7 +89,7 @@ class Session:
         self.sent.append(self.encoder.encode(self.request()))
 
     def say(self, content, *attachments):
-        self.add(Message(type=MessageType.USER, content=content, attachments=attachments))
+        self.add(user(content, *attachments))
         self.ask()
 
     def answer(self, *blocks, results=()):
@@ -98,7 +98,7 @@ class Session:
         for event in events(*blocks, stop_reason="tool_use" if results else "end_turn"):
             answer.add(event)
         response = answer.response()
-        self.add(Message(type=MessageType.ASSISTANT, content=response.text, provider_data=response.provider_data))
+        self.add(assistant(response.text, response.provider_data))
         status = {each.tool_call_id: each.tool_status for each in results}
         for each in response.tool_calls:
             stored = tool_call(each.id, each.name, each.arguments)
@@ -127,7 +127,7 @@ def played_session(loading=ToolLoading.NATIVE, **parameters):
         thinking("hm", "c2ln"),
         text("I load what I need."),
         call("load_tool_group", {"group_name": "pdf"}, call_id="toolu_1"),
-        results=[success("toolu_1", "Loaded 2 tools")],
+        results=[result("toolu_1", "Loaded 2 tools")],
     )
     session.answer(
         thinking("", "c2lnMg=="),
@@ -135,52 +135,25 @@ def played_session(loading=ToolLoading.NATIVE, **parameters):
         redacted("ZGF0YQ=="),
         call("pdf_send", {}, call_id="toolu_3"),
         call("read_file", {"q": "x"}, call_id="toolu_4"),
-        results=[failure("toolu_4", "timeout", "too slow"), success("toolu_3", "", PNG, PDF), success("toolu_2", "41")],
+        results=[failure("toolu_4", "timeout", "too slow"), result("toolu_3", "", PNG, PDF), result("toolu_2", "41")],
     )
     session.answer(thinking("so", "c2lnMw=="), text("A chart."))
     session.say("And this?", PDF)
     session.answer(
         call("load_tool_group", {"group_name": "mail"}, call_id="toolu_5"),
         call("load_tool_group", {"group_name": "pdf"}, call_id="toolu_6"),
-        results=[success("toolu_5", "Loaded 2 tools"), success("toolu_6", "Loaded 2 tools")],
+        results=[result("toolu_5", "Loaded 2 tools"), result("toolu_6", "Loaded 2 tools")],
     )
     session.answer(text("A report."))
     session = session.reopened()
     session.say("Send it.")
-    session.answer(call("mail_send", {"q": "it"}, call_id="toolu_7"), results=[success("toolu_7", "sent")])
+    session.answer(call("mail_send", {"q": "it"}, call_id="toolu_7"), results=[result("toolu_7", "sent")])
     session.answer(text("Done."))
     return session
 
 
-def user(content, *attachments):
-    return Message(type=MessageType.USER, content=content, attachments=attachments)
-
-
-def assistant(content="", data=None, sequence=None):
-    return Message(type=MessageType.ASSISTANT, content=content, provider_data=data, sequence=sequence)
-
-
 def tool_call(call_id, name="read_file", arguments="{}"):
-    return Message(type=MessageType.TOOL_CALL, tool_call_id=call_id, tool_name=name, tool_input=arguments)
-
-
-def success(call_id, content="found", *attachments):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=content,
-        tool_status=ToolCallStatus.SUCCESS,
-        attachments=attachments,
-    )
-
-
-def failure(call_id, error_type, content):
-    return replace(success(call_id, content), tool_status=ToolCallStatus.ERROR, error_type=error_type)
-
-
-def loads(call_id, group):
-    arguments = json.dumps({"group_name": group})
-    return replace(tool_call(call_id, "load_tool_group", arguments), tool_status=ToolCallStatus.SUCCESS)
+    return entries.call(call_id, name, arguments)
 
 
 def body(*messages, tools=None, loading=ToolLoading.NATIVE, concessions=None, model=MODEL, server=SERVER, **more):
@@ -202,13 +175,6 @@ def messages_of(*messages, **more):
         for block in message["content"]:
             block.pop("cache_control", None)
     return found
-
-
-def forced(value):
-    """Walk through everything, because lists are only checked once they are walked through."""
-    if isinstance(value, dict):
-        return {key: forced(each) for key, each in value.items()}
-    return value if isinstance(value, str | int | float | None) else [forced(each) for each in value]
 
 
 def check(sent):
@@ -399,7 +365,7 @@ def test_parameters_are_merged_but_replace_nothing_of_the_request():
 
 
 def test_a_message_of_the_user_never_joins_an_earlier_one():
-    messages = messages_of(user("go"), assistant(), tool_call("a"), success("a"), user("wait"), user("and?"))
+    messages = messages_of(user("go"), assistant(), tool_call("a"), result("a"), user("wait"), user("and?"))
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "user", "user"]
     assert [block["type"] for message in messages for block in message["content"]] == [
         "text",
@@ -425,7 +391,7 @@ def test_the_user_always_begins():
 
 
 def test_a_call_without_result_is_answered_as_interrupted_and_a_result_without_call_is_left_out():
-    messages = messages_of(user("go"), tool_call("a"), tool_call("b"), success("b"), success("zzz"), user("again"))
+    messages = messages_of(user("go"), tool_call("a"), tool_call("b"), result("b"), result("zzz"), user("again"))
     interrupted, found = messages[2]["content"]
     assert json.loads(interrupted["content"])["error_type"] == "interrupted"
     assert interrupted["is_error"] is True
@@ -434,19 +400,19 @@ def test_a_call_without_result_is_answered_as_interrupted_and_a_result_without_c
 
 
 def test_a_result_that_was_stored_after_the_next_user_message_still_answers_its_call():
-    messages = messages_of(user("go"), tool_call("a"), user("hello?"), success("a"))
+    messages = messages_of(user("go"), tool_call("a"), user("hello?"), result("a"))
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "user"]
     assert json.loads(messages[2]["content"][0]["content"])["result"] == "found"
 
 
 def test_calls_in_rounds_without_assistant_entries_between_stay_rounds():
-    messages = messages_of(user("go"), tool_call("a"), success("a"), tool_call("b"), tool_call("c"), success("b"))
+    messages = messages_of(user("go"), tool_call("a"), result("a"), tool_call("b"), tool_call("c"), result("b"))
     assert [len(message["content"]) for message in messages] == [1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("written", ["", "{", "[1]", "null", '{"a": NaN}', '{"a": 1e999}', '{"a":' * 50_000, "{}"])
 def test_arguments_that_cannot_be_sent_back_are_an_empty_object(written):
-    messages = messages_of(user("go"), tool_call("a", arguments=written), success("a"))
+    messages = messages_of(user("go"), tool_call("a", arguments=written), result("a"))
     assert messages[1]["content"][0]["input"] == {}
 
 
@@ -458,7 +424,7 @@ def test_no_depth_of_arguments_breaks_a_request():
             ModelRequest(
                 model=MODEL,
                 system_prompt="",
-                messages=(user("go"), tool_call("a", arguments=written), success("a")),
+                messages=(user("go"), tool_call("a", arguments=written), result("a")),
                 tools=ActiveTools(()),
                 session_id="s",
             )
@@ -481,7 +447,7 @@ def test_ids_of_other_services_become_acceptable_and_stay_apart(call_id):
 
 
 def test_an_invented_name_becomes_acceptable():
-    messages = messages_of(user("go"), tool_call("a:b", "no.such tool" + "x" * 80), success("a:b"))
+    messages = messages_of(user("go"), tool_call("a:b", "no.such tool" + "x" * 80), result("a:b"))
     used, answered = messages[1]["content"][0], messages[2]["content"][0]
     assert used["name"] == "no_such_tool" + "x" * 52
     assert used["id"] == answered["tool_use_id"] == wire_id("a:b")
@@ -496,7 +462,7 @@ HI = {"type": "text", "text": "Hi"}
 
 
 def answer_content(message, *calls, **more):
-    results = [success(each.tool_call_id) for each in calls]
+    results = [result(each.tool_call_id) for each in calls]
     messages = messages_of(user("go"), message, *calls, *results, user("on"), **more)
     return messages[1]["content"] if messages[1]["role"] == "assistant" else None
 
@@ -581,7 +547,7 @@ MAIL, WEB = LoadedGroup("mail", (tool("mail_find"),)), LoadedGroup("web", (tool(
 
 def test_a_group_whose_loading_has_left_the_history_is_told_from_the_start():
     tools = ActiveTools((LOAD, READ), (MAIL, WEB), lambda: (WEB, MAIL))
-    assert tools_of(tools, loads("a", "web"), success("a")) == [
+    assert tools_of(tools, load("a", "web"), result("a")) == [
         ("load_tool_group", ""),
         ("read_file", ""),
         ("web_find", "deferred"),
@@ -592,7 +558,7 @@ def test_a_group_whose_loading_has_left_the_history_is_told_from_the_start():
 
 def test_groups_beyond_the_bounds_are_added_as_they_are_loaded(monkeypatch):
     tools = ActiveTools((LOAD,), (WEB, MAIL), lambda: (MAIL, WEB))
-    loaded = (loads("a", "web"), success("a"), loads("b", "mail"), success("b"))
+    loaded = (load("a", "web"), result("a"), load("b", "mail"), result("b"))
     in_order_of_loading = [
         ("load_tool_group", "cached"),
         ("web_find", "deferred"),
@@ -612,7 +578,7 @@ def test_without_the_tool_that_loads_nothing_is_declared_for_it():
 
 
 def test_at_least_one_tool_is_not_deferred():
-    assert tools_of(ActiveTools((), (MAIL,), lambda: (MAIL, WEB)), loads("a", "mail"), success("a")) == [
+    assert tools_of(ActiveTools((), (MAIL,), lambda: (MAIL, WEB)), load("a", "mail"), result("a")) == [
         ("mail_find", "cached")
     ]
     assert "tools" not in body(user("hi"), tools=ActiveTools((), (), lambda: (MAIL,)))
@@ -620,14 +586,14 @@ def test_at_least_one_tool_is_not_deferred():
 
 def test_a_tool_that_is_core_already_is_not_declared_again_nor_referred_to():
     tools = ActiveTools((LOAD, *MAIL.tools), (MAIL,), lambda: (MAIL,))
-    assert tools_of(tools, loads("a", "mail"), success("a")) == [("load_tool_group", ""), ("mail_find", "cached")]
-    result = messages_of(user("go"), loads("a", "mail"), success("a", "Loaded"), tools=tools)[2]["content"][0]
-    assert json.loads(result["content"]) == {"status": "success", "result": "Loaded"}
+    assert tools_of(tools, load("a", "mail"), result("a")) == [("load_tool_group", ""), ("mail_find", "cached")]
+    answered = messages_of(user("go"), load("a", "mail"), result("a", "Loaded"), tools=tools)[2]["content"][0]
+    assert json.loads(answered["content"]) == {"status": "success", "result": "Loaded"}
 
 
 def test_a_group_that_is_gone_is_not_referred_to():
-    result = messages_of(user("go"), loads("a", "mail"), success("a", "Loaded"), tools=ActiveTools((LOAD,)))
-    assert json.loads(result[2]["content"][0]["content"])["result"] == "Loaded"
+    answered = messages_of(user("go"), load("a", "mail"), result("a", "Loaded"), tools=ActiveTools((LOAD,)))
+    assert json.loads(answered[2]["content"][0]["content"])["result"] == "Loaded"
 
 
 def test_alternatives_at_the_root_of_a_schema_are_left_out():
@@ -640,7 +606,7 @@ def test_parameters_with_names_that_the_api_refuses_are_shown_under_others_and_s
     long = "x" * 70
     definition = tool("find", properties={"$top": {}, "_top": {}, long: {}, "q": {}}, required=["q", "$top"])
     tools = ActiveTools((definition,))
-    sent = body(user("hi"), tool_call("a", "find", '{"q":1,"$top":2}'), success("a"), tools=tools)
+    sent = body(user("hi"), tool_call("a", "find", '{"q":1,"$top":2}'), result("a"), tools=tools)
     schema = sent["tools"][0]["input_schema"]
     assert list(schema["properties"]) == ["_top_2", "_top", "x" * 60, "q"]
     assert schema["required"] == ["q", "_top_2"]

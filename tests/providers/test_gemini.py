@@ -1,10 +1,12 @@
-import asyncio
 import json
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from model_server import ModelServer, Reply, hang_up_after, raw, silence, sse, status
+from history_entries import assistant, result
+from history_entries import call as stored_call
+from model_server import ModelServer, Reply, hang_up_after, raw, sse, status
+from provider_session import Service, hello
 
 from oneclaw_core.errors import (
     ContextTooLongError,
@@ -16,12 +18,10 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import Message, MessageType, TokenUsage, ToolCallStatus
+from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     ModelInfo,
-    ModelRequest,
     ModelResponse,
-    ProviderConfig,
     ReasoningDelta,
     RetryNotice,
     TextDelta,
@@ -31,18 +31,12 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools
 
 KEY = "AIzaSyTest-3141592653589793"
-REQUEST = ModelRequest(
-    model="gemini-3-pro",
-    system_prompt="",
-    messages=(Message(type=MessageType.USER, content="hi"),),
-    tools=ActiveTools(()),
-    session_id="s",
-)
+REQUEST = hello("gemini-3-pro")
 USAGE = {"promptTokenCount": 11, "candidatesTokenCount": 7, "thoughtsTokenCount": 2}
 
 
-def config(url, **settings):
-    return ProviderConfig("gemini", "gemini", url, key_variable="GEMINI_API_KEY", **settings)
+service = Service(GeminiProvider, "gemini", REQUEST, name="gemini")
+config, answer, refusal = service.config, service.answer, service.refusal
 
 
 def chunk(*parts, reason=None):
@@ -71,33 +65,8 @@ def google(kind, **fields):
 
 def ask(settings, request=REQUEST):
     """Ask a service, and give the events and the waits between attempts."""
-    waits = []
-
-    async def note(seconds):
-        waits.append(seconds)
-
-    async def main():
-        provider = GeminiProvider(settings, sleep=note)
-        try:
-            return [event async for event in provider.stream(request)]
-        finally:
-            await provider.aclose()
-
-    return asyncio.run(main()), waits
-
-
-def answer(*script, **settings):
-    with ModelServer(list(script)) as server:
-        return ask(config(server.url, **settings))
-
-
-def refusal(*script, kind=ProviderError, **settings):
-    """The error that a script leads to, with how often the service was asked."""
-    with ModelServer(list(script)) as server, pytest.raises(kind) as caught:
-        ask(config(server.url, **settings))
-    assert type(caught.value) is kind
-    assert str(caught.value).isprintable()
-    return str(caught.value), len(server.requests)
+    [events], waits = service.ask(settings, request)
+    return events, waits
 
 
 def models_of(replies):
@@ -110,15 +79,8 @@ def models_of(replies):
             token = parse_qs(urlsplit(request.path).query).get("pageToken", [""])[0]
             return replies[token]
 
-    async def main(url):
-        provider = GeminiProvider(config(url, api_key=KEY))
-        try:
-            return await provider.list_models()
-        finally:
-            await provider.aclose()
-
     with Models([]) as server:
-        return asyncio.run(main(server.url.removesuffix("/v1"))), paths
+        return service.models(server.url.removesuffix("/v1"), api_key=KEY), paths
 
 
 def test_text_streams_and_the_response_comes_last():
@@ -176,16 +138,9 @@ def test_a_round_of_tool_calls_over_the_wire():
         [found] = events[-1].tool_calls
         history = (
             *REQUEST.messages,
-            Message(type=MessageType.ASSISTANT, provider_data=events[-1].provider_data),
-            Message(
-                type=MessageType.TOOL_CALL, tool_call_id=found.id, tool_name=found.name, tool_input=found.arguments
-            ),
-            Message(
-                type=MessageType.TOOL_RESULT,
-                tool_call_id=found.id,
-                content="here",
-                tool_status=ToolCallStatus.SUCCESS,
-            ),
+            assistant("", events[-1].provider_data),
+            stored_call(found.id, found.name, found.arguments),
+            result(found.id, "here"),
         )
         events, _ = ask(config(server.url), replace(REQUEST, tools=tools, messages=history))
     assert events[-1].text == "Found it."
@@ -226,12 +181,6 @@ def test_a_server_that_does_not_stream_is_understood(is_listed):
     )
     events, _ = answer(raw(json.dumps(chunks).encode(), content_type="application/json; charset=UTF-8"))
     assert events[-1].text == "Hello"
-
-
-def test_a_connection_kept_open_after_the_end_does_not_keep_the_answer_back(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.providers.http_provider._COUNTS_SECONDS", 0.05)
-    events, _ = answer(silence(sse([chunk({"text": "Hi."}, reason="STOP")], done=False)))
-    assert events[-1].text == "Hi."
 
 
 # Broken answers

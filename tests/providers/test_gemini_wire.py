@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from google.genai import types
+from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
 from pydantic import BaseModel, ConfigDict
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.messages import Attachment
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.gemini_answer import GeminiAnswer
 from oneclaw_core.providers.gemini_contents import NO_SIGNATURE, contents
@@ -19,16 +20,7 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"
 SIGNATURE = base64.b64encode(b"what I thought").decode()
-PNG = Attachment("plot.png", "image/png", b"\x89PNG...")
-PDF = Attachment("report.pdf", "application/pdf", b"%PDF-1.7")
 GIF = Attachment("cat.gif", "image/gif", b"GIF89a")
-INTERRUPTED = {
-    "error": {
-        "status": "error",
-        "error_type": "interrupted",
-        "message": "This call was interrupted before its outcome was known.",
-    }
-}
 
 
 class Body(BaseModel):
@@ -42,38 +34,6 @@ class Body(BaseModel):
     generationConfig: types.GenerationConfig | None = None  # noqa: N815  # the wire's name
     safetySettings: list[types.SafetySetting] = []  # noqa: N815  # the wire's name
     contents: list[types.Content]
-
-
-def user(text, *attachments):
-    return Message(type=MessageType.USER, content=text, attachments=attachments)
-
-
-def assistant(text="", data=None):
-    return Message(type=MessageType.ASSISTANT, content=text, provider_data=data)
-
-
-def call(call_id, name="find", arguments="{}"):
-    return Message(type=MessageType.TOOL_CALL, tool_call_id=call_id, tool_name=name, tool_input=arguments)
-
-
-def result(call_id, text="found", *attachments):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=text,
-        tool_status=ToolCallStatus.SUCCESS,
-        attachments=attachments,
-    )
-
-
-def failure(call_id, error_type, text):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=text,
-        tool_status=ToolCallStatus.ERROR,
-        error_type=error_type,
-    )
 
 
 def request(*messages, tools=(), groups=(), system_prompt="", model=MODEL, limit=None, **parameters):
@@ -333,7 +293,7 @@ def test_a_call_without_result_is_answered_as_interrupted_and_a_result_without_c
     )
     check(body)
     assert outcomes(body["contents"][2]) == [
-        (None, INTERRUPTED),
+        (None, {"error": INTERRUPTED}),
         (None, {"output": {"status": "success", "result": "found"}}),
     ]
     assert "zzz" not in json.dumps(body)
@@ -395,7 +355,7 @@ def test_attached_files_go_before_the_text_under_their_names():
     body = gemini_request(request(user("What is this?", PNG, PDF), system_prompt="S"))
     check(body)
     assert body["contents"][0]["parts"] == [
-        {"text": "Attached file plot.png:"},
+        {"text": "Attached file chart.png:"},
         {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG.data).decode()}},
         {"text": "Attached file report.pdf:"},
         {"inlineData": {"mimeType": "application/pdf", "data": base64.b64encode(PDF.data).decode()}},

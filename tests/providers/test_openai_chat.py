@@ -6,74 +6,32 @@ from email.utils import format_datetime
 
 import pytest
 from model_server import DEFAULT_USAGE, ModelServer, calls, chunk, hang_up_after, raw, silence, sse, status, text
+from provider_session import Service, hello
 
 from oneclaw_core.errors import (
+    ContextTooLongError,
     ProviderAuthenticationError,
-    ProviderError,
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
     ProviderUnavailableError,
     SettingsError,
+    UnknownModelError,
     UsageError,
 )
-from oneclaw_core.messages import Message, MessageType, TokenUsage
+from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     ModelInfo,
-    ModelRequest,
     ModelResponse,
-    ProviderConfig,
     RetryNotice,
     TextDelta,
 )
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 from oneclaw_core.providers.retry import retry_after_seconds
-from oneclaw_core.tools.groups import ActiveTools
 
 KEY = "sk-test-3141592653589793"
-REQUEST = ModelRequest(
-    model="gpt-x",
-    system_prompt="",
-    messages=(Message(type=MessageType.USER, content="hi"),),
-    tools=ActiveTools(()),
-    session_id="s",
-)
-
-
-def config(url, name="acme", **settings):
-    return ProviderConfig(name, "openai_compatible", url, key_variable="ACME_API_KEY", **settings)
-
-
-def ask(settings, times=1):
-    """Ask a service, and give the events of the last answer and the waits between attempts."""
-    waits = []
-
-    async def note(seconds):
-        waits.append(seconds)
-
-    async def main():
-        provider = OpenAIChatProvider(settings, sleep=note)
-        try:
-            for _ in range(times):
-                events = [event async for event in provider.stream(REQUEST)]
-        finally:
-            await provider.aclose()
-        return events
-
-    return asyncio.run(main()), waits
-
-
-def answer(*script, **settings):
-    with ModelServer(list(script)) as server:
-        return ask(config(server.url, **settings))
-
-
-def refusal(*script, kind=ProviderError, **settings):
-    """The error that a script leads to, with how often the service was asked."""
-    with ModelServer(list(script)) as server, pytest.raises(kind) as caught:
-        ask(config(server.url, **settings))
-    assert "\n" not in str(caught.value)
-    return str(caught.value), len(server.requests)
+service = Service(OpenAIChatProvider, "openai_compatible", hello("gpt-x"))
+config, ask, answer, refusal = service.config, service.ask, service.answer, service.refusal
 
 
 def test_text_streams_and_the_response_comes_last():
@@ -149,11 +107,6 @@ def test_no_content_type_missing_reason_and_a_missing_last_blank_line_are_forgiv
 
 def test_what_follows_the_reason_does_not_keep_the_answer_back():
     events, _ = answer(hang_up_after(sse([chunk({"content": "Hi."}, "stop")], done=False)))
-    assert events[-1].text == "Hi."
-
-
-def test_a_connection_kept_open_after_the_end_does_not_keep_the_answer_back():
-    events, _ = answer(silence(sse([chunk({"content": "Hi."}, "stop")])))
     assert events[-1].text == "Hi."
 
 
@@ -290,7 +243,7 @@ def test_a_key_that_is_none_is_said_to_be_none_without_showing_it():
 
 def test_an_unknown_model_is_named():
     body = {"error": {"message": "The model does not exist", "code": "model_not_found"}}
-    message, asked = refusal(status(404, body=body), kind=ProviderRequestError)
+    message, asked = refusal(status(404, body=body), kind=UnknownModelError)
     assert "no model 'gpt-x'" in message
     assert "The model does not exist" in message
     assert asked == 1
@@ -315,7 +268,7 @@ def test_a_refused_request_gives_the_servers_words_short_and_on_one_line():
     ],
 )
 def test_a_conversation_that_is_too_long_is_said_to_be(error):
-    message, asked = refusal(status(400, body={"error": error}), kind=ProviderRequestError)
+    message, asked = refusal(status(400, body={"error": error}), kind=ContextTooLongError)
     assert "too long for gpt-x" in message
     assert asked == 1
 
@@ -362,12 +315,9 @@ def test_the_waits_double_up_to_eight_seconds_and_the_last_failure_is_the_error(
         waits.append(seconds)
 
     async def main(settings):
-        provider = OpenAIChatProvider(settings, sleep=note)
-        try:
-            async for _ in provider.stream(REQUEST):
+        async with service.opened(settings, sleep=note) as provider:
+            async for _ in provider.stream(service.request):
                 pass
-        finally:
-            await provider.aclose()
 
     with (
         ModelServer([status(500)] * 7) as server,
@@ -412,12 +362,6 @@ def test_nobody_waits_longer_than_two_minutes(value):
     assert asked == 1
 
 
-def test_the_connection_is_used_again():
-    with ModelServer(lambda _: text("Hi.")) as server:
-        ask(config(server.url), times=3)
-    assert server.connections == 1
-
-
 # The connection
 
 
@@ -459,42 +403,6 @@ def test_a_silent_server_is_left_after_the_read_timeout(begin):
     assert asked == 1
 
 
-def test_closing_the_iterator_closes_the_connection():
-    async def main(url):
-        provider = OpenAIChatProvider(config(url))
-        events = provider.stream(REQUEST)
-        assert await anext(events) == TextDelta("Hi")
-        await events.aclose()
-        left = await asyncio.to_thread(server.client_left.wait, 5)
-        await provider.aclose()
-        return left
-
-    with ModelServer([silence(sse([chunk({"content": "Hi"})], done=False))]) as server:
-        assert asyncio.run(main(server.url))
-
-
-def test_cancelling_closes_the_connection():
-    async def main(url):
-        provider = OpenAIChatProvider(config(url))
-        begun = asyncio.Event()
-
-        async def read():
-            async for _ in provider.stream(REQUEST):
-                begun.set()
-
-        task = asyncio.create_task(read())
-        await asyncio.wait_for(begun.wait(), 5)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        left = await asyncio.to_thread(server.client_left.wait, 5)
-        await provider.aclose()
-        return left
-
-    with ModelServer([silence(sse([chunk({"content": "Hi"})], done=False))]) as server:
-        assert asyncio.run(main(server.url))
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -523,16 +431,9 @@ def test_a_host_that_cannot_be_is_said_to_be_none(url):
 # The list of models
 
 
-def models(*entries, **settings):
-    async def main(url):
-        provider = OpenAIChatProvider(config(url, **settings))
-        try:
-            return await provider.list_models()
-        finally:
-            await provider.aclose()
-
+def models(*entries):
     with ModelServer([], models=entries) as server:
-        return asyncio.run(main(server.url))
+        return service.models(server.url)
 
 
 def test_models_are_listed_with_what_they_can_read():
@@ -590,12 +491,5 @@ def test_pdfs_are_for_the_servers_that_take_them(url, takes_pdf):
 
 
 def test_an_unreachable_service_lists_no_models():
-    async def main():
-        provider = OpenAIChatProvider(config(f"http://127.0.0.1:{closed_port()}/v1"))
-        try:
-            await provider.list_models()
-        finally:
-            await provider.aclose()
-
     with pytest.raises(ProviderUnavailableError, match="refused"):
-        asyncio.run(main())
+        service.models(f"http://127.0.0.1:{closed_port()}/v1")

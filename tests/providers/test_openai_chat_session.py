@@ -5,10 +5,10 @@ import json
 from dataclasses import dataclass, field, replace
 
 import pytest
+from history_entries import PDF, PNG, assistant, call, failure, forced, result, user
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, RequestEncoder
 from oneclaw_core.tools.definition import ToolDefinition
@@ -16,8 +16,6 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
 OPENAI = "https://api.openai.com"
 LOCAL = "http://localhost:8000"
-PNG = Attachment("chart.png", "image/png", b"\x89PNG")
-PDF = Attachment("report.pdf", "application/pdf", b"%PDF")
 TYPES = TypeAdapter(CompletionCreateParamsStreaming)
 
 
@@ -40,35 +38,16 @@ class Session:
     requests: list = field(default_factory=list)
 
     def user(self, text, *attachments):
-        self.history.append(Message(type=MessageType.USER, content=text, attachments=attachments))
+        self.history.append(user(text, *attachments))
         self._ask()
 
     def answer(self, text="", reasoning=None, calls=(), results=(), load=()):
         data = {"openai_compatible": {"server": LOCAL, "reasoning_content": reasoning}} if reasoning else None
-        self.history.append(Message(type=MessageType.ASSISTANT, content=text, provider_data=data))
-        statuses = {call_id: status for call_id, status, *_ in results}
+        self.history.append(assistant(text, data))
+        statuses = {each.tool_call_id: each.tool_status for each in results}
         for call_id, name, arguments in calls:
-            self.history.append(
-                Message(
-                    type=MessageType.TOOL_CALL,
-                    tool_call_id=call_id,
-                    tool_name=name,
-                    tool_input=json.dumps(arguments),
-                    tool_status=statuses[call_id],
-                )
-            )
-        for call_id, status, content, *attachments in results:
-            self.history.append(
-                Message(
-                    type=MessageType.TOOL_RESULT,
-                    content=content,
-                    tool_call_id=call_id,
-                    tool_name=next(name for each, name, _ in calls if each == call_id),
-                    tool_status=status,
-                    error_type="timeout" if status is ToolCallStatus.ERROR else None,
-                    attachments=tuple(attachments),
-                )
-            )
+            self.history.append(call(call_id, name, json.dumps(arguments), statuses[call_id]))
+        self.history += results
         self.groups += tuple(load)
         if calls:
             self._ask()
@@ -88,9 +67,6 @@ class Session:
         )
 
 
-OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR
-
-
 def three_turns():
     session = Session()
     session.user("What is in these?", PNG, PDF)
@@ -98,14 +74,14 @@ def three_turns():
         "I load the tools.",
         "PDF tools are needed.",
         calls=[("c1", "load_tool_group", {"group_name": "pdf"}), ("c2", "read_file", {"text": "Größe"})],
-        results=[("c2", OK, "text"), ("c1", OK, "Loaded 2 tools")],
+        results=[result("c2", "text"), result("c1", "Loaded 2 tools")],
         load=[PDF_GROUP],
     )
     session.answer(
         "",
         "Now render it.",
         calls=[("c3", "pdf_render", {"text": "x"}), ("c4", "pdf_info", {"text": "y"})],
-        results=[("c3", OK, "a page", PNG), ("c4", ERROR, "too slow")],
+        results=[result("c3", "a page", PNG), failure("c4", "timeout", "too slow")],
     )
     session.answer("A chart.")
     session.user("Mail it.")
@@ -113,10 +89,10 @@ def three_turns():
         "",
         "Mail is needed.",
         calls=[("c5", "load_tool_group", {"group_name": "mail"})],
-        results=[("c5", OK, "Loaded 2 tools")],
+        results=[result("c5", "Loaded 2 tools")],
         load=[MAIL_GROUP],
     )
-    session.answer("", None, calls=[("c6", "mail_send", {"text": "z"})], results=[("c6", OK, "sent")])
+    session.answer("", None, calls=[("c6", "mail_send", {"text": "z"})], results=[result("c6", "sent")])
     session.answer("Sent.")
     session.user("Thanks!")
     return session.requests
@@ -125,14 +101,6 @@ def three_turns():
 def judged(body):
     """The request as OpenAI's types see it; they ignore what they do not know, and read lists only on demand."""
     return forced(TYPES.validate_python(body))
-
-
-def forced(value):
-    if isinstance(value, dict):
-        return {key: forced(each) for key, each in value.items()}
-    if isinstance(value, str | int | float | None):
-        return value
-    return [forced(each) for each in value]
 
 
 def without_echo(body):

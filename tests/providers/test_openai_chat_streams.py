@@ -7,21 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer, chunk, hang_up_after, raw, sse
+from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.messages import Message, MessageType, ToolCall
-from oneclaw_core.providers.base import ModelRequest, ModelResponse, ProviderConfig, RetryNotice
+from oneclaw_core.messages import ToolCall
+from oneclaw_core.providers.base import ModelResponse, RetryNotice
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.groups import ActiveTools
 
-REQUEST = ModelRequest(
-    model="m",
-    system_prompt="",
-    messages=(Message(type=MessageType.USER, content="go"),),
-    tools=ActiveTools(()),
-    session_id="s",
-)
+service = Service(OpenAIChatProvider, "openai_compatible", hello("m"))
 CALLS = (ToolCall("x", "move", '{"from": "/a/b", "to": [1, {"k": 2}]}'), ToolCall("y", "stop", '{"now": true}'))
 
 
@@ -61,12 +55,11 @@ class Exchange:
     def __init__(self, server, runner):
         self._server = server
         self._runner = runner
-        config = ProviderConfig("acme", "openai_compatible", server.url, max_retries=0, read_timeout_seconds=5)
-        self._provider = OpenAIChatProvider(config)
+        self._provider = OpenAIChatProvider(service.config(server.url, max_retries=0, read_timeout_seconds=5))
 
     async def _events(self):
         async with asyncio.timeout(10):
-            return [event async for event in self._provider.stream(REQUEST)]
+            return [event async for event in self._provider.stream(service.request)]
 
     def outcome_of(self, reply):
         """The response, or the error: whatever else happens fails the test."""

@@ -2,55 +2,14 @@ import json
 from dataclasses import replace
 
 import pytest
+from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
 
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.openai_chat_wire import RequestEncoder, chat_request
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
-INTERRUPTED = {
-    "status": "error",
-    "error_type": "interrupted",
-    "message": "This call was interrupted before its outcome was known.",
-}
-
-
-PNG = Attachment("chart.png", "image/png", b"\x89PNG")
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
-PDF = Attachment("report.pdf", "application/pdf", b"%PDF")
-
-
-def user(text, *attachments):
-    return Message(type=MessageType.USER, content=text, attachments=attachments)
-
-
-def assistant(text="", data=None):
-    return Message(type=MessageType.ASSISTANT, content=text, provider_data=data)
-
-
-def call(call_id, name="find", arguments="{}"):
-    return Message(type=MessageType.TOOL_CALL, tool_call_id=call_id, tool_name=name, tool_input=arguments)
-
-
-def result(call_id, text="found", *attachments):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=text,
-        tool_status=ToolCallStatus.SUCCESS,
-        attachments=attachments,
-    )
-
-
-def failure(call_id, error_type, text):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=text,
-        tool_status=ToolCallStatus.ERROR,
-        error_type=error_type,
-    )
 
 
 def request(*messages, tools=(), groups=(), system_prompt="", **parameters):

@@ -1,26 +1,26 @@
-import asyncio
 import json
 from dataclasses import replace
 
 import pytest
-from model_server import ModelServer, hang_up_after, named_events, raw, silence, status
+from history_entries import assistant, load, result, user
+from history_entries import call as stored_call
+from model_server import ModelServer, hang_up_after, named_events, raw, status
+from provider_session import Service, hello
 from responses_stream import call, message, reasoning, response, stream
 
 from oneclaw_core.errors import (
     ContextTooLongError,
     ProviderAuthenticationError,
-    ProviderError,
     ProviderQuotaError,
     ProviderRateLimitError,
     ProviderRequestError,
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import Message, MessageType, TokenUsage, ToolCallStatus
+from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     LoadingRefused,
     ModelInfo,
-    ModelRequest,
     ModelResponse,
     ProviderConfig,
     ReasoningDelta,
@@ -33,30 +33,14 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
 KEY = "sk-test-3141592653589793"
 HALF = named_events(stream(message("Hello"))[:3])
-REQUEST = ModelRequest(
-    model="gpt-x",
-    system_prompt="Be brief.",
-    messages=(Message(type=MessageType.USER, content="hi"),),
-    tools=ActiveTools(()),
-    session_id="session-1",
-)
-WITH_GROUP = ModelRequest(
-    model="gpt-x",
-    system_prompt="",
-    messages=(
-        Message(type=MessageType.USER, content="hi"),
-        Message(
-            type=MessageType.TOOL_CALL,
-            tool_call_id="a",
-            tool_name="load_tool_group",
-            tool_input='{"group_name": "mail"}',
-            tool_status=ToolCallStatus.SUCCESS,
-        ),
-        Message(type=MessageType.TOOL_RESULT, tool_call_id="a", tool_status=ToolCallStatus.SUCCESS),
-    ),
+REQUEST = hello("gpt-x", system_prompt="Be brief.", session_id="session-1")
+WITH_GROUP = hello(
+    "gpt-x",
+    messages=(user("hi"), load("a", "mail"), result("a", "")),
     tools=ActiveTools((ToolDefinition("find", "Finds."),), (LoadedGroup("mail", (ToolDefinition("send", "Sends."),)),)),
-    session_id="session-1",
 )
+service = Service(OpenAIResponsesProvider, "openai", REQUEST)
+config, refusal = service.config, service.refusal
 
 
 def says(*items, **ending):
@@ -70,35 +54,9 @@ def refuses(text, http_status=400, **error):
     )
 
 
-def config(url, **settings):
-    return ProviderConfig("acme", "openai", url, key_variable="ACME_API_KEY", **settings)
-
-
 def ask(server, *requests, **settings):
     """Ask a server with one provider, and give the events of the last answer."""
-
-    async def no_wait(seconds):
-        pass
-
-    async def main():
-        provider = OpenAIResponsesProvider(config(server.url, **settings), sleep=no_wait)
-        try:
-            for request in requests or (REQUEST,):
-                events = [event async for event in provider.stream(request)]
-        finally:
-            await provider.aclose()
-        return events
-
-    return asyncio.run(main())
-
-
-def refusal(*script, kind=ProviderError, request=REQUEST, **settings):
-    """The error that a script leads to, with how often the service was asked."""
-    with ModelServer(list(script)) as server, pytest.raises(ProviderError) as caught:
-        ask(server, request, **settings)
-    assert type(caught.value) is kind
-    assert "\n" not in str(caught.value)
-    return str(caught.value), len(server.requests)
+    return service.ask(config(server.url, **settings), *requests).answers[-1]
 
 
 def test_text_and_reasoning_stream_and_the_response_comes_last():
@@ -148,9 +106,9 @@ def test_what_came_goes_back_on_the_next_request():
         (made,) = found.tool_calls
         history = (
             *REQUEST.messages,
-            Message(type=MessageType.ASSISTANT, provider_data=found.provider_data),
-            Message(type=MessageType.TOOL_CALL, tool_call_id=made.id, tool_name=made.name, tool_input=made.arguments),
-            Message(type=MessageType.TOOL_RESULT, tool_call_id=made.id, content="one"),
+            assistant("", found.provider_data),
+            stored_call(made.id, made.name, made.arguments),
+            result(made.id, "one"),
         )
         ask(server, replace(REQUEST, messages=history))
     assert server.bodies[1]["input"][1:3] == list(items)
@@ -237,20 +195,6 @@ def test_a_call_cut_by_the_token_limit_is_an_error():
     assert asked == 1
 
 
-def test_closing_the_iterator_closes_the_connection():
-    async def main(url):
-        provider = OpenAIResponsesProvider(config(url))
-        events = provider.stream(REQUEST)
-        assert await anext(events) == TextDelta("He")
-        await events.aclose()
-        left = await asyncio.to_thread(server.client_left.wait, 5)
-        await provider.aclose()
-        return left
-
-    with ModelServer([silence(HALF)]) as server:
-        assert asyncio.run(main(server.url))
-
-
 # Falling back
 
 
@@ -311,14 +255,7 @@ def test_after_shown_text_nothing_is_sent_again():
 
 
 def test_models_are_listed():
-    async def main(url):
-        provider = OpenAIResponsesProvider(config(url, api_key=KEY))
-        try:
-            return await provider.list_models()
-        finally:
-            await provider.aclose()
-
     with ModelServer([], models=[{"id": "gpt-x", "object": "model", "owned_by": "openai"}, {"id": ""}]) as server:
-        assert asyncio.run(main(server.url)) == [ModelInfo(name="gpt-x")]
+        assert service.models(server.url, api_key=KEY) == [ModelInfo(name="gpt-x")]
     assert server.requests[0].path == "/v1/models"
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

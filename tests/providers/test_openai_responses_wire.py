@@ -3,12 +3,14 @@ import json
 from dataclasses import replace
 from functools import cache
 
+import history_entries as entries
 import pytest
+from history_entries import INTERRUPTED, PDF, PNG, assistant, failure, forced, load, result, user
 from responses_stream import call as call_item
 from responses_stream import message as message_item
 from responses_stream import reasoning, response
 
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.messages import Attachment
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.providers.openai_responses_answer import ResponsesAnswer
 from oneclaw_core.providers.openai_responses_wire import ResponsesEncoder
@@ -16,13 +18,6 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup, restore_loaded_groups
 
 SERVER = "https://api.openai.com"
-PNG = Attachment("chart.png", "image/png", b"\x89PNG")
-PDF = Attachment("bill.pdf", "application/pdf", b"%PDF-1.7")
-INTERRUPTED = {
-    "status": "error",
-    "error_type": "interrupted",
-    "message": "This call was interrupted before its outcome was known.",
-}
 
 
 def definition(name):
@@ -36,36 +31,8 @@ MAIL = LoadedGroup("mail", (definition("mail_search"), definition("mail_send")))
 MAPS = LoadedGroup("maps", (definition("maps_route"),))
 
 
-def user(text, *attachments):
-    return Message(type=MessageType.USER, content=text, attachments=attachments)
-
-
-def assistant(text="", data=None):
-    return Message(type=MessageType.ASSISTANT, content=text, provider_data=data)
-
-
-def call(call_id, name="find", arguments='{"q": "x"}', status=ToolCallStatus.SUCCESS):
-    return Message(
-        type=MessageType.TOOL_CALL, tool_call_id=call_id, tool_name=name, tool_input=arguments, tool_status=status
-    )
-
-
-def load(call_id, group):
-    return call(call_id, "load_tool_group", json.dumps({"group_name": group}))
-
-
-def result(call_id, text="found", *attachments):
-    return Message(
-        type=MessageType.TOOL_RESULT,
-        tool_call_id=call_id,
-        content=text,
-        tool_status=ToolCallStatus.SUCCESS,
-        attachments=attachments,
-    )
-
-
-def failure(call_id, error_type, text):
-    return replace(result(call_id, text), tool_status=ToolCallStatus.ERROR, error_type=error_type)
+def call(call_id, name="find", arguments='{"q": "x"}'):
+    return entries.call(call_id, name, arguments)
 
 
 def request(*messages, groups=(), core=(LOAD, FIND), system_prompt="Be brief.", **fields):
@@ -83,7 +50,7 @@ def body_of(asked, server=SERVER, **options):
     """The body of a request, after OpenAI's SDK has found nothing wrong with it."""
     body = json.loads(ResponsesEncoder(server).encode(asked, **options))
     # Where the types do not know a key they leave it out, so that it is missed here.
-    assert _forced(_body_type().validate_python(body)) == body
+    assert forced(_body_type().validate_python(body)) == body
     return body
 
 
@@ -97,15 +64,6 @@ def _body_type():
     from pydantic import TypeAdapter
 
     return TypeAdapter(ResponseCreateParamsStreaming)
-
-
-def _forced(value):
-    """Read what is validated only when it is read, as everything is that the types call an iterable."""
-    if isinstance(value, dict):
-        return {key: _forced(each) for key, each in value.items()}
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        return value
-    return [_forced(each) for each in value]
 
 
 def answered(*items, server=SERVER):
@@ -258,7 +216,7 @@ def test_images_and_documents_of_the_user_go_with_the_text():
     assert input_of(user("What is this?", PNG, PDF))[0]["content"] == [
         {"type": "input_text", "text": "What is this?"},
         {"type": "input_image", "image_url": f"data:image/png;base64,{png}", "detail": "auto"},
-        {"type": "input_file", "filename": "bill.pdf", "file_data": f"data:application/pdf;base64,{pdf}"},
+        {"type": "input_file", "filename": "report.pdf", "file_data": f"data:application/pdf;base64,{pdf}"},
     ]
     assert [part["type"] for part in input_of(user("", PNG))[0]["content"]] == ["input_image"]
 

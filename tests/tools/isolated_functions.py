@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.result import ToolResult
 
@@ -92,3 +93,9 @@ def plain(number: int, context: ToolContext) -> str:
 
 async def asynchronous() -> str:
     return "never"
+
+
+@tool(isolation="process")
+def picture() -> ToolResult:
+    """Gives a picture."""
+    return ToolResult.success("a picture", (Attachment("a.png", "image/png", b"\x89PNG\x00"),))

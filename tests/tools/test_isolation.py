@@ -11,11 +11,13 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.paths import PathGuard
+from oneclaw_core.tools.result import ToolResult
 
 
 @pytest.fixture
@@ -59,6 +61,11 @@ def test_runs_in_another_process_with_python_values_and_gives_json(context):
     assert result.is_success
     assert result.result == {"pid": result.result["pid"], "tool_name": "the_tool", "day": "2026-11-21"}
     assert result.result["pid"] != os.getpid()
+
+
+def test_attachments_come_back_with_the_result(context):
+    picture = Attachment("a.png", "image/png", b"\x89PNG\x00")
+    assert run(isolated_functions.picture, {}, context) == ToolResult.success("a picture", (picture,))
 
 
 def test_the_function_itself_stays_callable_here(context):

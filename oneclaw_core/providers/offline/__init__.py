@@ -52,6 +52,7 @@ class OfflineProvider:
             stop_reason="tool_calls" if answer.tool_calls else "stop",
         )
 
+    is_language_model = False
     loads_natively = False
 
     @property

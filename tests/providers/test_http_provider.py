@@ -1,0 +1,125 @@
+"""What all wire formats over HTTP share, each with a service that speaks its own."""
+
+import asyncio
+
+import messages_stream
+import pytest
+import responses_stream
+from model_server import ModelServer, chunk, named_events, raw, silence, sse
+from provider_session import Service, hello
+
+from oneclaw_core.providers import http_provider
+from oneclaw_core.providers.anthropic_messages import AnthropicProvider
+from oneclaw_core.providers.base import TextDelta
+from oneclaw_core.providers.gemini import GeminiProvider
+from oneclaw_core.providers.openai_chat import OpenAIChatProvider
+from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
+
+
+def gemini(text, **more):
+    return {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}} | more]}
+
+
+CHAT = Service(OpenAIChatProvider, "openai_compatible", hello("gpt-x"))
+RESPONSES = Service(OpenAIResponsesProvider, "openai", hello("gpt-x"))
+ANTHROPIC = Service(AnthropicProvider, "anthropic", hello("claude-x"))
+GEMINI = Service(GeminiProvider, "gemini", hello("gemini-x"))
+
+CHAT_BEGIN = chunk({"content": "He"})
+CHAT_END = chunk({"content": "llo"}, "stop")
+CHAT_COUNTS = {"prompt_tokens": 5, "completion_tokens": 9}
+GEMINI_COUNTS = {"usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 9}}
+SAID = responses_stream.stream(responses_stream.message("Hello"))
+WROTE = messages_stream.events(messages_stream.text("Hello"))
+
+# A service, and an answer of it that has only begun.
+half_answered = pytest.mark.parametrize(
+    ("service", "stream"),
+    [
+        pytest.param(CHAT, sse([CHAT_BEGIN], done=False), id="openai_compatible"),
+        pytest.param(RESPONSES, named_events(SAID[:3]), id="openai"),
+        pytest.param(ANTHROPIC, messages_stream.sse(WROTE[:4]), id="anthropic"),
+        pytest.param(GEMINI, sse([gemini("He")], done=False), id="gemini"),
+    ],
+)
+
+
+@half_answered
+def test_closing_the_iterator_closes_the_connection(service, stream):
+    async def main(url):
+        async with service.opened(service.config(url)) as provider:
+            events = provider.stream(service.request)
+            assert await anext(events) == TextDelta("He")
+            await events.aclose()
+            return await asyncio.to_thread(server.client_left.wait, 5)
+
+    with ModelServer([silence(stream)]) as server:
+        assert asyncio.run(main(server.url))
+
+
+@half_answered
+def test_cancelling_closes_the_connection(service, stream):
+    async def main(url):
+        begun = asyncio.Event()
+
+        async def read():
+            async for _ in provider.stream(service.request):
+                begun.set()
+
+        async with service.opened(service.config(url)) as provider:
+            task = asyncio.create_task(read())
+            await asyncio.wait_for(begun.wait(), 5)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return await asyncio.to_thread(server.client_left.wait, 5)
+
+    with ModelServer([silence(stream)]) as server:
+        assert asyncio.run(main(server.url))
+
+
+# A service, a whole answer of it, and the tokens that it says it wrote.
+whole_answer = pytest.mark.parametrize(
+    ("service", "stream", "output_tokens"),
+    [
+        pytest.param(CHAT, sse([CHAT_BEGIN, CHAT_END]), None, id="openai_compatible-done"),
+        pytest.param(CHAT, sse([CHAT_BEGIN, CHAT_END, chunk(usage=CHAT_COUNTS)], done=False), 9, id="its-counts-last"),
+        pytest.param(CHAT, sse([CHAT_BEGIN, CHAT_END | {"usage": CHAT_COUNTS}], done=False), 9, id="its-counts-within"),
+        pytest.param(RESPONSES, named_events(SAID), 20, id="openai"),
+        pytest.param(ANTHROPIC, messages_stream.sse(WROTE), 42, id="anthropic"),
+        pytest.param(
+            GEMINI, sse([gemini("He"), gemini("llo", finishReason="STOP") | GEMINI_COUNTS], done=False), 9, id="gemini"
+        ),
+    ],
+)
+
+
+@whole_answer
+def test_a_connection_kept_open_after_the_last_event_does_not_keep_the_answer_back(
+    service, stream, output_tokens, monkeypatch
+):
+    monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 3600)
+    [response] = [event for event in service.answer(silence(stream))[0] if not isinstance(event, TextDelta)]
+    assert response.text == "Hello"
+    assert response.usage.output_tokens == output_tokens
+
+
+@whole_answer
+def test_the_connection_is_used_again(service, stream, output_tokens):
+    with ModelServer(lambda _: raw(stream)) as server:
+        answers = service.ask(service.config(server.url), *[service.request] * 3).answers
+    assert [events[-1].usage.output_tokens for events in answers] == [output_tokens] * 3
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("service", "end"),
+    [
+        pytest.param(CHAT, sse([CHAT_BEGIN, CHAT_END], done=False), id="openai_compatible"),
+        pytest.param(GEMINI, sse([gemini("Hello", finishReason="STOP")], done=False), id="gemini"),
+        pytest.param(ANTHROPIC, messages_stream.sse(WROTE[:-1]), id="anthropic"),
+    ],
+)
+def test_counts_that_never_come_do_not_keep_the_answer_back_for_long(service, end, monkeypatch):
+    monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 0.05)
+    assert service.answer(silence(end))[0][-1].text == "Hello"
