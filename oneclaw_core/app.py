@@ -304,8 +304,9 @@ class OneClaw:
         overrides = model_overrides(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)
         # What a server refused says nothing of another one at another address.
-        is_known = isinstance(learned, dict) and learned.get("base_url") == config.base_url
-        loading = overrides.tool_loading or (learned.get("tool_loading") if is_known else None)
+        if not isinstance(learned, dict) or learned.get("base_url") != config.base_url:
+            learned = {}
+        loading = overrides.tool_loading or learned.get("tool_loading")
         return persona, ChosenModel(
             self._open_provider(config),
             config,
@@ -352,8 +353,8 @@ def ask(text: str, **options: Any) -> str:
 
     Args:
         text: the message.
-        options: ``session``, ``agent``, ``model`` and ``attachments`` as for :meth:`OneClaw.send_message`, everything else as for
-            :meth:`OneClaw.open`.
+        options: ``session``, ``agent``, ``model`` and ``attachments`` as for :meth:`OneClaw.send_message`, everything
+            else as for :meth:`OneClaw.open`.
 
     Raises:
         OneClawError: as for those two; ``UsageError`` inside a running event loop.

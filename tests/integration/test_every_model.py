@@ -182,7 +182,7 @@ def test_a_model_that_refuses_the_native_way_is_asked_in_the_plain_way_from_then
     assert refused.count(True) == 1
     assert [wire.declared(body) for body in in_next_process] == [CORE + PDF]
     assert not is_native(wire, in_next_process[0])
-    assert stored(tmp_path)[1][f"learned:{wire.full_model}"] == {"tool_loading": "append"}
+    assert stored(tmp_path)[1][f"learned:{wire.full_model}"]["tool_loading"] == "append"
     assert [is_native(wire, body) for body in after_override] == [True, False]
 
 
