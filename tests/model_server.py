@@ -143,7 +143,6 @@ class ModelServer:
     Attributes:
         requests: what it got, in order.
         client_left: set once a client has gone away before its answer was complete.
-
     """
 
     def __init__(

@@ -49,7 +49,6 @@ class WebServer:
     Args:
         answer: makes the response, or its pieces, from a request.
         tls: speaks TLS with this context.
-
     """
 
     def __init__(

@@ -37,7 +37,6 @@ def get_current_time(
         timezone: an IANA name such as ``Europe/Berlin``; the machine's own if absent or blank.
         format: ``iso8601`` or ``human_readable``, in any case.
         context: of the call.
-
     """
     write = {"iso8601": iso8601, "human_readable": human_readable}.get(format.strip().lower())
     if write is None:
@@ -75,7 +74,6 @@ def find_zone(name: str) -> tzinfo:
 
     Raises:
         LookupError: there is none; its argument is a sentence that suggests similar ones.
-
     """
     try:
         return ZoneInfo(name)

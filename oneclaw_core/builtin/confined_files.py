@@ -44,7 +44,6 @@ def open_for_reading(path: Path, guard: PathGuard) -> Iterator[BufferedReader]:
     Raises:
         NotARegularFileError: it is something else; opening that would hang or act on a device.
         OSError: it cannot be opened.
-
     """
     with _parent(path, _base(path, guard)) as parent:
         _require_regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
@@ -66,7 +65,6 @@ def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
 
     Raises:
         OSError: it cannot be written.
-
     """
     with _parent(path, guard.workspace.resolve(), create=True) as parent:
         mode = _mode_of_writable_file(path.name, parent)
@@ -103,7 +101,6 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
 
     Raises:
         OSError: it cannot be written.
-
     """
     with _parent(path, guard.workspace.resolve(), create=True) as parent:
         _mode_of_writable_file(path.name, parent)
@@ -157,7 +154,6 @@ def _mode_of_writable_file(name: str, directory: int) -> int | None:
 
     Raises:
         OSError: it is there and may not be written, though replacing it could get around that.
-
     """
     try:
         _require_regular(os.stat(name, dir_fd=directory, follow_symlinks=False))

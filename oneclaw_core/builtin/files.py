@@ -43,7 +43,6 @@ def read_file(
 
     Raises:
         PermissionDeniedError: the path lies outside both directories.
-
     """
     if not is_text_encoding(encoding):
         return ToolResult.error(
@@ -81,7 +80,6 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
 
     Raises:
         PermissionDeniedError: the path lies outside the workspace.
-
     """
     if mode not in ("overwrite", "append"):
         return ToolResult.error("validation_error", f'mode must be "overwrite" or "append", not {_short(mode)}.')

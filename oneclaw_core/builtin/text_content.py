@@ -51,7 +51,6 @@ class Lines:
         first: the number of the first one, from 1.
         last: the number of the last one.
         is_end: whether the file ends with them.
-
     """
 
     text: str
@@ -78,7 +77,6 @@ def read_all(stream: BufferedReader, encoding: str) -> str:
 
     Raises:
         NotReadableError: it is longer than ``MAX_BYTES``, or no such text.
-
     """
     data = stream.read(MAX_BYTES + 1)
     _refuse_binary(data[:16], encoding)
@@ -105,7 +103,6 @@ def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_coun
     Raises:
         NotReadableError: it is no such text, or the lines are out of reach.
         NoSuchLineError: it has fewer lines.
-
     """
     _refuse_binary(stream.peek(16)[:16], encoding)
     reader = io.TextIOWrapper(stream, _codec(encoding), newline="\n")

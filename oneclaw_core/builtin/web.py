@@ -70,7 +70,6 @@ async def http_request(
 
     Raises:
         PermissionDeniedError: the address is private, and the user does not allow it.
-
     """
     import httpx
 

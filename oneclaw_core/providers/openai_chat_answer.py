@@ -53,7 +53,6 @@ class ChatAnswer:
         has_begun: whether anything has come.
         is_complete: whether the server has said that the model is done.
         is_final: whether the token counts have come too, which most servers send after that.
-
     """
 
     def __init__(self, server: str) -> None:
@@ -79,7 +78,6 @@ class ChatAnswer:
 
         Returns:
             What to show now, often nothing.
-
         """
         if chunk is END_OF_STREAM:
             self._ended_unexplained = not self.is_complete
@@ -107,7 +105,6 @@ class ChatAnswer:
 
         Raises:
             AnswerCutError: the server stopped the model in the middle of a call.
-
         """
         # A stream may end without a reason; then nothing but the calls themselves says that they are whole.
         cut_by = "the end of the stream" if self._ended_unexplained else _CUT_BY.get(self._stop_reason or "")

@@ -35,7 +35,6 @@ def chat_request(request: ModelRequest, server: str | None = None) -> dict[str, 
     Args:
         request: what the model is sent.
         server: the origin of the server asked, as :class:`ChatAnswer` notes it; ``None`` echoes to any server.
-
     """
     body = _body_without_tools(request, server)
     tools = [_tool(definition) for definition in request.tools]
@@ -47,7 +46,6 @@ class RequestEncoder:
 
     Args:
         server: the origin of the server asked.
-
     """
 
     def __init__(self, server: str) -> None:

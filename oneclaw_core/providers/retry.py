@@ -31,7 +31,6 @@ class AttemptFailed(Exception):  # noqa: N818  # one attempt, not yet an error o
         error: what the user is told if there is no other attempt.
         is_retryable: whether another attempt may succeed.
         retry_after_seconds: when the service asks to be asked again, ``None`` if it does not say.
-
     """
 
     def __init__(
@@ -52,7 +51,6 @@ class RetryPolicy:
         first_delay_seconds: the wait before the second attempt; it doubles from there.
         longest_delay_seconds: as far as it doubles.
         sleep: waits.
-
     """
 
     max_retries: int
@@ -77,7 +75,6 @@ async def with_retries(
 
     Raises:
         ProviderError: the last attempt failed, or one that had begun to answer.
-
     """
     for number in itertools.count():
         has_answered = False
@@ -107,7 +104,6 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
     Returns:
         Seconds from now, at most a year; ``None`` if nothing readable is said.
-
     """
     for name, unit_seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()

@@ -81,7 +81,6 @@ class ServiceErrors:
     Attributes:
         config: the service.
         url: where it is.
-
     """
 
     config: ProviderConfig
@@ -104,7 +103,6 @@ class ServiceErrors:
             headers: of the answer.
             body: of the answer, or its beginning.
             model: the model asked for, ``None`` if none was.
-
         """
         message = self._message(_error_in(body))
         return self._refusal(status, f" (HTTP {status})", message, retry_after_seconds(headers), model)
@@ -124,7 +122,6 @@ class ServiceErrors:
         Args:
             error: of the client library.
             has_begun: whether a part of the answer had come.
-
         """
         fault = connection_fault(error)
         match fault.kind:
@@ -183,7 +180,6 @@ class ServiceErrors:
 
         Args:
             what: is wrong with it, in our own words.
-
         """
         hint = "check that the base URL is that of the API; it often ends in /v1"
         return AttemptFailed(ProviderRequestError(f"{self._place} gave no usable answer: {what}; {hint}"))

@@ -28,7 +28,6 @@ class ServiceUrl:
 
         Raises:
             SettingsError: it is no http or https URL.
-
         """
         text = (config.base_url or default).strip()
         try:

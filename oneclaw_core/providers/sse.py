@@ -30,7 +30,6 @@ async def event_data(
 
     Raises:
         StreamTooLargeError: one of the limits is exceeded.
-
     """
     import httpx
     from httpx_sse import EventSource

@@ -20,7 +20,6 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
     Raises:
         ArgumentsError: it is something else, with the place and the text around it.
-
     """
     if not text.strip():
         return {}

@@ -26,7 +26,6 @@ class RunningCall:
         timeout_seconds: how long the tool may run.
         require_permission: asks for a permission, with a detail for the user.
         report_progress: passes on how far the tool has come.
-
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class RunningCall:
 
         Raises:
             PermissionDeniedError: the user does not.
-
         """
         if not self._questions:
             self._questions_since = time.monotonic()

@@ -49,7 +49,6 @@ class ToolContext:
         tool_name: the tool called.
         call_id: the id of this call.
         paths: which files the tool may read and write.
-
     """
 
     home: Path
@@ -83,7 +82,6 @@ class ToolContext:
         Args:
             message: a few words.
             fraction: the part that is done, from 0 to 1.
-
         """
         self._running_services().progress(message, fraction)
 
@@ -96,7 +94,6 @@ class ToolContext:
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
-
         """
         await self._running_services().ask_permission(permission, detail)
 

@@ -50,7 +50,6 @@ class ToolOutcome:
         call: what the model asked for.
         result: what it is answered.
         duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
-
     """
 
     call: ToolCall
@@ -76,7 +75,6 @@ class CallScope:
         agent_name: the agent.
         session_id: the conversation, ``None`` outside one.
         failures: of the turn so far.
-
     """
 
     active: ActiveTools
@@ -93,7 +91,6 @@ class ToolEngine:
         permissions: decides what they may do.
         home: the user's directory.
         paths: the files they may touch.
-
     """
 
     def __init__(self, registry: ToolRegistry, permissions: PermissionPolicy, home: Path, paths: PathGuard) -> None:
@@ -108,7 +105,6 @@ class ToolEngine:
 
         Returns:
             The outcomes in the order of the calls.
-
         """
         outcomes = {
             id(item.call): item

@@ -33,7 +33,6 @@ class ToolGroupDefinition:
 
     Raises:
         ToolDefinitionError: a value is not acceptable.
-
     """
 
     name: str
@@ -91,7 +90,6 @@ class LoadToolGroupTool:
         Returns:
             The tools' names and descriptions, or one of the errors ``missing_parameter``, ``not_found`` and
             ``empty_group``.
-
         """
         name = arguments.get("group_name")
         if not isinstance(name, str):
@@ -148,7 +146,6 @@ def active_tools(registry: ToolRegistry, group_names: Sequence[str]) -> ActiveTo
     Args:
         registry: the tools there are.
         group_names: the loaded groups in the order of loading; one that is gone, or empty, is passed over.
-
     """
     loaded = (
         LoadedGroup(name, tuple(registry.get_group_tool_definitions(name))) for name in dict.fromkeys(group_names)
@@ -175,7 +172,6 @@ def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
 
     Returns:
         The names in the order of first loading; a failed or malformed call counts for nothing.
-
     """
     names: dict[str, None] = {}
     for message in messages:
@@ -206,7 +202,6 @@ def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[Tool
     Args:
         base_prompt: what comes before, may be blank.
         groups: the groups to list; with none the prompt stays as it is.
-
     """
     if not groups:
         return base_prompt

@@ -35,7 +35,6 @@ class PathGuard:
 
         Raises:
             PermissionDeniedError: it lies outside both directories.
-
         """
         self._require("files.read")
         wanted = _expand(path)
@@ -62,7 +61,6 @@ class PathGuard:
 
         Raises:
             PermissionDeniedError: it lies outside the workspace.
-
         """
         self._require("files.write")
         resolved = _resolve(self.workspace / _expand(path))

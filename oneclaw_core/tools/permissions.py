@@ -52,7 +52,6 @@ class PermissionRequest:
         arguments: what the tool was called with.
         detail: what exactly it is about to do, where the tool says so.
         session_id: the conversation, ``None`` outside one.
-
     """
 
     permission: str
@@ -70,7 +69,6 @@ class PermissionPolicy:
         remember: called with a permission and the user's lasting decision about it.
         ask: asks the user; ``None`` where there is nobody to ask.
         allowed: granted for as long as the program runs, whatever is remembered.
-
     """
 
     def __init__(
@@ -102,7 +100,6 @@ class PermissionPolicy:
 
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
-
         """
         if self._is_granted(request):
             return

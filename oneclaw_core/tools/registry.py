@@ -33,7 +33,6 @@ class ToolSourceInfo:
         group_name: the tool group it belongs to, ``None`` for a core tool.
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
-
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]
@@ -54,7 +53,6 @@ class ToolRegistry:
 
     Attributes:
         version: grows with every change, so that what is computed from the registry can be kept until then.
-
     """
 
     def __init__(self) -> None:
@@ -75,7 +73,6 @@ class ToolRegistry:
         Raises:
             ToolDefinitionError: the object has no definition or no ``execute``.
             DuplicateToolError: the name is taken; the first registration stays.
-
         """
         definition = getattr(tool, "definition", None)
         if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
@@ -99,7 +96,6 @@ class ToolRegistry:
 
         Returns:
             Whether there was one of that name.
-
         """
         if self._tools.pop(name, None) is None:
             return False
@@ -116,7 +112,6 @@ class ToolRegistry:
 
         Returns:
             Whether it was added.
-
         """
         if group.name in self._groups:
             return False

@@ -35,7 +35,6 @@ async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, 
 
     Returns:
         Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
-
     """
     task = asyncio.create_task(_invoke(tool, arguments, context))
     try:

@@ -25,7 +25,6 @@ class PseudoTerminal:
 
     Attributes:
         raw: all that was shown so far, escape sequences included.
-
     """
 
     def __init__(self, *arguments, environ):
