@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -174,7 +175,7 @@ class OneClaw:
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit.
         """
-        if not text.strip():
+        if not isinstance(text, str) or not text.strip():
             raise UsageError("the message is empty: say what you want")
         stored = await self.store.settings()
         settings = load_settings(stored, self._environ)
@@ -246,16 +247,17 @@ class OneClaw:
         )
         return request, chosen.full_name
 
-    async def call_tool(self, name: str, arguments: str = "{}") -> ToolOutcome:
+    async def call_tool(self, name: str, arguments: str | Mapping[str, Any] = "{}") -> ToolOutcome:
         """Run one tool through the engine, outside a conversation; tools of all groups are active.
 
         Args:
             name: the tool's name.
-            arguments: a JSON object as text.
+            arguments: a JSON object, as text or as what JSON is read into.
         """
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         registry = self.catalog.registry
         scope = CallScope(ActiveTools(tuple(registry.get_all_tool_definitions())), find_agent(None).name)
-        (outcome,) = await self._engine.execute([ToolCall("call_1", name, arguments)], scope)
+        (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
         return outcome
 
     async def settings(self) -> Settings:
@@ -307,6 +309,8 @@ class OneClaw:
         if not isinstance(learned, dict) or learned.get("base_url") != config.base_url:
             learned = {}
         loading = overrides.tool_loading or learned.get("tool_loading")
+        if loading not in set(ToolLoading):  # learned by another version
+            loading = None
         return persona, ChosenModel(
             self._open_provider(config),
             config,

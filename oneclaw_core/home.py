@@ -38,8 +38,9 @@ class Home:
 
     @property
     def locks(self) -> Path:
-        """Where the lock files of sessions lie."""
-        return self.path / "locks"
+        """Where the lock files of sessions lie: beside the database, for all who use it."""
+        database = self.database_path
+        return (database.parent if database is not None else self.path) / "locks"
 
     @property
     def log_file(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from dataclasses import dataclass, field, replace
@@ -135,8 +136,13 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
             "settings", "the built-in tools cannot be disabled", "disable single tools instead", is_error=False
         )
     if any(other.name == point.name for other in catalog.plugins):
-        record.report("discovery", f"another package has a plugin named {point.name!r}", "uninstall one of the two")
-        return record
+        record.name = f"{point.name}@{distribution}"
+        record.report(
+            "discovery",
+            f"another package has a plugin named {point.name!r}",
+            "ask an author to rename the entry point, so that the two can be told apart",
+            is_error=False,
+        )
     plugin = _import(point, record)
     if plugin is None:
         return record
@@ -149,6 +155,8 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
         return record
     record.manager = manager
     _check_hooks(manager, plugin, record)
+    if any(problem.is_error for problem in record.problems):
+        record.manager = None
     registry = catalog.registry
     _call_hook(record, "register_groups", register=GroupRegistrar(registry, record))
     _call_hook(record, "register_tools", register=ToolRegistrar(registry, record))
@@ -183,6 +191,9 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
             "mark its functions with @oneclaw_core.hookimpl",
             is_error=False,
         )
+    for caller in manager.get_hookcallers(plugin) or ():
+        if any(inspect.iscoroutinefunction(implementation.function) for implementation in caller.get_hookimpls()):
+            record.report("hooks", f"the hook {caller.name} is an async function", "write it without async")
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:

@@ -265,3 +265,49 @@ def test_an_embedder_chooses_the_plugins(tmp_path):
             return claw.catalog.registry.get_all_tool_names()
 
     assert asyncio.run(run()) == []
+
+
+def test_a_tool_can_be_called_with_a_mapping_or_a_text(tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            outcomes = [
+                await claw.call_tool("get_current_time", arguments)
+                for arguments in ({"timezone": "UTC"}, '{"timezone": "UTC"}', {"timezone": 5}, None)
+            ]
+        return [outcome.result.error_type for outcome in outcomes]
+
+    assert asyncio.run(run()) == [None, None, "validation_error", "validation_error"]
+
+
+def test_a_registered_tool_can_be_executed_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
+    monkeypatch.chdir(EXAMPLES)
+
+    async def run():
+        async with opened(tmp_path) as claw:
+            registry = claw.catalog.registry
+            time = await registry.get_tool("get_current_time").execute({"timezone": "UTC"})
+            info = await registry.get_tool("pdf_info").execute({"path": "quarterly-report.pdf"})
+        return time, info
+
+    time, info = asyncio.run(run())
+    assert time.is_success
+    assert "Pages: 6" in info.result
+
+
+def test_two_homes_on_one_database_exclude_each_other(tmp_path):
+    async def run(server):
+        environ = {"ONECLAW_DATABASE_URL": f"sqlite:///{tmp_path / 'shared' / 'one.db'}", "OPENAI_BASE_URL": server.url}
+        environ["ONECLAW_SESSION_WAIT_SECONDS"] = "0.05"
+        options = {"session": "s", "model": "openai_compatible/test"}
+        async with (
+            opened(tmp_path / "a", environ) as first,
+            opened(tmp_path / "b", environ) as second,
+            contextlib.aclosing(first.send_message("first", **options)) as events,
+        ):
+            await anext(events)
+            with pytest.raises(SessionBusyError):
+                await events_of(second, "second", **options)
+
+    with ModelServer(lambda body: text("ok")) as server:
+        asyncio.run(run(server))

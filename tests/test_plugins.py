@@ -219,8 +219,18 @@ def test_a_disabled_plugin_is_not_even_imported():
 
 def test_two_packages_with_a_plugin_of_one_name():
     catalog = load(GOOD, StandIn("good", tools_plugin("other"), "other-tools"))
-    assert catalog.registry.get_all_tool_names() == ["good_tool"]
-    assert "another package" in catalog.plugins[1].problems[0].cause
+    assert catalog.registry.get_all_tool_names() == ["good_tool", "other"]
+    second = catalog.plugins[1]
+    assert (second.name, second.status) == ("good@other-tools", "ok")
+    assert "another package" in second.problems[0].cause
+
+
+def test_a_hook_that_is_async_is_reported_and_not_called():
+    async def register_tools(register):
+        register(PlainTool("never"))
+
+    catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "broken", "hooks", "is an async function")
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,13 @@ class ModelCalls:
             usage: as the service counted it.
             request: what was answered; ``None`` for one that continues no conversation.
         """
-        if self._prices is not None:
-            await self._prices
-        cost = cost_of(self._chosen.config, self._chosen.info.name, usage)
+        try:
+            if self._prices is not None:
+                await self._prices
+            cost = cost_of(self._chosen.config, self._chosen.info.name, usage)
+        except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price
+            _log.exception("the price of %s cannot be found", self._chosen.full_name)
+            cost = None
         self._spent = self._spent.plus(usage, cost)
         warning = self._limits.warning(self._chosen.full_name, has_price=cost is not None)
         if warning is not None and not self._has_warned:

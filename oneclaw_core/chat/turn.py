@@ -118,7 +118,7 @@ class Turn:
         self._session = session
         self._limits = limits
         self._model_calls = ModelCalls(store, session.id, chosen, limits.spending, fingerprints)
-        self._deadline = time.monotonic() + limits.deadline_seconds
+        self._deadline = 0.0
         self._history: list[Message] = []
         self._groups: list[str] = []
         self._failures = RepeatedFailures()
@@ -169,6 +169,8 @@ class Turn:
                 yield event
 
     def _begin(self, start: TurnStart) -> None:
+        # Waiting for the session's lock was no part of the turn.
+        self._deadline = time.monotonic() + self._limits.deadline_seconds
         self._history = shown_history(start.history)
         self._groups = restore_loaded_groups(start.group_loads)
         self._compactor = Compactor(

@@ -77,7 +77,8 @@ class HomeLog(logging.Handler):
             def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
                 log.works = False
 
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (path.parent.parent, path.parent):  # the home itself, if it is not there yet
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = LogFile(path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
         file.setFormatter(logging.Formatter(_FORMAT))
         return file

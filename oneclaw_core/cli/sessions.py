@@ -39,7 +39,7 @@ def sessions() -> None:
 
 
 @sessions.command("list")
-@click.option("--limit", type=click.IntRange(min=1), help="Only this many, those used last.")
+@click.option("--limit", type=click.IntRange(min=1, max=2**31), help="Only this many, those used last.")
 @json_option
 def list_sessions(limit: int | None, as_json: bool) -> None:
     """List sessions, the one used last first."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
+    from concurrent.futures import Future
 
     import httpx
 
@@ -40,6 +42,8 @@ class RunningCall:
         self._loop = asyncio.get_running_loop()
         self._questions_since: float | None = None
         self._questions = 0
+        self._is_closed = False
+        self._questions_of_threads: set[Future[None]] = set()
         # A host with two addresses is no reason to ask twice.
         self._allowed_hosts: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
@@ -58,6 +62,9 @@ class RunningCall:
 
     def progress(self, message: str, fraction: float | None) -> None:
         """Pass on how far the tool has come, from whatever thread."""
+        if fraction is not None:
+            is_number = isinstance(fraction, int | float) and math.isfinite(fraction)
+            fraction = min(max(fraction, 0.0), 1.0) if is_number else None
         self._loop.call_soon_threadsafe(self._report_progress, str(message), fraction)
 
     async def ask_permission(self, permission: str, detail: str) -> None:
@@ -66,6 +73,7 @@ class RunningCall:
         Raises:
             PermissionDeniedError: the user does not.
         """
+        self._check_open()
         if not self._questions:
             self._questions_since = time.monotonic()
         self._questions += 1
@@ -80,12 +88,14 @@ class RunningCall:
 
     def http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call."""
+        self._check_open()
         if self._client is None:
             self._client = create_guarded_client(self._allow_private, self._allow_public)
         return self._client
 
     def sync_http_client(self) -> httpx.Client:
         """The guarded client of this call for a synchronous tool, which runs in a thread."""
+        self._check_open()
         if self._sync_client is None:
             self._sync_client = create_guarded_sync_client(
                 self._from_thread(self._allow_private), self._from_thread(self._allow_public)
@@ -93,7 +103,10 @@ class RunningCall:
         return self._sync_client
 
     async def aclose(self) -> None:
-        """Close the clients that the tool used."""
+        """Close the clients that the tool used, and take back its questions: a thread may go on after its call."""
+        self._is_closed = True
+        for question in list(self._questions_of_threads):
+            question.cancel()
         if self._client is not None:
             await self._client.aclose()
         if self._sync_client is not None:
@@ -101,7 +114,12 @@ class RunningCall:
 
     def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
         def ask(host: str, address: str) -> None:
-            asyncio.run_coroutine_threadsafe(gate(host, address), self._loop).result()
+            question = asyncio.run_coroutine_threadsafe(gate(host, address), self._loop)
+            self._questions_of_threads.add(question)
+            try:
+                question.result()
+            finally:
+                self._questions_of_threads.discard(question)
 
         return ask
 
@@ -118,6 +136,10 @@ class RunningCall:
                 f"{host} is at the private address {address}. {error}", "network.private"
             ) from None
         self._allowed_hosts.add(host)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise OneClawError("this call has ended: a tool cannot ask or connect after its timeout")
 
     def _notify(self) -> None:
         if not self._changed.done():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import httpx
 
     from oneclaw_core.tools.paths import PathGuard
@@ -104,7 +103,20 @@ class ToolContext:
     def _running_services(self) -> CallServices:
         if self._services is None:
             raise OneClawError(
-                "this service of ToolContext is not available in a worker process: "
-                "use it outside, or run the tool without isolation='process'"
+                "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
+                "run the tool by OneClaw.call_tool, without isolation='process'"
             )
         return self._services
+
+
+def detached_context(tool_name: str) -> ToolContext:
+    """Make a context for a tool that is executed by hand: its data and ``paths`` work, its services do not.
+
+    Args:
+        tool_name: the tool.
+    """
+    from oneclaw_core.home import find_home
+    from oneclaw_core.tools.paths import PathGuard
+
+    home = find_home()
+    return ToolContext(home.path, None, "", tool_name, "", PathGuard(home.workspace, Path.cwd(), home.path))

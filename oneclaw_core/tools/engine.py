@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.context import ToolContext
@@ -147,22 +148,28 @@ class ToolEngine:
         loading: set[str | None],
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress],
     ) -> ToolOutcome:
-        repeated = scope.failures.answer_without_running(call)
-        if repeated is not None:
-            return ToolOutcome(call, repeated, 0.0)
         started = time.perf_counter()
-        tool = self._registry.get_tool(call.name)
-        refusal = self._refusal(call, tool, scope, loading)
-        if refusal is not None or tool is None:
-            result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' not found.")
-        else:
-            try:
+        try:
+            repeated = scope.failures.answer_without_running(call)
+            if repeated is not None:
+                return ToolOutcome(call, repeated, 0.0)
+            tool = self._registry.get_tool(call.name)
+            refusal = self._refusal(call, tool, scope, loading)
+            if refusal is not None or tool is None:
+                result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' is not available.")
+            else:
                 result = await self._check_and_run(call, tool, scope, arrivals)
-            except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
-                _log.exception("tool %s failed", call.name)
-                result = execution_error(error)
-        result = _presentable(result)
-        scope.failures.record(call, result)
+            result = _presentable(result)
+            scope.failures.record(call, result)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Whoever was asked for a permission cancelled the question, not the call.
+            result = ToolResult.error("permission_denied", "The question for a permission was cancelled.")
+        except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
+            _log.exception("tool %s failed", call.name)
+            result = execution_error(error)
         return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
 
     def _refusal(
@@ -174,8 +181,9 @@ class ToolEngine:
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
             else:
                 close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)
-                hint = f"Did you mean {' or '.join(close)}?" if close else "There is none of that name."
-            return ToolResult.error("not_found", f"Tool '{name[:100]}' not found. {hint}")
+                hint = f"Did you mean {' or '.join(close)}?" if close else ""
+            text = f"Tool '{name[:100]}' is not available: there is none of that name. {hint}"
+            return ToolResult.error("not_found", text.rstrip())
         source = self._registry.get_source_info(name)
         group = source.group_name if source else None
         if not self._registry.is_enabled(name):
@@ -261,10 +269,12 @@ def _presentable(result: ToolResult) -> ToolResult:
             clean_text(str(result.error_type or "execution_error")),
             clean_text(str(result.error_message or "")),
         )
+    if not all(isinstance(each, Attachment) for each in result.attachments):
+        return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")
     if isinstance(result.result, str):
         return ToolResult.success(clean_text(result.result), result.attachments)
     try:
-        value = json.loads(clean_text(json.dumps(result.result, ensure_ascii=False)))
+        value = json.loads(clean_text(json.dumps(result.result, ensure_ascii=False, allow_nan=False)))
         return ToolResult.success(value, result.attachments)
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(

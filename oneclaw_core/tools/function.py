@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
+from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.result import ToolResult
 
@@ -120,12 +121,13 @@ class FunctionTool(Generic[_P, _R]):
             timeout_seconds=self._timeout_seconds,
         )
 
-    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
         """Run the function: async ones are awaited, others run in a thread or, isolated, in a process.
 
         Args:
             arguments: JSON data; converted to what the type hints say.
-            context: for the parameter annotated ``ToolContext``.
+            context: for the parameter annotated ``ToolContext``; by default one outside a call of the engine, in the
+                home and the current directory.
 
         Returns:
             What it returned; a ``validation_error`` if the arguments do not fit.
@@ -133,6 +135,7 @@ class FunctionTool(Generic[_P, _R]):
         Raises:
             Exception: what the function raised.
         """
+        context = context or detached_context(self.name)
         converted = self.convert(arguments)
         if isinstance(converted, ToolResult):
             return converted

@@ -176,9 +176,9 @@ def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
     names: dict[str, None] = {}
     for message in messages:
         if (
-            message.type == MessageType.TOOL_CALL
+            str(message.type).casefold() == MessageType.TOOL_CALL
             and message.tool_name == LOAD_TOOL_GROUP
-            and message.tool_status == ToolCallStatus.SUCCESS
+            and str(message.tool_status).casefold() == ToolCallStatus.SUCCESS
         ):
             name = requested_group(message.tool_input)
             if name is not None:
@@ -210,13 +210,17 @@ def build_system_prompt_with_tool_groups(base_prompt: str, groups: Sequence[Tool
         "",
         f"Use `{LOAD_TOOL_GROUP}` to load tools from a group before using them.",
         "",
-        *(f"- {group.name}: {one_line(group.description, LISTED_DESCRIPTION_CHARACTERS)}" for group in groups),
+        *(f"- {group.name}: {_listed_description(group.description)}" for group in groups),
     ]
     listing = "\n".join(lines)
     return f"{base_prompt}\n\n---\n\n{listing}" if base_prompt.strip() else listing
 
 
 @lru_cache(maxsize=4096)  # the same descriptions are listed in every request
+def _listed_description(description: str) -> str:
+    return one_line(description, LISTED_DESCRIPTION_CHARACTERS)
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """Put a text on one line, and cut it at a word if it is longer than the limit in characters."""
     line = " ".join(text.split())

@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -268,8 +269,8 @@ def _object_noting_repeated_keys(
     def make(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated_keys.extend(name for name in made if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            repeated_keys.extend(name for name, count in counts.items() if count > 1)
         return made
 
     return make

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.tools.calling import ToolFunction
+from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -45,13 +46,14 @@ class ManifestTool:
         """What a model is told that the tool does."""
         return self.definition.description
 
-    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
         """Run the function, importing its module before the first time.
 
         Args:
             arguments: JSON data, passed by name as they are; to a function decorated with ``@tool`` as the Python
                 values that its type hints say.
-            context: for the parameter annotated ``ToolContext``.
+            context: for the parameter annotated ``ToolContext``; by default one outside a call of the engine, in the
+                home and the current directory.
 
         Returns:
             What it returned.
@@ -61,6 +63,7 @@ class ManifestTool:
             ToolDefinitionError: the function does not take these arguments.
             Exception: what the function raised.
         """
+        context = context or detached_context(self.name)
         if self.isolation is not None:
             from oneclaw_core.tools.isolation import call_in_process
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.tools.permissions import denied_for_good
+
+# What lies there is no file: processes with their environments, and devices.
+_KERNEL_DIRECTORIES = (Path("/proc"), Path("/sys"), Path("/dev"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +85,11 @@ class PathGuard:
 
     def _require(self, permission: str) -> None:
         if permission in self.denied:
-            raise PermissionDeniedError(
-                f"Permission '{permission}' is set to never. "
-                f"The user can change that with: oneclaw permissions reset {permission}",
-                permission,
-            )
+            raise denied_for_good(permission)
 
     def _is_closed(self, path: Path) -> bool:
+        if any(path.is_relative_to(each) for each in _KERNEL_DIRECTORIES):
+            return True
         return self.home is not None and _is_inside(path, self.home)
 
 

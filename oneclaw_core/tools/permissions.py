@@ -116,15 +116,13 @@ class PermissionPolicy:
 
     def _is_granted(self, request: PermissionRequest) -> bool:
         permission = request.permission
-        if permission in self._allowed or (request.session_id, permission) in self._granted_in_session:
+        if permission in self._allowed:
             return True
         decision = self._decisions.get(permission)
         if decision == Decision.DENY:
-            raise PermissionDeniedError(
-                f"Permission '{permission}' is set to never. "
-                f"The user can change that with: oneclaw permissions reset {permission}",
-                permission,
-            )
+            raise denied_for_good(permission)
+        if (request.session_id, permission) in self._granted_in_session:
+            return True
         return decision == Decision.GRANT or permission in GRANTED_BY_DEFAULT
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
@@ -140,4 +138,14 @@ class PermissionPolicy:
         if answer == PermissionAnswer.NEVER:
             self._decisions[request.permission] = Decision.DENY
             await self._remember(request.permission, Decision.DENY)
-        raise PermissionDeniedError(f"The user did not grant permission '{request.permission}'.", request.permission)
+            raise denied_for_good(request.permission)
+        raise PermissionDeniedError(f"Permission '{request.permission}' was denied by the user.", request.permission)
+
+
+def denied_for_good(permission: str) -> PermissionDeniedError:
+    """Make the error that says how a lasting denial is changed."""
+    return PermissionDeniedError(
+        f"Permission '{permission}' is set to never. "
+        f"The user can change that with: oneclaw permissions reset {permission}",
+        permission,
+    )

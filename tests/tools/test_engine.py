@@ -421,7 +421,7 @@ def test_any_value_a_tool_returns_can_be_stored_and_sent(bench, value, shown):
     json.dumps(result.to_dict(), ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes"])
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("nan")])
 def test_a_value_that_json_cannot_hold_is_an_error_that_says_so(bench, value):
     bench.add(run=lambda arguments, context: ToolResult.success(value))
     result = bench.result()
@@ -504,3 +504,43 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
     bench.add("fetch", fetch)
     bench.add("read", read)
     assert [outcome.result.error_type for outcome in asyncio.run(run())] == ["permission_denied"] * 2
+
+
+def test_arguments_that_are_no_text_at_all_still_give_a_result(bench):
+    bench.add()
+
+    async def run():
+        return await bench.engine().execute(
+            [ToolCall("1", "probe", {"a": 1}), ToolCall("2", "probe", None)], bench.scope
+        )
+
+    assert [outcome.result.error_type for outcome in asyncio.run(run())] == ["execution_error"] * 2
+
+
+def test_attachments_that_are_none_are_an_error(bench):
+    bench.add(run=lambda arguments, context: ToolResult.success("a", (5,)))
+    assert bench.result().error_type == "execution_error"
+
+
+def test_a_question_that_is_cancelled_is_answered_all_the_same(tmp_path):
+    async def closed_dialog(request):
+        raise asyncio.CancelledError
+
+    bench = Workbench(tmp_path, ask=closed_dialog)
+    bench.add(required_permissions=("door.open",))
+    assert bench.result().error_type == "permission_denied"
+
+
+@pytest.mark.parametrize(("given", "passed_on"), [("50%", None), (float("nan"), None), (7, 1.0), (-1, 0.0), (0.5, 0.5)])
+def test_a_fraction_that_is_none_is_left_out(bench, given, passed_on):
+    def run(arguments, context):
+        context.progress("on the way", given)
+        return asyncio.sleep(0.01, ToolResult.success(""))
+
+    bench.add(run=run)
+
+    async def collect():
+        call = ToolCall("1", "probe", "{}")
+        return [item async for item in bench.engine().execute_as_completed([call], bench.scope)]
+
+    assert asyncio.run(collect())[0].fraction == passed_on

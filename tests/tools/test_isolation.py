@@ -173,7 +173,7 @@ def test_a_worker_that_dies_is_an_error_that_says_how(context, how, ending):
         ("value", "ValueError", "héllo\nworld"),
         ("unpicklable", "UnpicklableError", "this and that"),
         ("sys.exit", "SystemExit", "enough"),
-        ("progress", "OneClawError", "not available in a worker process"),
+        ("progress", "OneClawError", "not in a worker process"),
     ],
 )
 def test_an_exception_comes_back_with_its_type_and_message(context, how, type_name, message):

@@ -1,5 +1,7 @@
 """Which files a tool may touch."""
 
+from pathlib import Path
+
 import pytest
 
 from oneclaw_core import PathGuard, PermissionDeniedError
@@ -91,3 +93,11 @@ def test_what_the_user_has_denied_is_denied_to_every_tool(guard):
     no_writing = PathGuard(guard.workspace, guard.start_directory, denied=frozenset({"files.write"}))
     with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset files\.write"):
         no_writing.writable("a.txt")
+
+
+def test_kernel_directories_are_closed_also_when_started_at_the_root(tmp_path):
+    guard = PathGuard(tmp_path, Path("/"))
+    assert guard.readable(__file__) == Path(__file__).resolve()
+    for closed in ("/proc/self/environ", "/sys/kernel", "/dev/null"):
+        with pytest.raises(PermissionDeniedError):
+            guard.readable(closed)

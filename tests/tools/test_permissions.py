@@ -81,7 +81,8 @@ def test_always_is_remembered():
 def test_never_is_remembered_and_answers_with_how_to_change_it():
     household = Household(PermissionAnswer.NEVER)
     policy = household.policy()
-    assert is_granted(policy) == [False]
+    with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset network\.private"):
+        asyncio.run(policy.require(request()))
     assert household.remembered == {"network.private": Decision.DENY}
     with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset network\.private"):
         asyncio.run(policy.require(request()))
@@ -114,3 +115,11 @@ def test_parallel_calls_ask_one_at_a_time_and_one_answer_settles_the_next():
 
     asyncio.run(both())
     assert len(household.questions) == 1
+
+
+def test_a_denial_counts_also_in_a_session_that_was_granted_before():
+    household = Household(PermissionAnswer.SESSION)
+    policy = household.policy()
+    assert is_granted(policy, request()) == [True]
+    policy.replace_decisions({"network.private": Decision.DENY})
+    assert is_granted(policy, request()) == [False]
