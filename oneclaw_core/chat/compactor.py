@@ -69,11 +69,6 @@ class Compactor:
         self._last_input_tokens = last_input_tokens
         self._estimator = Estimator()
 
-    @property
-    def summary(self) -> str | None:
-        """What stands before the history, ``None`` for nothing."""
-        return self._summary
-
     def messages(self, history: Sequence[Message]) -> list[Message]:
         """Find what is sent of a history: what follows on the summary, with the summary before it.
 
