@@ -74,7 +74,7 @@ class OneClaw:
         self._environ = environ
         self._permissions = permissions
         self._engine = ToolEngine(
-            catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path)
+            catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path), self
         )
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)

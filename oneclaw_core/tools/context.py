@@ -12,7 +12,13 @@ from oneclaw_core.errors import OneClawError
 if TYPE_CHECKING:
     import httpx
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.tools.paths import PathGuard
+
+NOT_IN_A_RUNNING_CALL = (
+    "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
+    "run the tool by OneClaw.call_tool, without isolation='process'"
+)
 
 
 class CallServices(Protocol):
@@ -57,6 +63,18 @@ class ToolContext:
     call_id: str
     paths: PathGuard
     _services: CallServices | None = field(default=None, repr=False)
+    _app: OneClaw | None = field(default=None, repr=False)
+
+    @property
+    def app(self) -> OneClaw:
+        """The open home that the call runs in: its sessions, settings, agents and skills.
+
+        Raises:
+            OneClawError: the tool runs in a worker process, or was executed by hand.
+        """
+        if self._app is None:
+            raise OneClawError(NOT_IN_A_RUNNING_CALL)
+        return self._app
 
     @property
     def logger(self) -> logging.Logger:
@@ -102,10 +120,7 @@ class ToolContext:
 
     def _running_services(self) -> CallServices:
         if self._services is None:
-            raise OneClawError(
-                "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
-                "run the tool by OneClaw.call_tool, without isolation='process'"
-            )
+            raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._services
 
 

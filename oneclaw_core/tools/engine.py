@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.messages import ToolCall
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
@@ -92,13 +93,22 @@ class ToolEngine:
         permissions: decides what they may do.
         home: the user's directory.
         paths: the files they may touch.
+        app: the open home, for tools that act on it; ``None`` where there is none.
     """
 
-    def __init__(self, registry: ToolRegistry, permissions: PermissionPolicy, home: Path, paths: PathGuard) -> None:
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        permissions: PermissionPolicy,
+        home: Path,
+        paths: PathGuard,
+        app: OneClaw | None = None,
+    ) -> None:
         self._registry = registry
         self._permissions = permissions
         self._home = home
         self._paths = paths
+        self._app = app
         self._validators: dict[str, tuple[ToolDefinition, Validator]] = {}
 
     async def execute(self, calls: Sequence[ToolCall], scope: CallScope) -> list[ToolOutcome]:
@@ -248,6 +258,7 @@ class ToolEngine:
             call_id=call.id,
             paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
             _services=running,
+            _app=self._app,
         )
         try:
             return await run_tool(tool, arguments, context, running)
