@@ -1,0 +1,89 @@
+"""What the tools of this group have in common: errors as the model is told them, and asking before a change."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from oneclaw_core import (
+    DuplicateError,
+    InUseError,
+    NotFoundError,
+    OneClawError,
+    PermissionDeniedError,
+    ProtectedError,
+    ToolResult,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core import ToolContext
+
+WRITE_PERMISSION = "config.write"
+
+Parameters = ParamSpec("Parameters")
+
+
+def answering(
+    failure: str = "execution_error",
+) -> Callable[[Callable[Parameters, Awaitable[Any]]], Callable[Parameters, Awaitable[ToolResult]]]:
+    """Turn the errors of the services into error types.
+
+    Args:
+        failure: the type for what is refused because something else needs it, or is there already.
+    """
+
+    def decorate(tool: Callable[Parameters, Awaitable[Any]]) -> Callable[Parameters, Awaitable[ToolResult]]:
+        @wraps(tool)
+        async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
+            try:
+                value = await tool(*args, **kwargs)
+            except PermissionDeniedError:
+                raise
+            except NotFoundError as error:
+                return ToolResult.error("not_found", _sentence(error))
+            except ProtectedError as error:
+                return ToolResult.error("permission_denied", _sentence(error))
+            except (DuplicateError, InUseError) as error:
+                return ToolResult.error(failure, _sentence(error))
+            except UsageError as error:
+                return ToolResult.error("validation_error", _sentence(error))
+            except OneClawError as error:
+                return ToolResult.error(failure, _sentence(error))
+            return value if isinstance(value, ToolResult) else ToolResult.success(value)
+
+        return answered
+
+    return decorate
+
+
+async def ask_to_change(context: ToolContext, change: str) -> None:
+    """Go on only if the user agrees with a change.
+
+    Args:
+        context: of the call.
+        change: what is about to be changed, from what to what.
+
+    Raises:
+        PermissionDeniedError: the user does not.
+    """
+    await context.ask_permission(WRITE_PERMISSION, change)
+
+
+def required(name: str, value: str) -> str:
+    """Take a text without the spaces around it.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    text = value.strip()
+    if not text:
+        raise UsageError(f"{name} must not be empty")
+    return text
+
+
+def _sentence(error: OneClawError) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]
