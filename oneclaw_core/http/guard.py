@@ -36,7 +36,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
         host = _checked_host(request)
-        lookup = _start_lookup(host)
+        lookup = start_lookup(host)
         try:
             addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
         except (TimeoutError, OSError, UnicodeError) as fault:
@@ -72,7 +72,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
         """Resolve, check, and send to the first address that can be connected to."""
         host = _checked_host(request)
         try:
-            addresses = _start_lookup(host).result(_connect_timeout(request))
+            addresses = start_lookup(host).result(_connect_timeout(request))
         except (TimeoutError, OSError, UnicodeError) as fault:
             raise _lookup_fault(host, fault, request) from fault
         for address in addresses:
@@ -110,7 +110,7 @@ def _connect_timeout(request: httpx.Request) -> float | None:
     return seconds
 
 
-def _start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
+def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
     """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
     future: concurrent.futures.Future[list[str]] = concurrent.futures.Future()
     future.set_running_or_notify_cancel()

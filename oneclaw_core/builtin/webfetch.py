@@ -1,0 +1,131 @@
+"""The core tool ``webfetch``: what a page on the web says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from oneclaw_core.builtin.http_messages import failure_text, shown_url
+from oneclaw_core.http import expands_boundedly
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    import httpx
+
+    from oneclaw_core.tools.context import ToolContext
+
+MAX_BODY_BYTES = 5 * 1024 * 1024
+MAX_ERROR_CHARACTERS = 1_000
+_HEADERS = {
+    "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.5",
+    "Accept-Language": "en,*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_HINTS = {
+    "application/pdf": "It is a PDF. Save it with http_request or exec, and read it with the tools for PDFs.",
+    "image/": "It is an image. Look at the page that shows it with browser.",
+    "audio/": "It is a sound.",
+    "video/": "It is a video.",
+}
+_TEXT_TYPES = (
+    "application/json",
+    "application/xml",
+    "application/javascript",
+    "application/x-yaml",
+    "application/yaml",
+)
+
+
+async def webfetch(url: str, max_length: int = 50_000, *, context: ToolContext) -> ToolResult:
+    """Fetch a page, and give its main content as Markdown; JSON and text are given as they are.
+
+    Args:
+        url: http or https.
+        max_length: how many characters to give; none above 0 gives all.
+        context: of the call.
+
+    Returns:
+        The content, marked as coming from outside.
+
+    Raises:
+        PermissionDeniedError: the address is private, and the user does not allow it.
+    """
+    import httpx
+
+    problem = _url_problem(url)
+    if problem is not None:
+        return ToolResult.error("invalid_url", problem)
+    try:
+        async with context.http.stream("GET", url, headers=_HEADERS) as response:
+            content, is_cut = await _body(response)
+            return await _described(response, content, is_cut, max_length)
+    except httpx.TimeoutException as error:
+        return ToolResult.error("timeout", failure_text(error, url))
+    except (httpx.InvalidURL, UnicodeError):
+        return ToolResult.error("invalid_url", f"{shown_url(url)} is, or redirects to, something that is no URL.")
+    except httpx.HTTPError as error:
+        return ToolResult.error("network_error", failure_text(error, url))
+
+
+def _url_problem(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_web = False
+    if not is_web or any(character <= " " for character in url):
+        return f"{shown_url(url)!r} is no http:// or https:// URL."
+    if parts.username is not None or parts.password is not None:
+        return "The URL must hold no user or password."
+    return None
+
+
+async def _body(response: httpx.Response) -> tuple[bytes, bool]:
+    """Read a body, up to a limit; what it unpacks to is what counts."""
+    if not expands_boundedly(response.headers):
+        return b"", True
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > MAX_BODY_BYTES:
+            break
+    return bytes(content[:MAX_BODY_BYTES]), len(content) > MAX_BODY_BYTES
+
+
+async def _described(response: httpx.Response, content: bytes, is_cut: bool, max_length: int) -> ToolResult:
+    from oneclaw_core.builtin.page_text import decoded_page, html_to_markdown, page_document
+
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    where = shown_url(str(response.url))
+    if not response.is_success:
+        shown = decoded_page(content[: MAX_ERROR_CHARACTERS * 4], response.headers.get("content-type", ""))
+        text = page_document(where, "", shown[:MAX_ERROR_CHARACTERS], 0) if shown.strip() else "The answer is empty."
+        return ToolResult.error(
+            "http_error", f"{where} answered {response.status_code} {response.reason_phrase[:100]}.\n{text}"
+        )
+    hint = next((text for prefix, text in _HINTS.items() if kind.startswith(prefix)), None)
+    if hint is None and _is_binary(kind, content):
+        hint = f"It is of type {kind[:100] or 'unknown'}, and no text. Save it with http_request or exec."
+    if hint is not None:
+        return ToolResult.error("execution_error", f"{where} is no page to read. {hint}")
+    if not content.strip():
+        if is_cut:
+            return ToolResult.error("execution_error", f"{where} is compressed in a way that is not supported.")
+        return ToolResult.error("empty_response", f"{where} answered with nothing.")
+    text, title = decoded_page(content, response.headers.get("content-type", "")), ""
+    if kind in _HTML_TYPES or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
+        title, text = await html_to_markdown(text, str(response.url))
+        if not text:
+            return ToolResult.error(
+                "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
+            )
+    if is_cut:
+        text += f"\n\n[the page is longer than {MAX_BODY_BYTES // 1024 // 1024} MB; its end was not fetched]"
+    return ToolResult.success(page_document(where, title, text, max_length))
+
+
+def _is_binary(kind: str, content: bytes) -> bool:
+    if kind.startswith("text/") or kind in _TEXT_TYPES or kind.endswith(("+json", "+xml")) or kind in _HTML_TYPES:
+        return False
+    return b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff"))

@@ -1,0 +1,247 @@
+"""The browser, with real Chromium and pages on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import struct
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from web_server import WebServer, response
+
+from oneclaw_core import OneClaw, PermissionAnswer
+from oneclaw_core.builtin import chromium
+
+HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
+needs_chromium = pytest.mark.skipif(
+    not HAS_CHROMIUM and not os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM"),
+    reason="there is no Chromium here (Debian: apt install chromium)",
+)
+
+PAGE = """<html><head><title>Weather</title></head><body>
+<nav>Home | About</nav>
+<div class="cookie-banner">We value your privacy</div>
+<main><h1>Forecast</h1><p id="p">not yet</p><a href="/more">More</a></main>
+<script>document.getElementById('p').textContent = 'Rain from ' + 'script, all day long and into the night.'</script>
+</body></html>"""
+
+
+def html(body):
+    return response(body, headers=[("Content-Type", "text/html; charset=utf-8")])
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Open pages; the user answers each question with ``answer``, and what they are asked is noted."""
+
+    def browse(*pages, answer=PermissionAnswer.SESSION, asked=None):
+        async def ask(request):
+            if asked is not None:
+                asked.append((request.permission, request.detail))
+            return answer
+
+        async def run():
+            async with OneClaw.open(tmp_path / "home", ask=ask, environ={}) as claw:
+                calls = (claw.call_tool("browser", page) for page in pages)
+                return [outcome.result for outcome in await asyncio.gather(*calls)]
+
+        return asyncio.run(run())
+
+    return browse
+
+
+def extract(url, **options):
+    return {"url": url, "mode": "extract", "wait_seconds": 0, **options}
+
+
+def left_processes():
+    """The processes of browsers that this test's process has started and not ended."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if b"chrom" in command.split(b"\0")[0] and parent == os.getpid():
+                found.append(entry.name)
+    return found
+
+
+@needs_chromium
+def test_a_page_is_read_as_its_scripts_have_made_it(browse):
+    with WebServer(lambda _: html(PAGE)) as server:
+        (read,) = browse(extract(server.url))
+
+    assert "Rain from script, all day long" in read.result
+    assert "Weather" in read.result
+    assert "privacy" not in read.result
+    assert "not yet" not in read.result
+    assert left_processes() == []
+
+
+@needs_chromium
+def test_a_picture_goes_to_the_model_and_into_the_workspace(browse, tmp_path):
+    tall = "<html><body style='margin:0;height:3000px;background:rgb(0,128,0)'></body></html>"
+    with WebServer(lambda _: html(tall)) as server:
+        shown, whole = browse(
+            {"url": server.url, "mode": "screenshot", "width": 400, "height": 300, "wait_seconds": 0},
+            {"url": server.url, "mode": "screenshot", "width": 400, "height": 300, "full_page": True},
+        )
+
+    for result, size in ((shown, (400, 300)), (whole, (400, 3000))):
+        (picture,) = result.attachments
+        assert (picture.media_type, struct.unpack(">II", picture.data[16:24])) == ("image/png", size)
+        assert Path(result.result["image_path"]).read_bytes() == picture.data
+        assert Path(result.result["image_path"]).is_relative_to(tmp_path / "home" / "workspace" / "screenshots")
+
+
+@needs_chromium
+def test_a_very_tall_page_is_cut(browse):
+    with WebServer(lambda _: html("<html><body style='height:90000px'>x</body></html>")) as server:
+        (result,) = browse({"url": server.url, "mode": "screenshot", "width": 200, "height": 200, "full_page": True})
+
+    assert struct.unpack(">II", result.attachments[0].data[16:24]) == (200, 10_000)
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("document.title", "Weather"),
+        ("return document.querySelectorAll('a').length + 1", "2"),
+        ("const a = await Promise.resolve({b: [1, 2]}); return a", '"b"'),
+        ("undefined", ""),
+    ],
+)
+def test_a_script_of_the_model_reads_the_page(browse, code, expected):
+    with WebServer(lambda _: html(PAGE)) as server:
+        (result,) = browse(extract(server.url, javascript=code))
+
+    assert expected in result.result
+
+
+@needs_chromium
+def test_a_script_that_fails_is_told(browse):
+    with WebServer(lambda _: html(PAGE)) as server:
+        thrown, wrong = browse(
+            extract(server.url, javascript="null.x"), extract(server.url, javascript="this is no JavaScript")
+        )
+
+    assert (thrown.error_type, wrong.error_type) == ("extraction_error", "extraction_error")
+    assert "null" in thrown.error_message
+
+
+@needs_chromium
+def test_a_private_address_is_asked_about_once_and_refused_without_leave(browse):
+    asked = []
+    with WebServer(lambda _: html(PAGE)) as server:
+        (refused,) = browse(extract(server.url), answer=PermissionAnswer.NO, asked=asked)
+
+        assert server.requests == []
+    assert refused.error_type == "permission_denied"
+    assert [permission for permission, _ in asked] == ["network.private"]
+
+
+@needs_chromium
+def test_what_a_page_refers_to_at_private_addresses_is_not_asked_for(browse):
+    with WebServer(lambda _: response("secret")) as other:
+        page = f"""<html><body>page text that is shown<img src="http://localhost:{other.port}/i">
+            <iframe src="http://[::1]:{other.port}/f"></iframe>
+            <script>fetch('http://localhost:{other.port}/s', {{mode: 'no-cors'}}).catch(() => {{}});
+            new WebSocket('ws://localhost:{other.port}/w');
+            navigator.sendBeacon('http://localhost:{other.port}/b', 'x');</script></body></html>"""
+        with WebServer(lambda _: html(page)) as server:
+            (read,) = browse(extract(server.url, wait_seconds=1))
+
+        assert "page text that is shown" in read.result
+        assert other.requests == []
+
+
+@needs_chromium
+def test_a_redirect_to_another_private_host_is_refused(browse):
+    with WebServer(lambda _: response("secret")) as other:
+        moved = response("", status="302 Found", headers=[("Location", f"http://localhost:{other.port}/")])
+        with WebServer(lambda _: moved) as server:
+            (refused,) = browse(extract(server.url))
+
+        assert other.requests == []
+    assert refused.error_type == "permission_denied"
+
+
+@needs_chromium
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "chrome://version", "data:text/html,secret"])
+def test_a_page_cannot_lead_elsewhere_than_to_the_web(browse, target):
+    page = f"<html><body>start<script>location.href = {target!r}</script></body></html>"
+    with WebServer(lambda _: html(page)) as server:
+        (result,) = browse(extract(server.url, wait_seconds=1))
+
+    assert "root:" not in str(result)
+    assert "start" in str(result.result)
+
+
+@needs_chromium
+def test_calls_see_nothing_of_each_other(browse):
+    page = """<html><body><script>
+        document.body.textContent = 'seen before: ' + document.cookie + localStorage.getItem('k');
+        document.cookie = 'c=1'; localStorage.setItem('k', 'v');</script></body></html>"""
+    with WebServer(lambda _: html(page)) as server:
+        (first,) = browse(extract(server.url))
+        second, third = browse(extract(server.url), extract(server.url))
+
+    assert all("seen before: null" in result.result for result in (first, second, third))
+
+
+@needs_chromium
+def test_a_page_that_never_rests_is_given_up(browse):
+    page = "<html><body>busy<script>setTimeout(() => { while (true) {} }, 50)</script></body></html>"
+    with WebServer(lambda _: html(page)) as server:
+        started = time.monotonic()
+        (result,) = browse(extract(server.url, wait_seconds=0.5))
+
+    assert result.error_type == "timeout"
+    assert time.monotonic() - started < 45
+    assert left_processes() == []
+
+
+@needs_chromium
+def test_a_server_that_is_not_there_is_told(browse):
+    (result,) = browse(extract("http://127.0.0.1:1/"))
+
+    assert result.error_type == "network_error"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "ftp://host/", "javascript:alert(1)", "http://", "http://[", "http://me:hunter2@host/"],
+)
+def test_what_is_no_web_address_is_refused(browse, url):
+    (result,) = browse(extract(url))
+
+    assert result.error_type == "validation_error"
+    assert "hunter2" not in result.error_message
+
+
+def test_without_playwright_it_says_what_to_install(browse, monkeypatch):
+    monkeypatch.setitem(sys.modules, "playwright.async_api", None)
+
+    (result,) = browse(extract("http://127.0.0.1:1/"))
+
+    assert result.error_type == "not_available"
+    assert "pip install 'oneclaw-core[browser]'" in result.error_message
+
+
+def test_without_a_browser_it_says_what_to_install(browse, monkeypatch):
+    pytest.importorskip("playwright")
+    monkeypatch.setattr(chromium.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nonexistent")
+
+    (result,) = browse(extract("http://127.0.0.1:1/"))
+
+    assert result.error_type == "not_available"
+    assert "apt install chromium" in result.error_message
