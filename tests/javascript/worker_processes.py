@@ -1,0 +1,49 @@
+"""Watching the worker processes that a test starts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that were started, in their order."""
+    start = asyncio.create_subprocess_exec
+    processes = []
+
+    async def start_and_remember(*args, **options):
+        process = await start(*args, **options)
+        processes.append(process)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_remember)
+    return processes
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # One that nobody has collected yet has ended all the same.
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+async def until(condition, what):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.005)
