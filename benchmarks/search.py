@@ -1,0 +1,188 @@
+"""How long a search takes in a million messages, what the index costs on disk, and what it adds to a message.
+
+Run it with: uv run python benchmarks/search.py [MESSAGES]
+
+The words are made up, as common as the words of real texts (Zipf's law); some are planted, to be searched for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core import Message, MessageType
+from oneclaw_core.history_search import HistoryQuery, search_history
+from oneclaw_core.memory.file import MemoryFile
+from oneclaw_core.search.query import parse_query
+from oneclaw_core.store import search
+from oneclaw_core.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SESSIONS = 20_000
+REPEATS = 15
+APPENDS = 3_000
+YEARS = 3
+
+ANY = parse_query("word")
+FIRST_MOMENT = datetime.now(UTC) - timedelta(days=365 * YEARS)
+
+
+def made_up_word(number: int) -> str:
+    """A word of a vocabulary without end."""
+    syllables = ""
+    number += 20
+    while number:
+        number, rest = divmod(number, 20)
+        syllables += "bcdfghjklmnpqrstvwxz"[rest] + "aeiou"[(rest * 7 + number) % 5]
+    return syllables
+
+
+def texts(count: int) -> Iterator[str]:
+    """Texts of 12 to 60 words; one in 20 is Chinese."""
+    chosen = random.Random(1)  # noqa: S311  # the same texts each time
+    vocabulary = [made_up_word(number) for number in range(100_000)]
+    weights = list(itertools.accumulate(1 / (number + 3) for number in range(len(vocabulary))))
+    sentences = [" ".join(chosen.choices(vocabulary, cum_weights=weights, k=12)) + "." for _ in range(40_000)]
+    characters = [chr(0x4E00 + number) for number in range(3_000)]
+    weights = list(itertools.accumulate(1 / (number + 3) for number in range(len(characters))))
+    chinese = ["".join(chosen.choices(characters, cum_weights=weights, k=20)) + "。" for _ in range(20_000)]
+    for number in range(count):
+        words = chosen.choices(chinese, k=3) if number % 20 == 0 else chosen.choices(sentences, k=chosen.randint(1, 5))
+        words.append("evenword" if number % 2 else "oddword")
+        if number % 3 == 0:
+            words.append("thirdword")
+        if number % 50_000 == 7:
+            words.append("rareword 稀有茶")
+        yield " ".join(words)
+
+
+def fill(path: Path, count: int) -> None:
+    """Put messages into a database that the store has made."""
+    step = timedelta(days=365 * YEARS) / count / timedelta(microseconds=1)
+    first = int(FIRST_MOMENT.timestamp() * 1_000_000)
+    per_session = max(1, count // SESSIONS)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.executemany(
+            "INSERT INTO sessions (id, title, agent, created_at, updated_at) VALUES (?, ?, 'General Assistant', ?, ?)",
+            (
+                (f"{number:032x}", f"about {made_up_word(number)}", moment, moment)
+                for number in range(count // per_session + 1)
+                for moment in [first + int(number * per_session * step)]
+            ),
+        )
+        connection.executemany(
+            "INSERT INTO messages (session_id, type, content, created_at) VALUES (?, ?, ?, ?)",
+            (
+                (
+                    f"{number // per_session:032x}",
+                    "assistant" if number % 2 else "user",
+                    text,
+                    first + int(number * step),
+                )
+                for number, text in enumerate(texts(count))
+            ),
+        )
+        connection.commit()
+
+
+async def time_searches(store: Store, folder: Path) -> None:
+    """Print how long searches take, through all layers."""
+    memory = MemoryFile(folder / "MEMORY.md")
+    day = (FIRST_MOMENT + timedelta(days=200)).date()
+    week = {"since": day, "until": day + timedelta(days=6)}
+    common = made_up_word(0)
+    queries: list[tuple[str, str, dict[str, date]]] = [
+        ("a word in half of all messages", "evenword", {}),
+        ("a common word", common, {}),
+        ("a rare word", "rareword", {}),
+        ("two common words", "evenword thirdword", {}),
+        ("a rare and a common word", "rareword evenword", {}),
+        ("two common words that never meet", "evenword oddword", {}),
+        ("six words that never meet", "evenword oddword thirdword rareword xylophone harmonica", {}),
+        ("a word that is nowhere", "xylophone", {}),
+        ("Chinese: a common character", "一", {}),
+        ("Chinese: two common characters", "一丁", {}),
+        ("Chinese: a rare word", "稀有茶", {}),
+        ("a common word, one week long ago", "evenword", week),
+        ("two words that never meet, one week", "evenword oddword", week),
+        ("a rare word, since then", "rareword", {"since": day}),
+    ]
+    for label, text, days in queries:
+        seconds = []
+        for _ in range(REPEATS):
+            started = time.perf_counter()
+            findings = await search_history(store, memory, HistoryQuery(text, **days))  # type: ignore[arg-type]
+            seconds.append(time.perf_counter() - started)
+        print(
+            f"{label:40} {statistics.median(seconds) * 1000:6.1f} ms, at most {max(seconds) * 1000:6.1f} ms, "
+            f"{len(findings.hits)} hits"
+        )
+
+
+async def time_appends(store: Store) -> None:
+    """Print what indexing adds to storing a message, one transaction each."""
+    chosen = list(texts(2_000))
+    session = await store.create_session(agent="General Assistant")
+    batch, means = search.MESSAGES_PER_BATCH, {}
+    for is_indexing in (False, True):
+        search.MESSAGES_PER_BATCH = batch if is_indexing else 2**62
+        seconds = []
+        for number in range(APPENDS):
+            message = Message(type=MessageType.USER, content=chosen[number % len(chosen)])
+            started = time.perf_counter()
+            await store.append(session.id, [message])
+            seconds.append(time.perf_counter() - started)
+        means[is_indexing] = statistics.mean(seconds)
+        label = "storing and indexing" if is_indexing else "storing"
+        print(
+            f"{label:40} {means[is_indexing] * 1e6:6.0f} us on average, "
+            f"median {statistics.median(seconds) * 1e6:.0f} us, at most {max(seconds) * 1000:.1f} ms"
+        )
+        await store.search(ANY, search.SearchRange(), wants_all=True)
+    print(f"{'what indexing adds':40} {(means[True] - means[False]) * 1e6:6.0f} us a message")
+
+
+async def measure(count: int, folder: Path) -> None:
+    """Build a database, and print the measurements."""
+    path = folder / "oneclaw.db"
+    async with await Store.open(f"sqlite:///{path}", lock_directory=folder):
+        pass
+    started = time.perf_counter()
+    fill(path, count)
+    print(f"{count:,} messages written in {time.perf_counter() - started:.0f} s")
+    async with await Store.open(f"sqlite:///{path}", lock_directory=folder) as store:
+        started = time.perf_counter()
+        await store.search(ANY, search.SearchRange(), wants_all=True)
+        seconds = time.perf_counter() - started
+        print(f"indexed in {seconds:.0f} s, {seconds / count * 1e6:.0f} us a message")
+        with closing(sqlite3.connect(path)) as connection:
+            (size,) = connection.execute("SELECT sum(length(content)) FROM messages").fetchone()
+            (index,) = connection.execute("SELECT sum(length(block)) FROM message_search_data").fetchone()
+        print(f"index of {index / 1e6:.0f} MB for {size / 1e6:.0f} M characters\n")
+        await time_searches(store, folder)
+        print()
+        await time_appends(store)
+
+
+def main() -> None:
+    """Measure with as many messages as the command line says."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(measure(count, Path(folder)))
+
+
+if __name__ == "__main__":
+    main()
