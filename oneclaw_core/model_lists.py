@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError
 from oneclaw_core.models import OFFLINE_TYPE, is_on_this_machine
-from oneclaw_core.owner_files import write_private
+from oneclaw_core.owner_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo
 
 if TYPE_CHECKING:
@@ -46,6 +46,14 @@ class ModelList:
         """Whether it need not be fetched again; a list from the future was written by a clock that was wrong."""
         return 0 <= now - self.fetched_at < FRESH_SECONDS
 
+    def age_text(self) -> str:
+        """Say how old the list is, such as ``3 hours``."""
+        seconds = max(time.time() - self.fetched_at, 0)
+        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+            if (count := int(seconds // length)) > 0:
+                return f"{count} {unit}{'' if count == 1 else 's'}"
+        return "a moment"
+
     def find(self, model: str) -> ModelInfo | None:
         """What was said about a model, ``None`` if it is not in the list."""
         return next((each for each in self.models if each.name == model), None)
@@ -60,14 +68,13 @@ class ModelLists:
 
     def __init__(self, home: Home) -> None:
         self._directory = home.path / "cache" / "models"
+        self._files: KeptFiles[tuple[str, ModelList]] = KeptFiles()
 
     def load(self, config: ProviderConfig) -> ModelList | None:
         """Read what a provider's service said last, however long ago; ``None`` if nothing usable is kept."""
         try:
-            document = json.loads(self._path(config).read_bytes())
-            if document["service"] != _service(config):
-                return None  # the provider is somewhere else now
-            return ModelList(tuple(map(_model, document["models"])), float(document["fetched_at"]))
+            service, models = self._files.get(self._path(config), _read)
+            return models if service == _service(config) else None  # else the provider is somewhere else now
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
@@ -136,6 +143,12 @@ class ModelLists:
     def _path(self, config: ProviderConfig) -> Path:
         # A name in the settings that was put there past the checks stays inside the directory too.
         return self._directory / (config.name.replace("/", "_").lstrip(".") + ".json")
+
+
+def _read(path: Path) -> tuple[str, ModelList]:
+    document = json.loads(path.read_bytes())
+    models = ModelList(tuple(map(_model, document["models"])), float(document["fetched_at"]))
+    return document["service"], models
 
 
 def _service(config: ProviderConfig) -> str:

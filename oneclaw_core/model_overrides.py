@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from oneclaw_core.costs import ModelPrices
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.models import MODEL_SETTING
 from oneclaw_core.providers.base import ModelInfo
@@ -33,8 +34,24 @@ class ModelOverrides(BaseModel):
         default=None,
         description="attachments that it takes: image, pdf, media types, or none; commas between",
     )
-    tool_loading: Literal["native", "append", "dispatch"] | None = Field(
-        default=None, description="how loaded tool groups are told to the model: native, append or dispatch"
+    added: bool = Field(default=False, description="whether the user has added it to the listed ones")
+    display_name: str | None = Field(
+        default=None, min_length=1, max_length=100, description="what people read in place of its name"
+    )
+    input_price: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of input"
+    )
+    cached_input_price: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens read from the service's cache",
+    )
+    output_price: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of output"
+    )
+    tool_loading: Literal["native", "inline", "append", "dispatch"] | None = Field(
+        default=None, description="how loaded tool groups are told to the model: native, inline, append or dispatch"
     )
 
     @field_validator("input_media_types", mode="before")
@@ -53,14 +70,34 @@ class ModelOverrides(BaseModel):
                 raise ValueError("use image, pdf, media types such as image/png, or none, with commas between them")
         return value
 
+    @property
+    def prices(self) -> ModelPrices | None:
+        """What the model costs; ``None`` where not enough is said to find a cost."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return ModelPrices(input=self.input_price, output=self.output_price, cached_input=self.cached_input_price)
+
+    @property
+    def missing_prices(self) -> tuple[str, ...]:
+        """What is still to be said before the prices that are said count; nothing if none is."""
+        said = (self.input_price, self.cached_input_price, self.output_price)
+        if all(price is None for price in said):
+            return ()
+        return tuple(name for name in ("input_price", "output_price") if getattr(self, name) is None)
+
     def applied_to(self, info: ModelInfo) -> ModelInfo:
         """Put what the user says in the place of what the service says."""
-        said = {name: getattr(self, name) for name in ("context_window", "max_output_tokens", "input_media_types")}
+        fields = ("display_name", "context_window", "max_output_tokens", "input_media_types")
+        said = {name: getattr(self, name) for name in fields}
         return replace(info, **{name: value for name, value in said.items() if value is not None})
 
     def document(self) -> dict[str, Any]:
         """What was said, in the form in which it is stored."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+# Whether a model was added is not said, but done.
+SETTABLE = tuple(key for key in ModelOverrides.model_fields if key != "added")
 
 
 def model_overrides(stored: Mapping[str, Any], full_model: str) -> ModelOverrides:
@@ -110,8 +147,8 @@ def check_override(key: str, text: str) -> Any:
     Raises:
         SettingsError: there is no such key, or the value does not fit it.
     """
-    if key not in ModelOverrides.model_fields:
-        known = ", ".join(ModelOverrides.model_fields)
+    if key not in SETTABLE:
+        known = ", ".join(SETTABLE)
         raise SettingsError(f"there is nothing called {key!r} to set for a model; there are: {known}")
     try:
         return ModelOverrides.model_validate({key: text}).document()[key]

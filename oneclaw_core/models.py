@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.errors import NotFoundError, SettingsError
+from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.keys import key_variable_of
 from oneclaw_core.providers.base import ProviderConfig
 
@@ -24,6 +24,7 @@ PROVIDER_SETTING = "provider:"
 MODEL_SETTING = "model:"
 # What was found out about a model, beside what the user says about it.
 LEARNED_SETTING = "learned:"
+MODEL_VARIABLE = "ONECLAW_MODEL"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 
@@ -54,22 +55,46 @@ def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> d
     Args:
         stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
         environ: the environment, with keys and endpoints.
+
+    Raises:
+        SettingsError: what is stored for a provider does not fit.
     """
     configs = {}
     for name, known in _PRECONFIGURED.items():
         base_url = (environ.get(known.url_variable) if known.url_variable else None) or known.base_url
-        configs[name] = _config(name, known.type, base_url, environ)
+        configs[name] = _config(name, known.type, base_url, environ, stored)
     for key, value in stored.items():
         name = key.removeprefix(PROVIDER_SETTING)
-        if key.startswith(PROVIDER_SETTING) and isinstance(value, dict) and name not in _PRECONFIGURED:
-            configs[name] = _config(name, str(value.get("type")), value.get("base_url"), environ)
+        if key.startswith(PROVIDER_SETTING) and name not in _PRECONFIGURED:
+            type_name, base_url = _checked_type_and_url(name, value)
+            configs[name] = _config(name, type_name, base_url, environ, stored)
     return configs
 
 
-def _config(name: str, type_name: str, base_url: str | None, environ: Mapping[str, str]) -> ProviderConfig:
+def _checked_type_and_url(name: str, value: object) -> tuple[str, str | None]:
+    type_name, base_url = (value.get("type"), value.get("base_url")) if isinstance(value, dict) else (None, None)
+    if not isinstance(type_name, str) or not isinstance(base_url, str | None):
+        raise SettingsError(
+            f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, must "
+            f"be texts; remove it with: oneclaw providers remove {name}"
+        )
+    return type_name, base_url
+
+
+def _config(
+    name: str, type_name: str, base_url: str | None, environ: Mapping[str, str], stored: Mapping[str, Any]
+) -> ProviderConfig:
+    said = stored.get(PROVIDER_SETTING + name)
     variable = key_variable_of(name)
     key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
-    return ProviderConfig(name=name, type=type_name, base_url=base_url, api_key=key, key_variable=variable)
+    return ProviderConfig(
+        name=name,
+        type=type_name,
+        base_url=base_url,
+        api_key=key,
+        key_variable=variable,
+        is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
+    )
 
 
 async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
@@ -123,11 +148,21 @@ def check_provider_name(name: str) -> None:
         )
 
 
+def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str]:
+    """Find the model that is used if none is named, fit or not, and where that is said."""
+    if environ.get(MODEL_VARIABLE):
+        return environ[MODEL_VARIABLE], f"environment {MODEL_VARIABLE}"
+    if stored.get("model"):
+        return str(stored["model"]), "stored"
+    return OFFLINE_MODEL, "default"
+
+
 def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[ProviderConfig, str]:
     """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
 
     Raises:
         NotFoundError: there is no such provider; the message lists those there are.
+        UsageError: the user has disabled it.
     """
     provider_name, _, model_name = model.partition("/")
     config = configs.get(provider_name)
@@ -135,5 +170,9 @@ def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[Prov
         raise NotFoundError(
             f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "
             "Example: --model offline/rules"
+        )
+    if not config.is_enabled:
+        raise UsageError(
+            f"the provider {provider_name!r} is disabled; enable it with: oneclaw providers enable {provider_name}"
         )
     return config, model_name

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.line_reader import LineReader
 from oneclaw_core.cli.output import is_terminal, printable_line, styled
+from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
 from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
 
 if TYPE_CHECKING:
@@ -16,9 +18,13 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionRequest
 
 _SHOWN_CHARACTERS = 600
+_SHOWN_SUBJECT_CHARACTERS = 4_000
+_SHOWN_SUBJECT_LINES = 40
 _CHOICES = "[o]nce, this [s]ession, [a]lways, [n]o, ne[v]er"
+_CHOICES_WITH_EXACTLY = "[o]nce, always e[x]actly this, this [s]ession, [a]lways, [n]o, ne[v]er"
 _ANSWERS = {
     "o": PermissionAnswer.ONCE,
+    "x": PermissionAnswer.EXACTLY,
     "s": PermissionAnswer.SESSION,
     "a": PermissionAnswer.ALWAYS,
     "n": PermissionAnswer.NO,
@@ -27,12 +33,12 @@ _ANSWERS = {
 
 
 def terminal_asker(
-    before: Callable[[], None] = lambda: None,
+    giving_way: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None:
     """Find out how the user can be asked.
 
     Args:
-        before: called before a question is shown, to finish a line that is being shown.
+        giving_way: entered while a question is open, so that nothing else is shown in the middle of it.
 
     Returns:
         What asks, or ``None`` where nobody sits at a terminal.
@@ -41,8 +47,8 @@ def terminal_asker(
         return None
 
     async def ask(request: PermissionRequest) -> PermissionAnswer:
-        before()
-        return await _ask(request)
+        with giving_way():
+            return await _ask(request)
 
     return ask
 
@@ -51,29 +57,61 @@ def question(request: PermissionRequest) -> str:
     """Put a question into words, over several lines; every part of it is printable."""
     tool, permission = printable_line(request.tool_name, 100), printable_line(request.permission, 100)
     meaning = KNOWN_PERMISSIONS.get(request.permission)
-    lines = [
-        f"Tool {tool} wants permission {permission}" + (f": {meaning}" if meaning else ""),
-        f"  arguments: {printable_line(json.dumps(dict(request.arguments), ensure_ascii=False), _SHOWN_CHARACTERS)}",
-    ]
+    lines = [f"Tool {tool} wants permission {permission}" + (f": {meaning}" if meaning else "")]
+    arguments = dict(request.arguments)
+    kind = SUBJECT_KINDS.get(request.permission)
+    if kind is not None and request.subject is not None:
+        lines += [f"  {kind.noun}:", *_subject_lines(request.subject)]
+        if arguments.get(kind.argument) == request.subject:
+            del arguments[kind.argument]
+    if arguments or kind is None:
+        shown = printable_line(json.dumps(arguments, ensure_ascii=False), _SHOWN_CHARACTERS)
+        lines.append(f"  arguments: {shown}")
     if request.detail:
         lines.append(f"  it will: {printable_line(request.detail, _SHOWN_CHARACTERS)}")
     return "\n".join(lines)
+
+
+def _subject_lines(subject: str) -> list[str]:
+    """Show what may be done, whole: behind a bar, so that none of it can be taken for the question."""
+    lines = ["".join(map(_visible, line)) for line in subject.split("\n")]
+    lines = _without_middle(lines, _SHOWN_SUBJECT_LINES, "lines")
+    shown: list[str] = []
+    for line in lines:
+        half = _SHOWN_SUBJECT_CHARACTERS // len(lines) // 2
+        missing = len(line) - 2 * half
+        shown.append(
+            line if missing <= 0 else f"{line[:half]} [… {missing:,} characters are not shown …] {line[-half:]}"
+        )
+    return [f"    │ {line}" for line in shown]
+
+
+def _without_middle(lines: list[str], limit: int, noun: str) -> list[str]:
+    if len(lines) <= limit:
+        return lines
+    half = limit // 2
+    return [*lines[:half], f"[… {len(lines) - 2 * half:,} {noun} are not shown …]", *lines[-half:]]
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 async def _ask(request: PermissionRequest) -> PermissionAnswer:
     _write(styled(question(request), sys.stderr, bold=True) + "\n")
     _discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
+    has_exactly = request.exact_rule is not None
     while True:
-        _write(f"Allow? {_CHOICES}: ")
+        _write(f"Allow? {_CHOICES_WITH_EXACTLY if has_exactly else _CHOICES}: ")
         line = await lines.read_line()
         if line is None:
             _write("\n")
             return PermissionAnswer.NO
         answer = _ANSWERS.get(line.strip().lower())
-        if answer is not None:
+        if answer is not None and (has_exactly or answer is not PermissionAnswer.EXACTLY):
             return answer
-        _write("Please type one of o, s, a, n, v.\n")
+        _write(f"Please type one of o, {'x, ' if has_exactly else ''}s, a, n, v.\n")
 
 
 def _write(text: str) -> None:

@@ -30,9 +30,9 @@ def call(context: click.Context, tool: str, arguments: str, allow: tuple[str, ..
 
 
 async def _call(tool: str, arguments: str, allow: tuple[str, ...]) -> dict[str, object]:
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.permission_names import open_allowing
 
-    async with OneClaw.open(ask=terminal_asker(), allow=allow) as claw:
+    async with open_allowing(allow, terminal_asker()) as claw:
         outcome = await claw.call_tool(tool, arguments)
         return outcome.result.to_dict()

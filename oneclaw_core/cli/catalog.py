@@ -13,8 +13,7 @@ from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins import Catalog, disabled_plugins, load_plugins
-from oneclaw_core.store.quick_states import QuickStates, read_states
-from oneclaw_core.store.sqlite_file import path_of
+from oneclaw_core.store.quick_states import QuickStates, states_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +44,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     """
     home, states, states_error = find_home(), QuickStates(), None
     try:
-        states = read_states(path_of(home.database_url))
+        states = states_of(home.database_url)
     except StoreError as error:
         states_error = error
         if not is_quiet:
@@ -53,11 +52,18 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     # What a plugin prints while it is imported must not end up in the middle of a JSON document.
     with reserved_stdout():
         loaded = load_plugins(disabled_plugins(states.settings, os.environ))
+        if home.tools.is_dir():
+            from oneclaw_core.user_tools.folder import UserTools
+
+            own_tools = UserTools(home, loaded, os.environ)
+            own_tools.obey(states.settings)
+            own_tools.load()
     loaded.registry.set_disabled(states.disabled_tools, states.disabled_groups)
     return HomeCatalog(
         registry=loaded.registry,
         provider_types=loaded.provider_types,
         plugins=loaded.plugins,
+        skills=loaded.skills,
         home=home,
         states=states,
         states_error=states_error,

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,10 +15,13 @@ from oneclaw_core import __version__
 from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
-from oneclaw_core.cli.output import is_terminal, print_error, print_text
+from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_name
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.skills.catalog import SkillStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from oneclaw_core.cli.chat_input import ChatInput
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.messages import Attachment
@@ -29,6 +33,9 @@ _log = logging.getLogger("oneclaw.cli")
 @conversation_options
 @attach_option
 @allow_option
+@click.option(
+    "--no-worker", is_flag=True, help="Start nothing in the background, such as the worker for scheduled tasks."
+)
 @click.pass_context
 def chat(
     context: click.Context,
@@ -37,6 +44,7 @@ def chat(
     model: str | None,
     attach: tuple[str, ...],
     allow: tuple[str, ...],
+    no_worker: bool,
 ) -> None:
     """Talk with a model. /help lists what can be typed beside messages.
 
@@ -44,59 +52,71 @@ def chat(
     attached goes with the first message.
     """
     attachments = [read_attachment(path) for path in attach]
-    if not run_async(_chat(session, agent, model, attachments, allow)):
+    if not run_async(_chat(session, agent, model, attachments, allow, has_workers=not no_worker)):
         context.exit(1)
 
 
 async def _chat(
-    session: str | None, agent: str | None, model: str | None, attachments: list[Attachment], allow: tuple[str, ...]
+    session: str | None,
+    agent: str | None,
+    model: str | None,
+    attachments: list[Attachment],
+    allow: tuple[str, ...],
+    *,
+    has_workers: bool,
 ) -> bool:
     """Go on until there are no more lines.
 
     Returns:
         Whether all went well; always, if somebody sat at the terminal and saw what did not.
     """
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.background import working_in_background
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
     from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.rendering import TurnView
-    from oneclaw_core.cli.slash import SLASH_COMMANDS
+    from oneclaw_core.cli.slash import completions
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     view = TurnView(sys.stdout)
-    async with OneClaw.open(ask=terminal_asker(view.pause), allow=allow) as claw:
+    async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:
         conversation = Conversation(claw, view, session, agent, model, attachments)
         # A model or agent that there is not is told at once, not after the first message is typed.
         _, full_model = await conversation.next_request()
         if not is_interactive:
             return await _go_through(PipedInput(), conversation, is_interactive=False)
         await _greet(conversation, full_model)
-        summaries = {name: command.summary for name, command in SLASH_COMMANDS.items()}
-        await _go_through(TerminalInput(claw.home.chat_history, summaries), conversation, is_interactive=True)
+        lines = TerminalInput(claw.home.chat_history, lambda: completions(claw))
+        async with working_in_background(claw) if has_workers else nullcontext():
+            await _go_through(lines, conversation, is_interactive=True)
         return True
 
 
 async def _greet(conversation: Conversation, full_model: str) -> None:
     print_text(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.")
+    untrusted = [each for each in conversation.claw.skills.entries() if each.status is SkillStatus.UNTRUSTED]
+    if untrusted:
+        print_text(f"The skills of this directory are not used ({len(untrusted)}); see: oneclaw skills list")
     session = await conversation.session()
     if session is not None:
         count = await conversation.claw.store.count_messages(session.id)
-        print_text(f"Going on with session {session.name or session.id}, {count} messages.")
+        print_text(f"Going on with session {printable_name(session.name or session.id)}, {count} messages.")
 
 
 async def _go_through(lines: ChatInput, conversation: Conversation, *, is_interactive: bool) -> bool:
-    from oneclaw_core.cli.slash import QuitChat, is_slash_command, run_slash_command
+    from oneclaw_core.cli.slash import QuitChat, chosen_skill, is_slash_command, run_slash_command
 
     is_all_well = True
     while (line := await lines.read()) is not None:
         try:
-            if is_slash_command(line):
-                await run_slash_command(conversation, line)
-            elif is_interactive:
-                await _send_cancellably(conversation, line)
+            chosen = chosen_skill(conversation.claw, line)
+            if is_slash_command(line) and chosen is None:
+                work = run_slash_command(conversation, line)
             else:
-                await conversation.send(line)
+                skill, text = chosen or (None, line)
+                work = conversation.send(text, skill=skill)
+            await (_cancellably(work) if is_interactive else work)
         except QuitChat:
             break
         except OneClawError as error:
@@ -111,20 +131,20 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
     return is_all_well
 
 
-async def _send_cancellably(conversation: Conversation, text: str) -> None:
-    """Send a message; Ctrl-C ends the turn and keeps the session."""
+async def _cancellably(work: Coroutine[Any, Any, None]) -> None:
+    """Send a message, or do what a slash command says; Ctrl-C ends that, and keeps the session and the chat."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.create_task(conversation.send(text))
-    loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    task = asyncio.create_task(work)
+    loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
-        await asyncio.wait({turn})
+        await asyncio.wait({task})
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-        if not turn.done():  # the program is told to end
-            turn.cancel()
-            await asyncio.wait({turn})
-    if turn.cancelled():
+        if not task.done():  # the program is told to end
+            task.cancel()
+            await asyncio.wait({task})
+    if task.cancelled():
         # The carriage return takes the place of the "^C" that the terminal shows.
         click.echo("\r(stopped; the session is kept)", err=True)
     else:
-        turn.result()
+        task.result()

@@ -10,7 +10,7 @@ from oneclaw_core.cli.line_reader import LineReader
 from oneclaw_core.cli.output import print_text, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from prompt_toolkit.completion import Completer
@@ -46,10 +46,10 @@ class TerminalInput:
 
     Args:
         history_file: where the lines are kept, readable by their owner alone.
-        commands: what to complete, with a few words on each.
+        commands: gives what to complete, with a few words on each; what ends with a space wants more behind it.
     """
 
-    def __init__(self, history_file: Path, commands: Mapping[str, str]) -> None:
+    def __init__(self, history_file: Path, commands: Callable[[], Mapping[str, str]]) -> None:
         from prompt_toolkit import PromptSession
 
         self._session: PromptSession[str] = PromptSession(
@@ -88,14 +88,14 @@ def _history(path: Path) -> History:
     return FileHistory(path)
 
 
-def _completer(commands: Mapping[str, str]) -> Completer:
+def _completer(commands: Callable[[], Mapping[str, str]]) -> Completer:
     from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
     class SlashCompleter(Completer):
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             typed = document.text_before_cursor
             if typed.startswith("/"):
-                for name, summary in commands.items():
+                for name, summary in commands().items():
                     if name.startswith(typed.lower()):
                         yield Completion(name, start_position=-len(typed), display_meta=summary)
 
@@ -103,9 +103,22 @@ def _completer(commands: Mapping[str, str]) -> Completer:
 
 
 def _key_bindings() -> KeyBindings:
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.filters import Condition
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     bindings = KeyBindings()
+
+    @Condition
+    def wants_more() -> bool:
+        state = get_app().current_buffer.complete_state
+        chosen = state.current_completion if state is not None else None
+        return chosen is not None and chosen.text.endswith(" ")
+
+    @bindings.add("enter", filter=wants_more)
+    def _take_completion(event: KeyPressEvent) -> None:
+        # What is chosen in the menu stands in the line already, and is sent by the next Enter.
+        event.current_buffer.complete_state = None
 
     @bindings.add("escape", "enter")
     def _new_line(event: KeyPressEvent) -> None:

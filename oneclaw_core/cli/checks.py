@@ -148,8 +148,12 @@ def check_database(home: Home) -> Iterator[Finding]:
     Raises:
         StoreError: it cannot be used.
     """
+    from oneclaw_core.store import postgres_address
     from oneclaw_core.store.sqlite_file import explained, path_of, stored_version
 
+    if postgres_address.is_meant(home.database_url):
+        yield from _check_server(home.database_url)
+        return
     path = path_of(home.database_url)
     try:
         size_bytes = path.stat().st_size
@@ -183,13 +187,33 @@ def check_database(home: Home) -> Iterator[Finding]:
         yield Finding("database", Health.OK, f"{path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
 
 
+def _check_server(url: str) -> Iterator[Finding]:
+    """Does the PostgreSQL server answer, is the schema known, and may it be used?"""
+    from oneclaw_core.store.postgres_states import one_state
+
+    with one_state(url) as (name, version, query):
+        [[server, is_encrypted, size_bytes, encoding]] = query(
+            "SELECT current_setting('server_version'), "
+            "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
+            "pg_database_size(current_database()), current_setting('server_encoding')"
+        )
+    about = f"{name}, PostgreSQL {server}, {'TLS' if is_encrypted else 'no TLS'}, {size_bytes / 1_000_000:.1f} MB"
+    if encoding != "UTF8":
+        message = f"{about}: its encoding is {encoding}, which cannot hold every text"
+        yield Finding("database", Health.PROBLEM, message, "make the database anew with ENCODING 'UTF8'")
+    elif version == 0:
+        yield Finding("database", Health.OK, f"{about}; the tables are made when something is stored")
+    else:
+        yield Finding("database", Health.OK, f"{about}, schema {version}")
+
+
 def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
     """Can the settings be read, and does each fit?
 
     Raises:
         StoreError: they cannot be read.
     """
-    from oneclaw_core.cli.setting_states import setting_states
+    from oneclaw_core.configuration.settings import setting_states
 
     if catalog.states_error is not None:
         raise catalog.states_error
@@ -210,9 +234,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
 
 def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
-    from oneclaw_core.cli.models import default_model
     from oneclaw_core.keys import KeyStore
-    from oneclaw_core.models import OFFLINE_TYPE, lacks_key, provider_configs, split_model
+    from oneclaw_core.models import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
@@ -254,7 +277,10 @@ def check_keys(home: Home) -> Iterator[Finding]:
 def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:
     """Does every plugin work?"""
     from oneclaw_core.plugins import disabled_plugins
+    from oneclaw_core.skills.catalog import SkillCatalog
 
+    # Reading the skills of plugins reports what is wrong with them.
+    SkillCatalog(catalog.skills).entries()
     for record in catalog.plugins:
         yield from _check_plugin(record)
     installed = {record.name for record in catalog.plugins}

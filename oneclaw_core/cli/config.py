@@ -12,7 +12,7 @@ from oneclaw_core.cli.output import json_option, print_json, print_table, print_
 from oneclaw_core.cli.stored import with_store
 
 if TYPE_CHECKING:
-    from oneclaw_core.cli.setting_states import SettingState
+    from oneclaw_core.configuration.settings import SettingState
 
 
 @click.group()
@@ -24,7 +24,7 @@ def config() -> None:
 @json_option
 def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
-    from oneclaw_core.cli.setting_states import setting_states
+    from oneclaw_core.configuration.settings import setting_states
 
     states = setting_states(with_store(lambda store: store.settings()), os.environ)
     if as_json:
@@ -36,16 +36,32 @@ def list_settings(as_json: bool) -> None:
             warn(state.problem)
 
 
+@config.command("get")
+@click.argument("key")
+@json_option
+def get(key: str, as_json: bool) -> None:
+    """Show the value of a setting."""
+    from oneclaw_core.cli.stored import with_configuration
+
+    state = with_configuration(lambda changes: changes.settings.get(key))
+    if as_json:
+        print_json(asdict(state))
+    else:
+        print_text(_shown(state.value))
+    if state.problem is not None:
+        warn(state.problem)
+
+
 @config.command("set")
 @click.argument("key")
 @click.argument("value")
 def set_setting(key: str, value: str) -> None:
     """Store a value for a setting."""
+    from oneclaw_core.cli.stored import with_configuration
     from oneclaw_core.settings import check_setting
 
-    checked = check_setting(key, value)
-    with_store(lambda store: store.set_setting(key, checked))
-    print_text(f"{key} is {_shown(checked)}")
+    with_configuration(lambda changes: changes.settings.set(key, value))
+    print_text(f"{key} is {_shown(check_setting(key, value))}")
     _warn_of_environment(key)
 
 
@@ -53,18 +69,15 @@ def set_setting(key: str, value: str) -> None:
 @click.argument("key")
 def unset(key: str) -> None:
     """Take a setting back to its default."""
-    from oneclaw_core.cli.catalog import not_found
-    from oneclaw_core.settings import Settings
+    from oneclaw_core.cli.stored import with_configuration
 
-    if key not in Settings.model_fields:
-        raise not_found("setting", key, Settings.model_fields, "oneclaw config list")
-    was_set = with_store(lambda store: store.remove_setting(key))
+    was_set = with_configuration(lambda changes: changes.settings.unset(key))
     print_text(f"{key} is back to its default" if was_set else f"{key} was not set")
     _warn_of_environment(key)
 
 
 def _warn_of_environment(key: str) -> None:
-    from oneclaw_core.cli.setting_states import variable_of
+    from oneclaw_core.configuration.settings import variable_of
 
     variable = variable_of(key)
     if os.environ.get(variable):
@@ -78,4 +91,6 @@ def _row(state: SettingState) -> tuple[str, ...]:
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return str(value).lower()  # as the user writes it
     return (", ".join(str(each) for each in value) or "-") if isinstance(value, list) else str(value)

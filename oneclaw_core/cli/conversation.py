@@ -6,10 +6,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.cli.output import reserved_stdout
+from oneclaw_core.agents import GENERAL_ASSISTANT
+from oneclaw_core.cli.output import printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
+    from oneclaw_core.agents import Agent
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.messages import Attachment
@@ -43,22 +45,40 @@ class Conversation:
         """The session, if it is begun."""
         return await self.claw.store.find_session(self.session_name) if self.session_name is not None else None
 
-    async def next_request(self, *, model: str | None = None) -> tuple[ModelRequest, str]:
+    async def chosen_agent(self, name: str | None = None) -> Agent:
+        """The agent of that name; without one, the agent that is chosen, else the session's.
+
+        Raises:
+            NotFoundError: there is no such agent.
+        """
+        wanted = name or self.agent
+        if wanted is not None:
+            return await self.claw.agents.get(wanted)
+        session = await self.session()
+        found = await self.claw.store.find_agent(session.agent) if session is not None else None
+        return found or GENERAL_ASSISTANT
+
+    async def next_request(self, *, model: str | None = None, agent: str | None = None) -> tuple[ModelRequest, str]:
         """What the model would be sent next, and the full name of the model.
 
         Args:
             model: instead of the one that is chosen.
+            agent: likewise.
 
         Raises:
             NotFoundError: there is no such agent, provider or model.
         """
         session = await self.session()
         return await self.claw.next_request(
-            session=session.id if session else None, agent=self.agent, model=model or self.model
+            session=session.id if session else None, agent=agent or self.agent, model=model or self.model
         )
 
-    async def send(self, text: str) -> None:
+    async def send(self, text: str, *, skill: str | None = None) -> None:
         """Send a message with what is attached, and show the turn.
+
+        Args:
+            text: the message.
+            skill: the name of a skill to send with it.
 
         Raises:
             UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
@@ -67,7 +87,8 @@ class Conversation:
         """
         if self.session_name is None:
             # Begun before the turn, so that a turn that is cancelled stays in the session.
-            begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=text)
+            title = text if skill is None else f"/{skill} {text}"
+            begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=title)
             self.session_name = begun.id
         attachments, self.attachments = self.attachments, []
         turn = self.claw.send_message(
@@ -76,6 +97,7 @@ class Conversation:
             agent=self.agent,
             model=self.model,
             attachments=attachments,
+            skill=skill,
         )
         try:
             with reserved_stdout():
@@ -91,4 +113,4 @@ class Conversation:
 
 def session_label(session: Session) -> str:
     """What to call a session: its name, or enough of its id to find it."""
-    return session.name or session.id[:_SHORT_ID_CHARACTERS]
+    return printable_name(session.name) if session.name else session.id[:_SHORT_ID_CHARACTERS]

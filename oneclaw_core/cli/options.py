@@ -21,7 +21,10 @@ _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
 
 allow_option = click.option(
-    "--allow", metavar="PERMISSION", multiple=True, help="Grant a permission for this run; may be repeated."
+    "--allow",
+    metavar="PERMISSION",
+    multiple=True,
+    help="Grant a permission for this run, such as 'shell.execute:git *'; may be repeated.",
 )
 """Gives a command the parameter ``allow``."""
 

@@ -43,6 +43,11 @@ def printable_line(text: str, limit: int | None = None) -> str:
     return line if limit is None or len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
 
 
+def printable_name(name: str) -> str:
+    """Show a name as it was chosen, on one line, with every control character in it visible."""
+    return printable(name.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t"))
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody sees what is written there, or types what is read from there."""
     try:

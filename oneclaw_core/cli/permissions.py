@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.permission_names import check_has_pattern, permissions_by_name
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.store.settings import Decision
+    from oneclaw_core.tools.permission_rules import PermissionRule
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 
@@ -40,14 +45,21 @@ def list_permissions(as_json: bool) -> None:
 @permissions.command("grant")
 @click.argument("name")
 def grant(name: str) -> None:
-    """Let all tools that need a permission have it, without asking."""
+    """Let all tools that need a permission have it, without asking.
+
+    NAME can end in a pattern of what it is granted for: 'shell.execute:git status' is one command, and
+    'shell.execute:git *' is git with any arguments.
+    """
     _decide(name, "grant", "granted")
 
 
 @permissions.command("deny")
 @click.argument("name")
 def deny(name: str) -> None:
-    """Never let a tool have a permission, without asking."""
+    """Never let a tool have a permission, without asking.
+
+    NAME can end in a pattern, as for grant. What is denied goes before what is granted.
+    """
     _decide(name, "deny", "denied")
 
 
@@ -56,11 +68,15 @@ def deny(name: str) -> None:
 def reset(name: str | None) -> None:
     """Forget what was decided on a permission, or on all: the default holds again."""
     from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.tools.permission_rules import PermissionRule
 
     if name is None:
         count = with_store(lambda store: store.reset_permissions())
         print_text(f"{count} {'decision' if count == 1 else 'decisions'} forgotten")
-    elif with_store(lambda store: store.remove_permission(name)):
+        return
+    with suppress(UsageError):  # what is no pattern any more can still be forgotten
+        name = str(PermissionRule.check(name))
+    if with_store(lambda store: store.remove_permission(name)):
         print_text(f"the decision on {name} is forgotten")
     else:
         print_text(f"nothing was decided on {name}")
@@ -68,9 +84,13 @@ def reset(name: str | None) -> None:
 
 def _decide(name: str, decision: Decision, outcome: str) -> None:
     from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.tools.permission_rules import PermissionRule
 
-    known = [each["name"] for each in _documents(load_catalog())]
-    if name not in known:
+    known = {each["name"]: each for each in _documents(load_catalog())}
+    check_has_pattern(name, known)
+    rule = PermissionRule.check(name)
+    name = str(rule)
+    if rule.permission not in known:
         if not _NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} is no permission's name: it is lower-case words separated by dots, such as network.private"
@@ -81,24 +101,29 @@ def _decide(name: str, decision: Decision, outcome: str) -> None:
 
 
 def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
+    from oneclaw_core.tools.permission_rules import PermissionRule
     from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
 
-    tools: dict[str, list[str]] = {name: [] for name in KNOWN_PERMISSIONS}
-    for tool_name in catalog.registry.get_all_tool_names():
-        tool = catalog.registry.get_tool(tool_name)
-        for permission in tool.definition.required_permissions if tool is not None else ():
-            tools.setdefault(permission, []).append(tool_name)
+    tools = permissions_by_name(catalog.registry)
     for name in catalog.states.permissions:
-        tools.setdefault(name, [])
+        tools.setdefault(name, tools.get(PermissionRule.read(name).permission, []))
     return [
         {
             "name": name,
-            "meaning": KNOWN_PERMISSIONS.get(name, ""),
+            "meaning": _meaning(PermissionRule.read(name), KNOWN_PERMISSIONS),
             "state": _state(name, catalog.states.permissions.get(name)),
             "tools": tool_names,
         }
         for name, tool_names in tools.items()
     ]
+
+
+def _meaning(rule: PermissionRule, known: Mapping[str, str]) -> str:
+    from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
+
+    if rule.pattern is None:
+        return known.get(rule.permission, "")
+    return f"for the {SUBJECT_KINDS[rule.permission].noun} {rule.pattern} only"
 
 
 def _state(name: str, decision: str | None) -> str:

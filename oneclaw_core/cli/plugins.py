@@ -15,6 +15,8 @@ from oneclaw_core.cli.output import json_option, print_json, print_table, print_
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
 from oneclaw_core.plugins import discover
+from oneclaw_core.skills.catalog import SkillCatalog
+from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from oneclaw_core.plugin_record import PluginRecord
@@ -33,7 +35,10 @@ def plugins() -> None:
 @json_option
 def list_plugins(as_json: bool) -> None:
     """List the installed plugins, what they bring and what is wrong with them."""
-    records = load_catalog().plugins
+    catalog = load_catalog()
+    # Reading the skills of plugins reports what is wrong with them.
+    SkillCatalog(catalog.skills).entries()
+    records = catalog.plugins
     if as_json:
         print_json([_document(record) for record in records])
         return
@@ -76,7 +81,7 @@ def enable(name: str) -> None:
 
 
 def _is_installed(name: str) -> bool:
-    return any(point.name == name for point in discover())
+    return name == USER_PLUGIN or any(point.name == name for point in discover())
 
 
 def _change(name: str, *, is_disabled: bool) -> bool:
@@ -107,6 +112,7 @@ def _document(record: PluginRecord) -> dict[str, Any]:
         "tools": record.tools,
         "groups": record.groups,
         "providers": record.providers,
+        "skills": record.skills,
         "import_ms": None if record.import_ms is None else round(record.import_ms, 3),
         "problems": [
             {

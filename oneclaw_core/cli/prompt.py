@@ -11,37 +11,47 @@ from oneclaw_core.chat.estimate import definition_tokens, message_tokens, text_t
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
+from oneclaw_core.errors import UsageError
 from oneclaw_core.messages import MessageType
+from oneclaw_core.providers.base import ToolLoading
 
 if TYPE_CHECKING:
+    from oneclaw_core.chat.sent_request import RequestPreview
     from oneclaw_core.messages import Message
-    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.tools.definition import ToolDefinition
+
+
+_LOADING = {
+    ToolLoading.NATIVE: "loaded groups in the wire format's own way",
+    ToolLoading.INLINE: "loaded groups in the conversation, where they were loaded",
+    ToolLoading.APPEND: "loaded groups at the end of the tools",
+    ToolLoading.DISPATCH: "loaded groups behind the tool use_tool",
+}
 
 
 @click.command()
 @stored_conversation_options
+@click.option("--wire", "is_wired", is_flag=True, help="As the provider writes it: the body, as JSON.")
 @json_option
-def prompt(session: str | None, agent: str | None, model: str | None, as_json: bool) -> None:
+def prompt(session: str | None, agent: str | None, model: str | None, is_wired: bool, as_json: bool) -> None:
     """Show exactly what a model would be sent next, before the message that you would write.
 
-    Sizes are estimated: a token is taken for 4 bytes of text.
+    Sizes are estimated: a token is taken for 4 bytes of text. With --wire, the body is shown to the letter; with
+    --wire --json, its address and headers around it. The key is never shown.
     """
     with reserved_stdout():
-        document = run_async(_next_request(session, agent, model))
-    if as_json:
-        print_json(document)
+        preview = run_async(_preview(session, agent, model, is_wired))
+    if is_wired:
+        _print_wire(preview, as_json=as_json)
+    elif as_json:
+        print_json(request_document(preview))
     else:
-        _print_parts(document)
+        _print_parts(request_document(preview))
 
 
-def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
-    """Describe a request, each part with its estimated size in tokens.
-
-    Args:
-        request: what would be sent.
-        full_model: ``PROVIDER/MODEL``.
-    """
+def request_document(preview: RequestPreview) -> dict[str, Any]:
+    """Describe a request, each part with its estimated size in tokens."""
+    request = preview.request
     group_of = {definition.name: group.name for group in request.tools.groups for definition in group.tools}
     tools = [_tool_document(definition, group_of.get(definition.name)) for definition in request.tools]
     messages = [_message_document(message) for message in request.messages]
@@ -51,7 +61,9 @@ def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
         "messages": sum(message["estimated_tokens"] for message in messages),
     }
     return {
-        "model": full_model,
+        "model": preview.model,
+        "tool_loading": str(preview.tool_loading),
+        "max_output_tokens": request.max_output_tokens,
         "parameters": dict(request.parameters),
         "system_prompt": request.system_prompt,
         "tools": tools,
@@ -60,11 +72,24 @@ def request_document(request: ModelRequest, full_model: str) -> dict[str, Any]:
     }
 
 
-async def _next_request(session: str | None, agent: str | None, model: str | None) -> dict[str, Any]:
+async def _preview(session: str | None, agent: str | None, model: str | None, is_wired: bool) -> RequestPreview:
     from oneclaw_core.app import OneClaw
 
     async with OneClaw.open() as claw:
-        return request_document(*await claw.next_request(session=session, agent=agent, model=model))
+        return await claw.preview_request(session=session, agent=agent, model=model, is_wired=is_wired)
+
+
+def _print_wire(preview: RequestPreview, *, as_json: bool) -> None:
+    wire = preview.wire
+    if wire is None:
+        raise UsageError(
+            f"the provider type {preview.provider_type!r} has no wire format to show; see the request without --wire"
+        )
+    body = wire.body.decode()
+    if as_json:
+        print_json({"method": "POST", "url": wire.url, "headers": dict(wire.headers), "body": json.loads(body)})
+    else:
+        print_text(body)
 
 
 def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:
@@ -93,7 +118,11 @@ def _compact(document: Any) -> str:
 
 def _print_parts(document: dict[str, Any]) -> None:
     sizes = document["estimated_tokens"]
+    loading = ToolLoading(document["tool_loading"])
     print_text(f"Model: {document['model']}")
+    print_text(f"Tool loading: {loading} ({_LOADING[loading]})")
+    if document["max_output_tokens"] is not None:
+        print_text(f"Longest answer: {document['max_output_tokens']:,} tokens")
     if document["parameters"]:
         print_text(f"Parameters: {_compact(document['parameters'])}")
     _print_heading("System prompt", sizes["system_prompt"])

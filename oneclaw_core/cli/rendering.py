@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneclaw_core.chat.events import (
@@ -20,6 +21,8 @@ from oneclaw_core.chat.events import (
 from oneclaw_core.cli.output import is_terminal, printable, printable_line, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneclaw_core.chat.events import TurnEvent
     from oneclaw_core.tools.result import ToolResult
 
@@ -48,12 +51,17 @@ class TurnView:
         self._running: dict[str, ToolCallEvent] = {}
         self._progress: dict[str, str] = {}
         self._is_at_line_start = True
+        self._is_thinking = False
         self._has_text = False
         self._status = _StatusLine()
+        # What happens while the terminal is somebody else's.
+        self._held_back: list[TurnEvent] | None = None
 
     def show(self, event: TurnEvent) -> None:
-        """Show an event."""
-        if isinstance(event, TextEvent):
+        """Show an event, or keep it until the terminal is free."""
+        if self._held_back is not None:
+            self._held_back.append(event)
+        elif isinstance(event, TextEvent):
             self._write_text(event.text)
         elif isinstance(event, ReasoningEvent):
             self._write_reasoning(event.text)
@@ -74,23 +82,39 @@ class TurnView:
             if not self._has_text:
                 self._write_text(event.text)
             self.finish()
+            if event.notice is not None:
+                self._write_line(event.notice, fg="yellow")
 
-    def pause(self) -> None:
-        """Make room for something else on the terminal."""
-        self._status.erase()
-        self._end_text_line()
+    @contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """Leave the terminal to a question while the block runs; what happens meanwhile is shown after it."""
+        self._pause()
+        self._held_back = []
+        try:
+            yield
+        finally:
+            held_back, self._held_back = self._held_back or [], None
+            for event in held_back:
+                self.show(event)
+            self._draw_status()
 
     def finish(self) -> None:
         """End the line that is being shown, whether or not the turn came to its end."""
-        self.pause()
+        self._pause()
         self._running.clear()
         self._progress.clear()
         self._has_text = False
+
+    def _pause(self) -> None:
+        self._status.erase()
+        self._end_thought_line()
+        self._end_text_line()
 
     def _write_text(self, text: str) -> None:
         if not text:
             return
         self._status.erase()
+        self._end_thought_line()
         self._has_text = True
         self._is_at_line_start = text.endswith("\n")
         self._stdout.write(printable(text) if is_terminal(self._stdout) else text)
@@ -101,7 +125,14 @@ class TurnView:
         if self.is_verbose and text:
             self._status.erase()
             self._end_text_line()
+            self._is_thinking = not text.endswith("\n")
             sys.stderr.write(styled(printable(text), sys.stderr, dim=True))
+            sys.stderr.flush()
+
+    def _end_thought_line(self) -> None:
+        if self._is_thinking:
+            self._is_thinking = False
+            sys.stderr.write("\n")
             sys.stderr.flush()
 
     def _end_text_line(self) -> None:
@@ -109,12 +140,12 @@ class TurnView:
             self._write_text("\n")
 
     def _write_line(self, line: str, **style: Any) -> None:
-        self.pause()
+        self._pause()
         sys.stderr.write(styled(line, sys.stderr, **style) + "\n")
         sys.stderr.flush()
 
     def _begin_call(self, event: ToolCallEvent) -> None:
-        self.pause()
+        self._pause()
         self._has_text = False
         self._running[event.id] = event
         if self.is_verbose:

@@ -39,14 +39,21 @@ def run(
 ) -> None:
     """Send one message and print the answer as it comes.
 
+    A message /NAME ARGUMENTS, where NAME is a skill, has the model follow that skill.
+
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
+    from oneclaw_core.cli.slash import chosen_skill
+
     attachments = [read_attachment(path) for path in attach]
     text = read_stdin() if message == "-" else message
     with reserved_stdout() as stdout:
 
         def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
-            return claw.send_message(text, session=session, agent=agent, model=model, attachments=attachments)
+            skill, rest = chosen_skill(claw, text) or (None, text)
+            return claw.send_message(
+                rest, session=session, agent=agent, model=model, attachments=attachments, skill=skill
+            )
 
         run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
 
@@ -66,11 +73,11 @@ def read_stdin() -> str:
 async def _print_events(
     send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]], allow: tuple[str, ...], stdout: TextIO
 ) -> None:
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.permission_names import open_allowing
 
     try:
-        async with OneClaw.open(ask=terminal_asker(), allow=allow) as claw, aclosing(send(claw)) as events:
+        async with open_allowing(allow, terminal_asker()) as claw, aclosing(send(claw)) as events:
             async for event in events:
                 print_json(event.to_dict(), indent=None, stream=stdout)
     except BrokenPipeError:
@@ -88,16 +95,16 @@ async def _show_turn(
     stdout: TextIO,
     model: str | None,
 ) -> None:
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.chat.events import UsageEvent
     from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.models import OFFLINE_MODEL
 
     view = TurnView(stdout)
     used_model: str | None = None
     try:
-        async with OneClaw.open(ask=terminal_asker(view.pause), allow=allow) as claw, aclosing(send(claw)) as events:
+        async with open_allowing(allow, terminal_asker(view.giving_way)) as claw, aclosing(send(claw)) as events:
             async for event in events:
                 view.show(event)
                 if isinstance(event, UsageEvent):

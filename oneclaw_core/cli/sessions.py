@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
@@ -18,12 +19,15 @@ from oneclaw_core.cli.output import (
     print_text,
     printable,
     printable_line,
+    printable_name,
+    warn,
 )
 from oneclaw_core.cli.stored import with_store
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from datetime import datetime
 
     from oneclaw_core.messages import Message
     from oneclaw_core.store.sessions import Session
@@ -31,11 +35,13 @@ if TYPE_CHECKING:
 
 _PAGE_MESSAGES = 500
 _TITLE_CHARACTERS = 50
+_EXCERPT_CHARACTERS = 200
+_DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.group()
 def sessions() -> None:
-    """List, show, export and delete sessions."""
+    """List, search, show, export and delete sessions."""
 
 
 @sessions.command("list")
@@ -51,7 +57,7 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
         return
     rows = [
         (
-            each.name or each.id[:12],
+            printable_name(each.name or each.id[:12]),
             printable_line(each.title or each.last_text, _TITLE_CHARACTERS),
             each.agent,
             each.model or "default",
@@ -61,6 +67,38 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
         for each in found
     ]
     print_table(("session", "title", "agent", "model", "messages", "last used"), rows)
+
+
+@sessions.command("search")
+@click.argument("query")
+@click.option("--from", "since", type=_DAY, metavar="DAY", help="Only from this day on, as YYYY-MM-DD.")
+@click.option("--to", "until", type=_DAY, metavar="DAY", help="Only until this day, itself included.")
+@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Only this many, the best.")
+@json_option
+def search(query: str, since: datetime | None, until: datetime | None, limit: int, as_json: bool) -> None:
+    """Search what was said in all sessions, and their titles, for the words of QUERY.
+
+    All words are looked for; if nothing has all of them, any. Case and accents make no difference.
+    """
+    from oneclaw_core.cli.transcript import hit_document, timestamp
+    from oneclaw_core.history_search import HistoryQuery, search_history
+    from oneclaw_core.search.ranking import Scope
+
+    first, last = (None if each is None else each.date() for each in (since, until))
+    wanted = HistoryQuery(query, Scope.SESSIONS, first, last, limit)
+    findings = with_store(lambda store: search_history(store, None, wanted))
+    if as_json:
+        print_json([hit_document(hit) for hit in findings.hits])
+        return
+    if findings.hits and not findings.has_all_words:
+        warn("nothing has all the words; these have some of them")
+    rows = []
+    for hit in findings.hits:
+        passage = hit.passage
+        session = printable_name(passage.session_name or (passage.session_id or "")[:12])
+        excerpt = printable_line(hit.excerpt, _EXCERPT_CHARACTERS)
+        rows.append((session, timestamp(passage.moment), passage.role or "title", excerpt))
+    print_table(("session", "time", "by", "text"), rows)
 
 
 @sessions.command("show")
@@ -76,7 +114,7 @@ def show(name: str, as_json: bool) -> None:
             messages = [message_document(each) async for each in _messages(store, session)]
             print_json(session_document(session) | {"messages": messages})
             return
-        print_text(f"{session.title or session.name or 'Session'} ({session.id})")
+        print_text(f"{printable_name(session.title or session.name or 'Session')} ({session.id})")
         print_text(f"agent {session.agent}, model {session.model or 'default'}\n")
         async for message in _messages(store, session):
             text = compact_text(message)
@@ -120,11 +158,11 @@ def delete(name: str, is_confirmed: bool) -> None:
             await store.delete_session(session.id)
 
     session, count = with_store(find)
-    shown = session.name or session.id
+    shown = printable_name(session.name or session.id)
     if not is_confirmed:
         if not is_terminal(sys.stdin):
             raise UsageError(f"nobody can be asked here whether to delete session {shown!r}: add --yes")
-        if not click.confirm(f"Delete session {printable_line(shown)} with its {count} messages?", err=True):
+        if not click.confirm(f"Delete session {shown} with its {count} messages?", err=True):
             raise OneClawError("nothing was deleted")
     with_store(remove)
     print_text(f"session {shown} is deleted")
@@ -182,7 +220,7 @@ def _write_to_stdout(text: str) -> None:
 
 @contextmanager
 def _new_file(name: str) -> Iterator[IO[str]]:
-    """Open a file that only its owner can read; one that is there is replaced.
+    """Open a file that only its owner can read; one that is there is replaced, and closed to others first.
 
     Raises:
         OneClawError: it cannot be written.
@@ -197,4 +235,13 @@ def _new_file(name: str) -> Iterator[IO[str]]:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    # Emptied last, so that a file that cannot be closed to others is left as it is.
+    descriptor = os.open(path, flags & ~os.O_TRUNC, 0o600)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+            os.ftruncate(descriptor, 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.attachments import read_attachment, size_text
 from oneclaw_core.cli.conversation import session_label
-from oneclaw_core.cli.output import print_table, print_text
+from oneclaw_core.cli.output import print_table, print_text, printable_name
 from oneclaw_core.errors import UsageError
 from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.conversation import Conversation
 
 _DESCRIPTION_CHARACTERS = 70
@@ -49,6 +50,27 @@ def is_slash_command(line: str) -> bool:
     return line.startswith("/")
 
 
+def chosen_skill(claw: OneClaw, line: str) -> tuple[str, str] | None:
+    """Read a line such as ``/pdf-report sales.pdf``.
+
+    Returns:
+        The name of the skill that it chooses, and what is to be done with it; ``None`` if it chooses none.
+    """
+    if not is_slash_command(line):
+        return None
+    name, *rest = line.split(maxsplit=1)
+    if name.lower() in SLASH_COMMANDS or claw.skills.find(name[1:]) is None:
+        return None
+    return name[1:], "".join(rest).rstrip()
+
+
+def completions(claw: OneClaw) -> dict[str, str]:
+    """What can follow a slash, with a few words on each; behind a skill's name there is room for arguments."""
+    commands = {name: command.summary for name, command in SLASH_COMMANDS.items()}
+    skills = {f"/{each.name} ": one_line(each.description, _DESCRIPTION_CHARACTERS) for each in claw.skills.available()}
+    return commands | {name: summary for name, summary in skills.items() if name.strip() not in commands}
+
+
 async def run_slash_command(conversation: Conversation, line: str) -> None:
     """Do what a line says that begins with a slash.
 
@@ -62,7 +84,10 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     if command is not None:
         await command.run(conversation, rest.strip())
         return
-    close = get_close_matches(name.lower(), SLASH_COMMANDS, n=3)
+    if any(entry.name == name[1:] for entry in conversation.claw.skills.entries()):
+        conversation.claw.skills.load(name[1:])  # which says why it cannot be used
+    known = [each.strip() for each in completions(conversation.claw)]
+    close = get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
     raise UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
 
@@ -97,7 +122,8 @@ async def _tools(conversation: Conversation, rest: str) -> None:
 async def _groups(conversation: Conversation, rest: str) -> None:
     request, _ = await conversation.next_request()
     loaded = {group.name for group in request.tools.groups}
-    groups = conversation.claw.catalog.registry.get_available_group_definitions()
+    agent = await conversation.chosen_agent()
+    groups = conversation.claw.catalog.registry.selected(agent.selection).groups
     print_table(
         ("group", "loaded", "description"),
         [
@@ -107,13 +133,27 @@ async def _groups(conversation: Conversation, rest: str) -> None:
     )
 
 
+async def _skills(conversation: Conversation, rest: str) -> None:
+    print_table(
+        ("skill", "description"),
+        [
+            (f"/{each.name}", one_line(each.description, _DESCRIPTION_CHARACTERS))
+            for each in conversation.claw.skills.available()
+        ],
+    )
+
+
+async def _memory(conversation: Conversation, rest: str) -> None:
+    print_text(conversation.claw.memory.read().strip() or "Nothing is remembered yet.")
+
+
 async def _session(conversation: Conversation, rest: str) -> None:
     session = await conversation.session()
     _, model = await conversation.next_request()
     if session is None:
         print_text("session: new, begins with your first message")
     else:
-        print_text(f"session: {session.name or '(no name)'}, id {session.id}")
+        print_text(f"session: {printable_name(session.name or '(no name)')}, id {session.id}")
         print_text(f"messages: {await conversation.claw.store.count_messages(session.id)}")
     print_text(f"model: {model}")
 
@@ -123,6 +163,14 @@ async def _model(conversation: Conversation, rest: str) -> None:
     if rest:
         conversation.model = model
     print_text(f"model: {model}")
+
+
+async def _agent(conversation: Conversation, rest: str) -> None:
+    agent = await conversation.chosen_agent(rest or None)
+    if rest:
+        await conversation.next_request(agent=agent.id)  # its model may be one that there is not
+        conversation.agent = agent.id
+    print_text(f"agent: {agent.name}")
 
 
 async def _attach(conversation: Conversation, rest: str) -> None:
@@ -180,8 +228,11 @@ SLASH_COMMANDS = {
         SlashCommand("/help", "List these commands.", _help),
         SlashCommand("/tools", "List the tools that the model may call now.", _tools),
         SlashCommand("/groups", "List the tool groups, and which of them are loaded.", _groups),
+        SlashCommand("/skills", "List the skills; /NAME [ARGUMENTS] uses one.", _skills),
+        SlashCommand("/memory", "Show what is remembered about you.", _memory),
         SlashCommand("/session", "Tell which session this is, and which model answers.", _session),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
+        SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),
         SlashCommand("/attach", "Send an image or PDF with the next message, or list what is.", _attach, "[FILE]"),
         SlashCommand("/detach", "Send nothing with the next message after all.", _detach),
         SlashCommand("/compact", "Summarise all but the last turn, for a shorter conversation.", _compact),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TypeVar
 
 from oneclaw_core.home import find_home
@@ -9,6 +10,8 @@ from oneclaw_core.home import find_home
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from oneclaw_core.agent_service import AgentService
+    from oneclaw_core.configuration import Configuration
     from oneclaw_core.store.store import Store
 
 Value = TypeVar("Value")
@@ -37,3 +40,49 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
             return await work(store)
 
     return run_async(run())
+
+
+def with_configuration(work: Callable[[Configuration], Awaitable[Value]]) -> Value:
+    """Open the store of the user's home, and let the configuration be changed.
+
+    Args:
+        work: gets the services.
+
+    Returns:
+        What ``work`` returns.
+
+    Raises:
+        OneClawError: the home or its database cannot be used; the message says what to do.
+    """
+    from oneclaw_core.cli.catalog import load_catalog
+    from oneclaw_core.configuration import Configuration
+
+    catalog = load_catalog()
+    return with_store(lambda store: work(Configuration.of(catalog.home, store, catalog, os.environ)))
+
+
+def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
+    """Open the store of the user's home, and let agents be listed and changed.
+
+    Args:
+        work: gets the service.
+
+    Returns:
+        What ``work`` returns.
+
+    Raises:
+        OneClawError: the home or its database cannot be used; the message says what to do.
+    """
+    from oneclaw_core.agent_service import AgentService
+    from oneclaw_core.cli.catalog import load_catalog
+    from oneclaw_core.models import provider_configs, split_model
+
+    registry = load_catalog(is_quiet=True).registry
+
+    def run(store: Store) -> Awaitable[Value]:
+        async def check_model(name: str) -> None:
+            split_model(name, provider_configs(await store.settings(), os.environ))
+
+        return work(AgentService(store, registry, check_model))
+
+    return with_store(run)

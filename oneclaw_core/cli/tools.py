@@ -8,8 +8,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
-from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, one_line
+from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
@@ -27,14 +26,20 @@ def tools() -> None:
 
 @tools.command("list")
 @click.option("--group", metavar="NAME", help="Only the tools of this tool group.")
+@click.option("--agent", metavar="NAME", help="Only the tools that this agent has.")
 @json_option
-def list_tools(group: str | None, as_json: bool) -> None:
+def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
     """List all tools, disabled ones included."""
     catalog = load_catalog()
     registry = catalog.registry
     if group is not None and registry.get_group_definition(group) is None:
         raise _no_group(registry, group)
     names = registry.get_all_tool_names() if group is None else registry.get_tool_groups().get(group, [])
+    if agent is not None:
+        from oneclaw_core.cli.stored import with_agents
+
+        selected = registry.selected(with_agents(lambda service: service.get(agent)).selection)
+        names = [name for name in names if selected.allows(name)]
     if as_json:
         print_json([_document(registry, name) for name in names])
     else:
@@ -46,14 +51,10 @@ def list_tools(group: str | None, as_json: bool) -> None:
 @click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
 def enable(name: str, is_group: bool) -> None:
     """Enable a tool, or with --group a whole tool group, again."""
+    _switch(name, is_group, is_enabled=True)
     catalog = load_catalog()
-    states, registry = catalog.states, catalog.registry
-    # What was disabled and is not installed any more can be forgotten in this way.
-    if name not in (states.disabled_groups if is_group else states.disabled_tools):
-        _check_known(registry, name, is_group)
-    _switch("group" if is_group else "tool", name, is_enabled=True)
-    source = None if is_group else registry.get_source_info(name)
-    if source is not None and source.group_name in states.disabled_groups:
+    source = None if is_group else catalog.registry.get_source_info(name)
+    if source is not None and source.group_name in catalog.states.disabled_groups:
         print_text(f"its tool group is still disabled: oneclaw tools enable --group {source.group_name}")
 
 
@@ -62,28 +63,15 @@ def enable(name: str, is_group: bool) -> None:
 @click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
 def disable(name: str, is_group: bool) -> None:
     """Disable a tool, or with --group a whole tool group: no model sees or calls it."""
-    if name == LOAD_TOOL_GROUP and not is_group:
-        raise UsageError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
-    _check_known(load_catalog().registry, name, is_group)
-    _switch("group" if is_group else "tool", name, is_enabled=False)
+    _switch(name, is_group, is_enabled=False)
 
 
-def _switch(kind: SwitchKind, name: str, *, is_enabled: bool) -> None:
-    from oneclaw_core.cli.stored import with_store
+def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
+    from oneclaw_core.cli.stored import with_configuration
 
-    with_store(lambda store: store.set_tool_enabled(kind, name, is_enabled))
-    what = "tool group" if kind == "group" else "tool"
-    print_text(f"{what} {name} is {'enabled' if is_enabled else 'disabled'}")
-
-
-def _check_known(registry: ToolRegistry, name: str, is_group: bool) -> None:
-    if is_group:
-        if registry.get_group_definition(name) is None:
-            raise _no_group(registry, name)
-    elif registry.get_tool(name) is None:
-        if registry.get_group_definition(name) is not None:
-            raise UsageError(f"{name!r} is a tool group, not a tool: add --group")
-        raise not_found("tool", name, registry.get_all_tool_names(), "oneclaw tools list")
+    kind: SwitchKind = "group" if is_group else "tool"
+    with_configuration(lambda changes: changes.tools.switch(kind, name, is_enabled=is_enabled))
+    print_text(f"{'tool group' if is_group else 'tool'} {name} is {'enabled' if is_enabled else 'disabled'}")
 
 
 def _no_group(registry: ToolRegistry, name: str) -> Exception:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oneclaw_core.messages import Message
+    from oneclaw_core.search.ranking import Hit
     from oneclaw_core.store.sessions import Session
 
 _COMPACT_CHARACTERS = 200
@@ -32,6 +33,7 @@ def session_document(session: Session) -> dict[str, Any]:
         "model": session.model,
         "created_at": timestamp(session.created_at),
         "updated_at": timestamp(session.updated_at),
+        "parent_id": session.parent_id,
     }
 
 
@@ -53,6 +55,22 @@ def message_document(message: Message) -> dict[str, Any]:
         "duration_ms": message.duration_ms,
     }
     return {key: value for key, value in document.items() if value is not None}
+
+
+def hit_document(hit: Hit) -> dict[str, Any]:
+    """What a search has found as JSON can hold it; what does not apply is null."""
+    passage = hit.passage
+    return {
+        "source": str(passage.source),
+        "session": passage.session_id,
+        "session_name": passage.session_name,
+        "session_title": passage.session_title,
+        "sequence": passage.sequence,
+        "role": passage.role,
+        "created_at": timestamp(passage.moment),
+        "score": round(hit.score, 4),
+        "text": hit.excerpt,
+    }
 
 
 def compact_text(message: Message) -> str:

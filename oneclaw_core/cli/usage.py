@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
+from oneclaw_core.cli.output import json_option, print_json, print_table, printable_name
 from oneclaw_core.cli.stored import with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.spending import dollars
@@ -91,7 +91,7 @@ def _next_day(day: datetime) -> datetime:
 def _label(grouping: str, row: UsageRow) -> str:
     if row.key is None:
         return _NO_KEY[grouping]
-    return printable_line(row.name or (row.key[:12] if grouping == "session" else row.key))
+    return printable_name(row.name or (row.key[:12] if grouping == "session" else row.key))
 
 
 def _cells(sums: UsageTotals) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 import os
+import time
 
 import pytest
+from model_server import calls, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 from oneclaw_core.cli.asking import question, terminal_asker
@@ -18,6 +20,35 @@ DIARY = """
     @hookimpl
     def register_tools(register):
         register(read_diary)
+"""
+
+
+# One asks, and the other reports while the question is open.
+BUSY = """
+    import asyncio, os
+    from pathlib import Path
+    from oneclaw_core import ToolContext, hookimpl, tool
+
+    @tool
+    async def ask_first(context: ToolContext) -> str:
+        "Ask for a permission."
+        await context.ask_permission("door.open")
+        return "opened"
+
+    @tool
+    async def report_progress(context: ToolContext) -> str:
+        "Report how far it has come."
+        while not Path(os.environ["ASKED"]).exists():
+            await asyncio.sleep(0.01)
+        context.progress("half of it", 0.5)
+        await asyncio.sleep(0.05)
+        Path(os.environ["ASKED"] + ".reported").touch()
+        return "reported"
+
+    @hookimpl
+    def register_tools(register):
+        register(ask_first)
+        register(report_progress)
 """
 
 
@@ -85,6 +116,78 @@ def test_nothing_in_a_question_can_steer_the_terminal():
     )
     assert arguments == '  arguments: {"url": "http://x/\\u001b[1A\\x9b"}'
     assert detail == "  it will: connect to \\u202ex"
+
+
+def shell_question(command, **others):
+    arguments = {"command": command, **others}
+    return question(PermissionRequest("shell.execute", "exec", arguments, subject=command)).split("\n")
+
+
+def test_a_command_is_shown_whole_and_apart_from_other_arguments():
+    assert shell_question("git log -p", working_directory="/tmp") == [
+        "Tool exec wants permission shell.execute: run shell commands, which can do all that you can",
+        "  command:",
+        "    │ git log -p",
+        '  arguments: {"working_directory": "/tmp"}',
+    ]
+
+
+def test_nothing_in_a_command_is_hidden_or_taken_for_the_question():
+    command = "ls\r\x1b[2K\u202e\u200b\u00a0\t;\n\nAllow? [o]nce: o\n  arguments: {}"
+    assert shell_question(command)[2:] == [
+        "    │ ls\\r\\x1b[2K\\u202e\\u200b\\xa0\\t;",
+        "    │ ",
+        "    │ Allow? [o]nce: o",
+        "    │   arguments: {}",
+    ]
+
+
+def test_a_long_command_is_cut_in_the_middle_and_says_so():
+    (line,) = shell_question("begin" + "x" * 10_000 + "end")[2:]
+    assert line.startswith("    │ beginxxx")
+    assert line.endswith("xxxend")
+    assert " [… 6,008 characters are not shown …] " in line
+    lines = shell_question("begin" + "\n" * 1000 + "end")[2:]
+    assert (lines[0], lines[-1]) == ("    │ begin", "    │ end")
+    assert "    │ [… 961 lines are not shown …]" in lines
+    assert len("\n".join(shell_question("\n".join(["y" * 1000] * 1000)))) < 6_000
+
+
+def test_exactly_this_is_offered_where_it_can_be_and_is_remembered(home, ok):
+    def call(command):
+        return PseudoTerminal("call", "exec", f'{{"command": "{command}"}}', environ=os.environ)
+
+    with call("echo one; echo two") as terminal:
+        terminal.expect("    │ echo one; echo two\n")
+        terminal.expect("Allow? [o]nce, this [s]ession")
+        terminal.type("x\n")
+        terminal.expect("Please type one of o, s, a, n, v.")
+        terminal.type("n\n")
+        terminal.expect("permission_denied")
+        assert terminal.exit_status() == 1
+    with call("echo one") as terminal:
+        terminal.expect("Allow? [o]nce, always e[x]actly this, this [s]ession")
+        terminal.type("x\n")
+        terminal.expect("[exit code: 0]")
+        assert terminal.exit_status() == 0
+    assert "[exit code: 0]" in ok("call", "exec", '{"command": "echo one"}')
+
+
+def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugin):
+    package = install_plugin("busy", BUSY)
+    serve(calls(("ask_first", {}), ("report_progress", {})), text("Done."))
+    environ = os.environ | {"PYTHONPATH": str(package.parent), "ASKED": str(home.parent / "asked")}
+    with PseudoTerminal("run", "--model", "openai_compatible/test", "go", environ=environ) as terminal:
+        terminal.expect("ne[v]er: ")
+        (home.parent / "asked").touch()
+        while not (home.parent / "asked.reported").exists():
+            time.sleep(0.01)
+        terminal.type("o\n")
+        between = terminal.expect("report_progress")
+        terminal.expect("Done.")
+        assert terminal.exit_status() == 0
+    assert between.splitlines()[0] == "o"
+    assert "half" not in between
 
 
 def test_long_arguments_are_cut():

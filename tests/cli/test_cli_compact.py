@@ -1,7 +1,10 @@
+import os
 import sys
+import threading
 
 import pytest
-from model_server import status, text
+from model_server import silence, status, text
+from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 MODEL = ("--model", "openai_compatible/test")
 NOTHING = "There is nothing to summarise: the last turn always stays as it is."
@@ -51,6 +54,35 @@ def test_a_failure_is_told_and_the_conversation_goes_on_whole(chat, serve):
         "Two.",
         "three",
     ]
+
+
+def test_ctrl_c_stops_it_and_the_chat_goes_on(serve):
+    is_asked = threading.Event()
+
+    def summary(body):
+        is_asked.set()
+        return silence()
+
+    server = serve(text("One."), text("Two."), summary, text("Three."))
+    with PseudoTerminal("chat", *MODEL, environ=os.environ) as terminal:
+        terminal.expect(">")
+        for line, answer in (("one", "One."), ("two", "Two.")):
+            terminal.type(line + "\r")
+            terminal.expect(answer)
+            terminal.expect(">")
+        terminal.type("/compact\r")
+        assert is_asked.wait(5)
+        terminal.type(CTRL_C)
+        terminal.expect("(stopped; the session is kept)")
+        terminal.expect(">")
+        assert server.client_left.wait(5)
+        terminal.type("three\r")
+        terminal.expect("Three.")
+        terminal.expect(">")
+        terminal.type(CTRL_D)
+        assert terminal.exit_status() == 0
+    assert "Traceback" not in terminal.shown
+    assert [each["content"] for each in server.bodies[3]["messages"][1:]] == ["one", "One.", "two", "Two.", "three"]
 
 
 def test_rules_write_no_summaries(chat):

@@ -51,6 +51,28 @@ def test_a_setting_is_set_and_unset(ok):
     assert ok("config", "unset", "disabled_plugins") == "disabled_plugins was not set\n"
 
 
+def test_one_setting_is_shown(ok, oneclaw, monkeypatch):
+    assert ok("config", "get", "turn_max_tool_rounds") == "200\n"
+    assert ok("config", "get", "model") == "-\n"
+    ok("config", "set", "turn_max_tool_rounds", "7")
+    assert ok("config", "get", "turn_max_tool_rounds") == "7\n"
+
+    monkeypatch.setenv("ONECLAW_TURN_MAX_TOOL_ROUNDS", "9")
+    shown = ok("config", "get", "turn_max_tool_rounds", "--json")
+    assert (shown["value"], shown["source"]) == (9, "environment ONECLAW_TURN_MAX_TOOL_ROUNDS")
+
+    outcome = oneclaw("config", "get", "turn_max_tool_round")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "did you mean turn_max_tool_rounds" in outcome.stderr
+
+
+def test_a_setting_that_does_not_fit_is_shown_with_a_warning(oneclaw, store_misfit):
+    store_misfit("history_max_characters", '"many"')
+    outcome = oneclaw("config", "get", "history_max_characters")
+    assert outcome.status == 0
+    assert "oneclaw config unset history_max_characters" in outcome.stderr
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("turn_max_tool_rounds", "0"), ("turn_max_tool_rounds", "many"), ("model", "rules"), ("no_such_setting", "1")],

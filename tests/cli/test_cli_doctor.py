@@ -4,6 +4,8 @@ import sqlite3
 
 import pytest
 
+from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
+
 
 @pytest.fixture
 def examined(oneclaw):
@@ -38,7 +40,7 @@ def test_a_home_in_use_is_well(examined, ok):
     status, findings = examined()
 
     assert status == 0
-    assert "schema 2" in findings["database"]["message"]
+    assert f"schema {SCHEMA_VERSION}" in findings["database"]["message"]
 
 
 def test_a_home_that_others_can_read_is_a_warning(examined, home):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from model_server import ModelServer
+from model_server import ModelServer, calls, text
 
 MODELS = (
     {"id": "small"},
@@ -61,6 +61,8 @@ def test_the_offline_model_is_always_listed(ok):
             "max_output_tokens": None,
             "input_media_types": None,
             "is_listed": True,
+            "is_added": False,
+            "is_default": True,
             "overrides": {},
         }
     ]
@@ -204,7 +206,7 @@ def test_what_was_said_about_a_model_is_taken_back(ok, oneclaw, lab):
     ("arguments", "message"),
     [
         (("lab/big", "context_window", "much"), "context_window cannot be 'much'"),
-        (("lab/big", "colour", "red"), "there are: context_window, max_output_tokens, input_media_types, tool_loading"),
+        (("lab/big", "colour", "red"), "there are: context_window, max_output_tokens, input_media_types, display_name"),
         (("nobody/x", "context_window", "1"), "'nobody/x' is no PROVIDER/MODEL"),
         (("lab/", "context_window", "1"), "'lab/' is no PROVIDER/MODEL"),
     ],
@@ -213,6 +215,85 @@ def test_what_cannot_be_said_about_a_model_is_refused(oneclaw, lab, arguments, m
     outcome = oneclaw("models", "set", *arguments)
     assert (outcome.status, outcome.stdout) == (2, "")
     assert message in outcome.stderr
+
+
+def test_prices_that_are_said_count(ok, oneclaw, monkeypatch):
+    tokens = {
+        "prompt_tokens": 1_000_000,
+        "completion_tokens": 100_000,
+        "prompt_tokens_details": {"cached_tokens": 600_000},
+    }
+    with ModelServer([text("One.", usage=tokens), text("Two.", usage=tokens), text("Three.", usage=tokens)]) as service:
+        ok("providers", "add", "lab", "--type", "openai_compatible", "--base-url", service.url)
+        ok("run", "--model", "lab/big", "What does it cost?")
+        half = oneclaw("models", "set", "lab/big", "input_price", "3")
+        ok("run", "--model", "lab/big", "And now?")
+        whole = [
+            oneclaw("models", "set", "lab/big", *each)
+            for each in (("output_price", "15"), ("cached_input_price", "0.3"))
+        ]
+        ok("run", "--model", "lab/big", "And now?")
+    assert (half.status, half.stdout) == (0, "input_price of lab/big is 3.0\n")
+    assert half.stderr.endswith("do not count until all are: oneclaw models set lab/big output_price DOLLARS\n")
+    assert [each.stderr for each in whole] == ["", ""]
+    [line] = ok("usage", "--by", "model", "--json")["rows"]
+    assert line["cost"] == pytest.approx(0.4 * 3 + 0.6 * 0.3 + 0.1 * 15)
+
+
+def test_half_of_the_prices_are_told_where_models_are_listed(ok, oneclaw, lab):
+    oneclaw("models", "set", "lab/big", "cached_input_price", "1")
+    outcome = oneclaw("models", "list", "lab")
+    assert (
+        "oneclaw models set lab/big input_price DOLLARS and oneclaw models set lab/big output_price" in outcome.stderr
+    )
+    assert oneclaw("models", "set", "lab/big", "context_window", "5").stderr == ""
+
+
+def test_a_limit_in_dollars_holds_for_a_model_with_a_price_of_ones_own(ok, oneclaw):
+    tokens = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
+    script = [calls(("get_current_time", {}), usage=tokens), text("Late.")]
+    with ModelServer(script) as service:
+        ok("providers", "add", "lab", "--type", "openai_compatible", "--base-url", service.url)
+        for key in ("input_price", "output_price"):
+            oneclaw("models", "set", "lab/big", key, "2")
+        ok("config", "set", "turn_max_cost", "1.5")
+        outcome = oneclaw("run", "--model", "lab/big", "How late is it?")
+        assert len(service.bodies) == 1
+    assert outcome.status == 1
+    assert "it has spent $2.00, and the setting turn_max_cost allows $1.50" in outcome.stderr
+
+
+def test_a_model_is_added_and_removed(ok, oneclaw, lab):
+    assert ok("models", "add", "lab/hidden", "--display-name", "Hidden") == "model lab/hidden is added\n"
+    model = listed(ok, "lab")["lab/hidden"]
+    assert (model["is_listed"], model["is_added"], model["display_name"]) == (False, True, "Hidden")
+
+    again = oneclaw("models", "add", "lab/hidden")
+    assert (again.status, "is there already" in again.stderr) == (2, True)
+
+    ok("models", "default", "lab/small")
+    assert ok("models", "remove", "lab/hidden") == "model lab/hidden is removed\n"
+    assert "lab/hidden" not in listed(ok, "lab")
+    assert oneclaw("models", "remove", "lab/hidden").status == 2
+
+
+def test_a_model_that_is_listed_or_is_the_default_stays(ok, oneclaw, vendor):
+    ok("models", "list", "openai_compatible")
+    assert oneclaw("models", "add", "openai_compatible/big").status == 2
+    listed_one = oneclaw("models", "remove", "openai_compatible/big")
+    assert (listed_one.status, "is listed by its service" in listed_one.stderr) == (2, True)
+
+    ok("models", "add", "openai_compatible/hidden")
+    oneclaw("models", "default", "openai_compatible/hidden")
+    default = oneclaw("models", "remove", "openai_compatible/hidden")
+    assert (default.status, "is the default model" in default.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("arguments", [("nobody/x",), ("rules",), ("lab/x", "--display-name", "")])
+def test_a_model_that_cannot_be_is_not_added(ok, oneclaw, lab, arguments):
+    outcome = oneclaw("models", "add", *arguments)
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert list(listed(ok, "lab")) == ["lab/small", "lab/big"]
 
 
 def test_the_default_model_is_shown_with_where_it_is_said(ok, monkeypatch):

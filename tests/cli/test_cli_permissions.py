@@ -82,6 +82,72 @@ def test_a_name_that_is_none_is_refused(oneclaw, ok, name):
     assert all(each["state"] != "granted" for each in ok("permissions", "list", "--json"))
 
 
+def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
+    assert ok("permissions", "grant", "shell.execute:  git  * ") == "shell.execute:git * is granted\n"
+    assert ok("permissions", "deny", "shell.execute:git push *") == "shell.execute:git push * is denied\n"
+
+    listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
+    assert listed["shell.execute:git *"] == {
+        "name": "shell.execute:git *",
+        "meaning": "for the command git * only",
+        "state": "granted",
+        "tools": ["exec"],
+    }
+    assert (state_of("shell.execute:git push *"), state_of("shell.execute")) == ("denied", "asks")
+    assert "shell.execute:git push *" in ok("permissions", "list")
+
+    assert ok("permissions", "reset", "shell.execute:git  *") == "the decision on shell.execute:git * is forgotten\n"
+    assert ok("permissions", "reset") == "1 decision forgotten\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("shell.execute:*", "name of a program"),
+        ("shell.execute:git; ls", "no single command"),
+        ("network.private:localhost", "network.private takes no pattern; what does: shell.execute"),
+        ("shell.execut:git *", "lower-case words separated by dots"),
+    ],
+)
+def test_a_pattern_that_is_none_is_refused(oneclaw, ok, name, reason):
+    outcome = oneclaw("permissions", "grant", name)
+
+    assert outcome.status == 2
+    assert reason in outcome.stderr
+    assert all(":" not in each["name"] for each in ok("permissions", "list", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("network.privat", "did you mean network.private?"),
+        ("shel.execute:ls", "did you mean shell.execute?"),
+        ("network.everything", "oneclaw permissions list"),
+        ("diary", "oneclaw permissions list"),
+        ("camera.uses", "did you mean camera.use?"),
+        ("look_around", "'look_around' is a tool; it needs: camera.use, ODD NAME"),
+        ("network.private:localhost", "takes no pattern"),
+        ("shell.execute:a|b", "no single command"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [("call", "get_current_time"), ("run", "hello"), ("run", "--json", "hello"), ("chat",)]
+)
+def test_what_cannot_be_allowed_is_refused(oneclaw, install_plugin, words, name, reason):
+    install_plugin("needy", NEEDY)
+
+    outcome = oneclaw(words[0], "--allow", name, *words[1:])
+
+    assert outcome.status == 2
+    assert reason in outcome.stderr
+
+
+def test_what_a_plugin_may_ask_for_can_be_allowed(oneclaw, install_plugin):
+    install_plugin("needy", NEEDY)
+    for name in ("camera.use", "ODD NAME", "diary.read", "shell.execute:git *"):
+        assert oneclaw("call", "--allow", name, "get_current_time").status == 0
+
+
 def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_of):
     install_plugin("needy", NEEDY)
 

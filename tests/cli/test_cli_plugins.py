@@ -167,6 +167,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
         "tools": ["good_tool"],
         "groups": [],
         "providers": [],
+        "skills": [],
         "problems": [],
     }
 

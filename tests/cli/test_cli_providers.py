@@ -21,8 +21,10 @@ def test_preconfigured_providers_are_listed_without_their_keys(oneclaw, monkeypa
     assert SECRET not in outcome.stdout + outcome.stderr
     assert by_name(outcome.json)["openai_compatible"] == {
         "name": "openai_compatible",
+        "display_name": "openai_compatible",
         "type": "openai_compatible",
         "base_url": "https://proxy.example/v1",
+        "enabled": True,
         "key": "set",
         "key_source": "environment",
         "key_variable": "OPENAI_API_KEY",
@@ -41,8 +43,10 @@ def test_a_provider_is_added_and_removed(ok, monkeypatch):
     monkeypatch.setenv("MY_LAB_API_KEY", SECRET)
     assert by_name(ok("providers", "list", "--json"))["my-lab"] == {
         "name": "my-lab",
+        "display_name": "my-lab",
         "type": "openai_compatible",
         "base_url": "https://lab.example/v1",
+        "enabled": True,
         "key": "set",
         "key_source": "environment",
         "key_variable": "MY_LAB_API_KEY",
@@ -52,6 +56,37 @@ def test_a_provider_is_added_and_removed(ok, monkeypatch):
 
     assert ok("providers", "remove", "my-lab") == "provider my-lab is removed\n"
     assert "my-lab" not in by_name(ok("providers", "list", "--json"))
+
+
+def test_a_provider_has_a_name_that_people_read(ok, oneclaw):
+    ok("providers", "add", "lab", "--type", "offline", "--display-name", "The Lab")
+    assert by_name(ok("providers", "list", "--json"))["lab"]["display_name"] == "The Lab"
+    assert oneclaw("providers", "add", "lab", "--type", "offline", "--display-name", "two\nlines").status == 2
+
+
+def test_the_models_of_a_disabled_provider_are_not_used_until_it_is_enabled_again(ok, oneclaw, monkeypatch):
+    ok("providers", "add", "lab", "--type", "offline")
+    assert ok("providers", "disable", "lab") == "provider lab is disabled\n"
+    assert by_name(ok("providers", "list", "--json"))["lab"]["enabled"] is False
+    assert ok("providers", "list").splitlines()[-1].split()[-1] == "disabled"
+
+    outcome = oneclaw("run", "--model", "lab/rules", "Hello")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "oneclaw providers enable lab" in outcome.stderr
+
+    assert ok("providers", "enable", "lab") == "provider lab is enabled\n"
+    assert oneclaw("run", "--model", "lab/rules", "Hello").status == 0
+
+    monkeypatch.setenv("ONECLAW_MODEL", "lab/rules")
+    assert "ONECLAW_MODEL still names a model of lab" in oneclaw("providers", "disable", "lab").stderr
+
+
+def test_the_provider_of_the_default_model_cannot_be_disabled(ok, oneclaw):
+    ok("providers", "add", "lab", "--type", "offline")
+    ok("models", "default", "lab/rules")
+    outcome = oneclaw("providers", "disable", "lab")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert oneclaw("providers", "enable", "nobody").status == 2
 
 
 def test_a_stored_key_is_told_by_its_place_and_outlives_its_provider(oneclaw, ok, home):
@@ -129,12 +164,3 @@ def test_what_is_preconfigured_or_unknown_or_in_use_cannot_be_removed(oneclaw, o
 
     ok("config", "unset", "model")
     ok("providers", "remove", "lab")
-
-
-def test_agents_are_listed_and_shown(ok, oneclaw):
-    (agent,) = ok("agents", "list", "--json")
-    assert agent["name"] == "General Assistant"
-    assert agent == ok("agents", "show", "general assistant", "--json")
-    assert agent["system_prompt"] in ok("agents", "show", "General Assistant")
-    assert "General Assistant" in ok("agents", "list")
-    assert oneclaw("agents", "show", "nobody").status == 2

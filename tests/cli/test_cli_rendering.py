@@ -1,4 +1,5 @@
 import io
+import re
 from contextlib import redirect_stderr
 
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from oneclaw_core import TokenUsage, ToolResult
 from oneclaw_core.chat.events import (
     GroupLoadedEvent,
+    ReasoningEvent,
     RetryEvent,
     TextEvent,
     ToolCallEvent,
@@ -15,6 +17,7 @@ from oneclaw_core.chat.events import (
     UsageEvent,
 )
 from oneclaw_core.cli.rendering import TurnView
+from oneclaw_core.providers.base import StopReason
 
 ERASE = "\r\x1b[K"
 
@@ -54,6 +57,36 @@ def call(number, name="work", **arguments):
 
 def result(number, value="done", name="work", duration_ms=12.4):
     return ToolResultEvent(f"call_{number}", name, ToolResult.success(value), duration_ms)
+
+
+def test_what_the_model_thinks_ends_its_line_once_before_all_else(streams):
+    # Both go to one terminal.
+    both = io.StringIO()
+    show(
+        (both, both),
+        ReasoningEvent("Let me "),
+        ReasoningEvent("think."),
+        TextEvent("Well: "),
+        ReasoningEvent("Hm.\n"),
+        ToolCallEvent("call_1", "work", {}),
+        result(1),
+        ReasoningEvent("So"),
+        TurnFinishedEvent("s", "Done."),
+        is_verbose=True,
+    )
+    lines = re.sub(r"\d+ ms", "12 ms", both.getvalue()).splitlines()
+    assert lines[:5] == ["Let me think.", "Well: ", "Hm.", "• work", "    {}"]
+    assert lines[-2:] == ["So", "Done."]
+    assert both.getvalue().endswith("Done.\n")
+
+
+def test_a_thought_that_the_user_stops_ends_its_line(streams):
+    _, stderr = streams
+    view = show(streams, ReasoningEvent("Let me"), is_verbose=True)
+    with redirect_stderr(stderr):
+        view.finish()
+        view.finish()
+    assert stderr.getvalue() == "Let me\n"
 
 
 def test_text_is_written_as_it_comes_and_ends_its_line_once(streams):
@@ -160,3 +193,11 @@ def test_a_turn_that_is_cut_short_leaves_no_line_behind(terminal):
         view.finish()
         view.show(TextEvent("next"))
     assert terminal.getvalue() == f"{ERASE}• work …{ERASE}next"
+
+
+def test_an_answer_that_is_cut_off_is_followed_by_a_notice(streams):
+    stdout, stderr = streams
+    show(streams, TextEvent("Half of"), TurnFinishedEvent("s", "Half of", StopReason.LENGTH_LIMIT))
+    assert stdout.getvalue() == "Half of\n"
+    [notice] = stderr.getvalue().splitlines()
+    assert notice.startswith("the answer is cut off")

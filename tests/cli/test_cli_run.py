@@ -85,7 +85,11 @@ def test_json_prints_one_event_a_line(oneclaw, serve):
     assert kinds[4:-2] == ["text"] * len(kinds[4:-2])
     assert kinds[-2:] == ["usage", "turn_finished"]
     assert events[3]["tools"] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
-    assert events[-1] == {"event": "turn_finished", "session": "work", "text": "Done."}
+    assert events[-1] == {
+        "event": "turn_finished",
+        "session": "work",
+        "text": "Done.",
+    }
     assert outcome.stderr == ""
 
 

@@ -3,8 +3,12 @@
 import asyncio
 import io
 import json
+import os
+import sqlite3
 import stat
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +101,7 @@ def test_sessions_are_listed_with_the_one_used_last_first(ok, home):
         "title": "About the weather",
         "agent": "General Assistant",
         "model": "offline/rules",
+        "parent_id": None,
         "message_count": 5,
     }
     assert "About nothing" in ok("sessions", "list")
@@ -162,6 +167,65 @@ def test_an_export_as_json_is_what_is_shown_as_json(ok, story, tmp_path):
     assert json.loads(file.read_bytes()) == shown
     assert "世界" in file.read_text("utf-8")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_export_over_a_file_that_others_can_read_closes_it(ok, story, tmp_path):
+    file = tmp_path / "story.md"
+    file.write_text("x" * 100_000)
+    file.chmod(0o644)
+    ok("sessions", "export", "story", "--output", str(file))
+    assert file.read_text("utf-8") == ok("sessions", "export", "story")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_that_cannot_be_closed_to_others_is_left_as_it_is(oneclaw, story, tmp_path, monkeypatch):
+    def refuse(descriptor, mode):
+        raise PermissionError(1, "Operation not permitted")
+
+    file = tmp_path / "story.md"
+    file.write_text("mine")
+    monkeypatch.setattr(os, "fchmod", refuse)
+    outcome = oneclaw("sessions", "export", "story", "--output", str(file))
+    assert outcome.status == 1
+    assert "cannot be written: Operation not permitted" in outcome.stderr
+    assert file.read_text() == "mine"
+
+
+def test_an_export_can_go_to_what_is_no_file(ok, story):
+    mode = stat.S_IMODE(Path(os.devnull).stat().st_mode)
+    assert ok("sessions", "export", "story", "--output", os.devnull) == ""
+    assert stat.S_IMODE(Path(os.devnull).stat().st_mode) == mode
+
+
+@pytest.mark.parametrize(
+    "name", ["two\nlines", "a\ttab", "\x1b[31mred", "\x9b31m", "back\u202ewards", "a\u2028b", "\x7f"]
+)
+def test_a_session_is_not_given_a_name_with_control_characters(oneclaw, ok, name):
+    outcome = oneclaw("run", "--session", name, "Hello")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "must hold no line ends or other control characters" in outcome.stderr
+    assert name not in outcome.stderr
+    assert ok("sessions", "list", "--json") == []
+
+
+def test_a_session_is_given_a_name_in_any_script(ok, oneclaw):
+    name = "Wörk 世界 👩\u200d🔬 !"
+    assert oneclaw("run", "--session", name, "Hello").status == 0
+    assert [each["name"] for each in ok("sessions", "list", "--json")] == [name]
+    assert name in ok("sessions", "list")
+
+
+def test_a_name_with_control_characters_from_elsewhere_is_shown_escaped(ok, oneclaw, home, story):
+    name = "two\nlines\t\x1b[31m\u202e"
+    with closing(sqlite3.connect(home / "oneclaw.db")) as database, database:
+        database.execute("UPDATE sessions SET name = ?, title = NULL", (name,))
+    shown = r"two\nlines\t\x1b[31m\u202e"
+    assert shown in ok("sessions", "list")
+    assert ok("sessions", "show", name).startswith(f"{shown} (")
+    assert ok("sessions", "list", "--json")[0]["name"] == name
+    assert oneclaw("run", "--session", name, "Hello").status == 0
+    assert shown in ok("usage", "--by", "session")
+    assert ok("sessions", "delete", name, "--yes") == f"session {shown} is deleted\n"
 
 
 def test_an_export_as_markdown_has_the_results_whole(ok, story):

@@ -1,0 +1,97 @@
+"""`oneclaw db`: the database that everything is stored in, and moving it to another one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
+from oneclaw_core.errors import UsageError
+from oneclaw_core.home import find_home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@click.group()
+def db() -> None:
+    """Show and migrate the database, and copy it into another one.
+
+    A database is written as a URL: sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE. The password
+    can stand in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
+    """
+
+
+@db.command("status")
+@click.argument("url", required=False)
+@json_option
+def show_status(url: str | None, as_json: bool) -> None:
+    """Show which database is used and how much is in it; by default the one of ONECLAW_DATABASE_URL, or of the home."""
+    from oneclaw_core.store import copying
+
+    found = copying.status(url or _own_url())
+    if as_json:
+        print_json({"database": found.name, "schema": found.version, "rows": found.rows})
+        return
+    print_text(f"{found.name}, schema {found.version}")
+    print_table(("table", "rows"), [(name, str(count)) for name, count in found.rows.items()])
+
+
+@db.command("migrate")
+@click.argument("url", required=False)
+def migrate(url: str | None) -> None:
+    """Make the database if it is missing, and bring it to the current schema, as every command does by itself."""
+    from oneclaw_core.store import copying
+
+    found = copying.status(url or _own_url())
+    print_text(f"{found.name} has schema {found.version}")
+
+
+@db.command("copy")
+@click.argument("urls", nargs=-1, metavar="[FROM_URL] TO_URL")
+@click.option("--to", "target", help="Where to, instead of TO_URL.")
+@json_option
+def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
+    """Copy everything into an empty database, and check it row by row.
+
+    Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Let nobody
+    use OneClaw meanwhile: what is stored after the copy began is not in it.
+    """
+    from oneclaw_core.store import copying
+
+    named = [*urls, *([target] if target is not None else [])]
+    if not 1 <= len(named) <= 2:
+        raise UsageError("name the database to copy into, as in: oneclaw db copy --to URL")
+    source = named[0] if len(named) == 2 else _own_url()
+    tables = copying.copy(source, named[-1], _progress())
+    documents: list[dict[str, Any]] = [
+        {"table": each.name, "rows": each.rows, "sha256": each.sha256} for each in tables
+    ]
+    if as_json:
+        print_json(documents)
+        return
+    print_table(
+        ("table", "rows", "sha256"), [(each["table"], str(each["rows"]), each["sha256"][:16]) for each in documents]
+    )
+    print_text("all rows are the same in both; set ONECLAW_DATABASE_URL to use the copy")
+
+
+def _progress() -> Callable[[str, int], None]:
+    """Show how far a copy is, on a terminal."""
+    from oneclaw_core.cli.output import is_terminal
+
+    if not is_terminal(sys.stderr):
+        return lambda table, rows: None
+
+    def show(table: str, rows: int) -> None:
+        click.echo(f"\r\x1b[K{table}: {rows}", nl=False, err=True)
+
+    return show
+
+
+def _own_url() -> str:
+    home = find_home()
+    home.create()
+    return home.database_url

@@ -1,0 +1,91 @@
+"""Which permissions there are, and whether the user has written one of them."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.registry import ToolRegistry
+
+_MISSPELT = 0.8
+
+
+def permissions_by_name(registry: ToolRegistry) -> dict[str, list[str]]:
+    """The permissions that OneClaw knows and those that tools declare, each with the tools that declare it."""
+    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+
+    tools: dict[str, list[str]] = {name: [] for name in KNOWN_PERMISSIONS}
+    for tool_name in registry.get_all_tool_names():
+        tool = registry.get_tool(tool_name)
+        for permission in tool.definition.required_permissions if tool is not None else ():
+            tools.setdefault(permission, []).append(tool_name)
+    return tools
+
+
+def check_has_pattern(text: str, known: Mapping[str, object]) -> None:
+    """Refuse a pattern for a permission that takes none.
+
+    Raises:
+        UsageError: it names those that do.
+    """
+    from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
+
+    name, colon, _ = text.partition(":")
+    if colon and text not in known and name in known and name not in SUBJECT_KINDS:
+        raise UsageError(f"{name} takes no pattern; what does: {', '.join(SUBJECT_KINDS)}")
+
+
+def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
+    """Refuse what ``--allow`` cannot mean.
+
+    A plugin may ask for a permission that none of its tools declares. So a name is refused if it looks like a known
+    one that is misspelt, lies in OneClaw's own part of the names, or has no dot.
+
+    Raises:
+        UsageError: with the name that may be meant.
+    """
+    from difflib import get_close_matches
+
+    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+
+    known = permissions_by_name(registry)
+    own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}
+    for text in allowed:
+        check_has_pattern(text, known)
+        name = PermissionRule.check(text).permission
+        if name in known:
+            continue
+        tool = registry.get_tool(name)
+        if tool is not None and tool.definition.required_permissions:
+            needed = ", ".join(tool.definition.required_permissions)
+            raise UsageError(f"--allow takes a permission, and {name!r} is a tool; it needs: {needed}")
+        close = get_close_matches(name, known, cutoff=_MISSPELT)
+        part, dot, _ = name.partition(".")
+        if close or not dot or part in own_parts:
+            hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw permissions list"
+            raise UsageError(f"there is no permission {name!r}; {hint}")
+
+
+@asynccontextmanager
+async def open_allowing(
+    allowed: Iterable[str], ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None
+) -> AsyncGenerator[OneClaw, None]:
+    """Open the user's home, with what ``--allow`` grants.
+
+    Raises:
+        UsageError: there is no such permission.
+    """
+    from oneclaw_core.app import OneClaw
+
+    allowed = tuple(allowed)
+    async with OneClaw.open(ask=ask, allow=allowed) as claw:
+        check_allowed(allowed, claw.catalog.registry)
+        yield claw
