@@ -15,7 +15,7 @@ from oneclaw_core import (
     ToolLoading,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.agents import find_agent
+from oneclaw_core.agents import GENERAL_ASSISTANT
 from oneclaw_core.chat.dispatch import dispatched_request
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, active_tools
 
@@ -29,7 +29,9 @@ NONE = "no tools at all"
 ALWAYS_ALL = "all tools always sent"
 APPENDED = "groups appended"
 NATIVE = "groups loaded natively"
+INLINE = "groups defined inline"
 DISPATCHED = "groups behind a dispatcher"
+_LOADING = {NATIVE: ToolLoading.NATIVE, INLINE: ToolLoading.INLINE}
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Session:
         ]
 
     def _ask(self) -> None:
-        prompt = find_agent(None).system_prompt
+        prompt = GENERAL_ASSISTANT.system_prompt
         if self.strategy == NONE:
             tools = ActiveTools(())
         elif self.strategy == ALWAYS_ALL:
@@ -164,7 +166,7 @@ class Session:
             messages=tuple(self.history),
             tools=tools,
             session_id="s",
-            tool_loading=ToolLoading.NATIVE if self.strategy == NATIVE else ToolLoading.APPEND,
+            tool_loading=_LOADING.get(self.strategy, ToolLoading.APPEND),
         )
         self.requests[-1].append(dispatched_request(request) if self.strategy == DISPATCHED else request)
 

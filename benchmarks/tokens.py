@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from genai_prices import Usage, calc_price
 from office_tools import register_office_tools
-from ten_turns import ALWAYS_ALL, APPENDED, DISPATCHED, GROUPS_USED, NATIVE, NONE, Session, turns_with
+from ten_turns import ALWAYS_ALL, APPENDED, DISPATCHED, GROUPS_USED, INLINE, NATIVE, NONE, Session, turns_with
 
 from oneclaw_core.plugins import discover, load_plugins
 from oneclaw_core.providers import anthropic_messages_wire, gemini_wire, openai_chat_wire, openai_responses_wire
@@ -57,7 +57,7 @@ def gemini_prompt(body: Any) -> list[str]:
 
 
 def anthropic_prompt(body: Any) -> list[str]:
-    """Tools that are not deferred, system prompt, messages; a referenced tool stands where the reference is."""
+    """Tools that are not deferred, system prompt, messages; a tool stands where it is referred to or defined."""
     body = {"tools": []} | _without_marks(body)
     deferred = {tool["name"]: tool for tool in body["tools"] if tool.pop("defer_loading", False)}
 
@@ -65,6 +65,8 @@ def anthropic_prompt(body: Any) -> list[str]:
         if isinstance(value, dict):
             if value.get("type") == "tool_reference":
                 return deferred[value["tool_name"]]
+            if value.get("type") == "tool_addition":
+                return value["tool"]["definition"]
             return {key: expanded(each) for key, each in value.items()}
         return [expanded(each) for each in value] if isinstance(value, list) else value
 
@@ -131,7 +133,7 @@ SERVICES = (
         1024,
         anthropic_messages_wire.RequestEncoder("https://api.anthropic.com").encode,
         anthropic_prompt,
-        (ALWAYS_ALL, APPENDED, NATIVE),
+        (ALWAYS_ALL, APPENDED, NATIVE, INLINE),
     ),
     Service(
         "Gemini",

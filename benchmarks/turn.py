@@ -1,15 +1,18 @@
 """How long a turn of three model requests takes, and what the number of registered tools does to it.
 
-Run it with: uv run python benchmarks/turn.py
+Run it with: uv run python benchmarks/turn.py [DATABASE_URL]
 
-The model answers at once, so what is measured is OneClaw's own: prompt, tools, engine and the SQLite store.
+The model answers at once, so what is measured is OneClaw's own: prompt, tools, engine and the store, which is a SQLite
+file unless a URL of an empty PostgreSQL database is given.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -76,9 +79,9 @@ class EchoTool:
         return ToolResult.success(arguments["text"])
 
 
-async def measure(tool_count: int, home: Path) -> tuple[float, float]:
+async def measure(tool_count: int, home: Path, environ: dict[str, str]) -> tuple[float, float]:
     """Seconds to register that many tools, and the median seconds of a turn."""
-    async with OneClaw.open(home, plugins=_builtin_only()) as claw:
+    async with OneClaw.open(home, environ=environ, plugins=_builtin_only()) as claw:
         claw.catalog.provider_types["instant"] = lambda config: InstantModel()
         await claw.store.set_setting("provider:instant", {"type": "instant"})
         registry = claw.catalog.registry
@@ -107,11 +110,14 @@ def _builtin_only() -> list[Any]:
 
 def main() -> None:
     """Print a table."""
+    environ = dict(os.environ)
+    if sys.argv[1:]:
+        environ["ONECLAW_DATABASE_URL"] = sys.argv[1]
     print(f"{'tools':>7} {'registering':>12} {'turn':>9} {'ratio':>6}")
     first: float | None = None
     for tool_count in (100, 1_000, 10_000):
         with tempfile.TemporaryDirectory() as home:
-            registering, turn = asyncio.run(measure(tool_count, Path(home)))
+            registering, turn = asyncio.run(measure(tool_count, Path(home), environ))
         first = first or turn
         print(f"{tool_count:>7,} {registering * 1000:>9.1f} ms {turn * 1000:>6.2f} ms {turn / first:>6.2f}")
 

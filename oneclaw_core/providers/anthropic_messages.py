@@ -9,14 +9,16 @@ from urllib.parse import quote, urlsplit
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
+from oneclaw_core.providers.anthropic_messages_tools import tells_inline
 from oneclaw_core.providers.anthropic_messages_wire import (
     IMAGE_MEDIA_TYPES,
     PDF_MEDIA_TYPE,
     Concessions,
     RequestEncoder,
 )
-from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.providers.base import ModelInfo, ToolLoading
 from oneclaw_core.providers.http_provider import HttpProvider
+from oneclaw_core.providers.wire_values import count, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -26,10 +28,19 @@ if TYPE_CHECKING:
 # Not the newer 2026-10-21: that one refuses ``temperature`` and its like, which agents set for models of any service,
 # and has nothing that is needed here; and servers that imitate the API know this one.
 API_VERSION = "2023-06-01"
+# What lets a message define tools.
+INLINE_TOOLS_BETA = "inline-tools-2026-09-15"
 _MODELS_PER_PAGE = 1000
 _MAX_PAGES = 20
 _BETA = re.compile(r"[a-zA-Z0-9._-]+")
-_NATIVE_LOADING_REFUSED = re.compile(r"defer_loading|tool[_ ]reference|tool search|deferred tool", re.IGNORECASE)
+_DEFERRED_TOOLS_REFUSED = re.compile(r"defer_loading|tool[_ ]reference|tool search|deferred tool", re.IGNORECASE)
+# In the words of the API, of its older versions, and of servers that imitate it. It is the beta, the role of the
+# message, or what is in it that is not known.
+_INLINE_TOOLS_REFUSED = re.compile(
+    r"tool_addition|tool_definition|inline[- ]tools|anthropic-beta|requires a model that supports|mid-conversation"
+    r"|\brole\b.*\b(system|user|assistant)\b|\bsystem\b.*\brole\b",
+    re.IGNORECASE,
+)
 _MAX_TOKENS_REFUSED = re.compile(r"max_tokens: \d+ > (\d+)")
 # Thinking is bound to what came before it; a system prompt or list of tools that has changed is enough to lose it.
 _THINKING_REFUSED = re.compile(r"thinking\W.*(cannot be modified|bound to )|signature\W+in\W+thinking", re.IGNORECASE)
@@ -58,11 +69,11 @@ class AnthropicProvider(HttpProvider):
         after = ""
         for _ in range(_MAX_PAGES):
             page = await self._get_json(self._path(f"models?limit={_MODELS_PER_PAGE}{after}"))
-            entries = page.get("data") if isinstance(page, dict) else None
+            entries = member(page, "data")
             if not isinstance(entries, list):
                 raise self._errors.no_answer("it sent no list of models").error
-            models += [_model_info(entry) for entry in entries if isinstance(entry, dict) and _text(entry, "id")]
-            last = _text(page, "last_id")
+            models += [_model_info(entry) for entry in entries if text_member(entry, "id")]
+            last = text_member(page, "last_id")
             following = f"&after_id={quote(last, safe='')}" if last and page.get("has_more") else after
             if following == after:
                 break
@@ -89,19 +100,22 @@ class AnthropicProvider(HttpProvider):
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"x-api-key": key}
 
-    def _headers(self, accept: str) -> dict[str, str]:
-        return super()._headers(accept) | {"anthropic-version": API_VERSION}
+    def _keyless_headers(self, accept: str) -> dict[str, str]:
+        return super()._keyless_headers(accept) | {"anthropic-version": API_VERSION}
 
     def _request_headers(self, request: ModelRequest) -> dict[str, str]:
         betas = request.parameters.get("betas")
-        if not isinstance(betas, list | tuple):
-            return {}
-        names = [each for each in betas if isinstance(each, str) and _BETA.fullmatch(each)]
-        return {"anthropic-beta": ",".join(names)} if names else {}
+        given = betas if isinstance(betas, list | tuple) else ()
+        names = [each for each in given if isinstance(each, str) and _BETA.fullmatch(each)]
+        if tells_inline(request):  # from the first request on, since what differs may be cached apart
+            names.append(INLINE_TOOLS_BETA)
+        return {"anthropic-beta": ",".join(dict.fromkeys(names))} if names else {}
 
-    def _refuses_native_loading(self, error: ProviderRequestError, request: ModelRequest) -> bool:
-        is_plain = type(error) is ProviderRequestError  # not one of the finer kinds
-        return is_plain and bool(_NATIVE_LOADING_REFUSED.search(str(error)))
+    def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
+        if tells_inline(request):
+            return ToolLoading.NATIVE if _INLINE_TOOLS_REFUSED.search(str(error)) else None
+        is_refused = request.tool_loading is ToolLoading.NATIVE and _DEFERRED_TOOLS_REFUSED.search(str(error))
+        return ToolLoading.APPEND if is_refused else None
 
     async def _stream_with_retries(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send a request, again where the service says what it wants to be different."""
@@ -136,9 +150,9 @@ class AnthropicProvider(HttpProvider):
 def _model_info(entry: Mapping[str, Any]) -> ModelInfo:
     return ModelInfo(
         name=entry["id"],
-        display_name=_text(entry, "display_name"),
-        context_window=_tokens(entry, "max_input_tokens"),
-        max_output_tokens=_tokens(entry, "max_tokens"),
+        display_name=text_member(entry, "display_name"),
+        context_window=count(entry, "max_input_tokens") or None,
+        max_output_tokens=count(entry, "max_tokens") or None,
         input_media_types=_input_media_types(entry.get("capabilities")),
     )
 
@@ -146,20 +160,6 @@ def _model_info(entry: Mapping[str, Any]) -> ModelInfo:
 def _input_media_types(capabilities: object) -> tuple[str, ...] | None:
     if not isinstance(capabilities, dict):
         return None
-    images = IMAGE_MEDIA_TYPES if _is_supported(capabilities.get("image_input")) else ()
-    documents = (PDF_MEDIA_TYPE,) if _is_supported(capabilities.get("pdf_input")) else ()
+    images = IMAGE_MEDIA_TYPES if member(capabilities.get("image_input"), "supported") is True else ()
+    documents = (PDF_MEDIA_TYPE,) if member(capabilities.get("pdf_input"), "supported") is True else ()
     return (*images, *documents)
-
-
-def _is_supported(capability: object) -> bool:
-    return isinstance(capability, dict) and capability.get("supported") is True
-
-
-def _text(entry: Mapping[str, Any], key: str) -> str | None:
-    value = entry.get(key)
-    return value if isinstance(value, str) and value else None
-
-
-def _tokens(entry: Mapping[str, Any], key: str) -> int | None:
-    value = entry.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

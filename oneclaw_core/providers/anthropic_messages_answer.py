@@ -6,17 +6,16 @@ Source: Anthropic's "Streaming Messages", "Handling stop reasons" and "Extended 
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages_tools import renamed_parameters
 from oneclaw_core.providers.anthropic_messages_wire import PROVIDER_TYPE
-from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.providers.wire_text import compact_json
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.providers.wire_values import are_whole, count, distinct_id, member, read_object, text_member
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -32,6 +31,12 @@ _KEY_OF_DELTA = {
     "input_json_delta": "partial_json",
 }
 _BLOCK_OF_KEY = {"text": "text", "thinking": "thinking", "signature": "thinking"}
+_STOP_REASONS = {
+    "end_turn": StopReason.COMPLETE,
+    "tool_use": StopReason.COMPLETE,
+    "stop_sequence": StopReason.COMPLETE,
+    "max_tokens": StopReason.LENGTH_LIMIT,
+}
 _SHOWN_AS: dict[str, type[TextDelta] | type[ReasoningDelta]] = {"text": TextDelta, "thinking": ReasoningDelta}
 
 
@@ -61,8 +66,7 @@ class _Block:
 
     @property
     def is_whole_call(self) -> bool:
-        arguments = self.arguments
-        return bool(arguments.strip()) and _parsed(arguments) is not None
+        return are_whole(self.arguments)
 
     def complete(self) -> dict[str, Any]:
         """The block as it would have come in one piece; a call without what its own entry in the history says."""
@@ -71,7 +75,7 @@ class _Block:
         block = dict(self.begun)
         for key in self.pieces:
             if key == "partial_json":
-                block["input"] = _parsed(self.arguments) or {}
+                block["input"] = read_object(self.arguments) or {}
             else:
                 block[key] = self.text(key)
         return block
@@ -96,7 +100,7 @@ class MessagesAnswer:
         self._tools = tools
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, Any] = {}
-        self._stop_reason: str | None = None
+        self._stop_reason = StopReason.COMPLETE
         self._is_stopped = False
         self.has_begun = False
         self.is_final = False
@@ -106,7 +110,7 @@ class MessagesAnswer:
         """Whether the server has said that the model is done, and no call was left open."""
         if not self._is_stopped:
             return False
-        is_cut = self._stop_reason == "max_tokens"
+        is_cut = self._stop_reason is StopReason.LENGTH_LIMIT
         return is_cut or not any(block.is_open for block in self._blocks.values() if block.type == "tool_use")
 
     def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
@@ -130,8 +134,7 @@ class MessagesAnswer:
             case "message" if not self._is_stopped:
                 return self._add_message(chunk)
             case "message_start":
-                message = chunk.get("message")
-                self._add_counts(message.get("usage") if isinstance(message, dict) else None)
+                self._add_counts(member(chunk.get("message"), "usage"))
             case "content_block_start":
                 return self._start_block(chunk.get("index"), chunk.get("content_block"))
             case "content_block_delta":
@@ -155,8 +158,8 @@ class MessagesAnswer:
         """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         calls = [block for block in blocks if block.type == "tool_use"]
-        if self._stop_reason == "max_tokens" and not all(call.is_whole_call for call in calls):
-            raise AnswerCutError("the token limit")
+        if self._stop_reason is StopReason.LENGTH_LIMIT and not all(call.is_whole_call for call in calls):
+            raise AnswerCutError(self._stop_reason.ended_by)
         return ModelResponse(
             text="".join(clean_text(block.text("text")) for block in blocks if block.type == "text"),
             tool_calls=tuple(self._tool_calls(calls)),
@@ -215,23 +218,21 @@ class MessagesAnswer:
             raise AnswerFailedError({"type": "invalid_request_error", "message": _refusal(said.get("stop_details"))})
         if reason == "model_context_window_exceeded":
             raise AnswerFailedError({"type": "context_length_exceeded"})
-        self._stop_reason = str(reason) if reason else None
+        self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER) if reason else StopReason.COMPLETE
         self._is_stopped = True
 
     def _add_counts(self, usage: object) -> None:
         # Those at the end are totals, and leave out what they do not change.
         if isinstance(usage, dict):
-            self._counts |= {name: count for name, count in usage.items() if count is not None}
+            self._counts |= {name: number for name, number in usage.items() if number is not None}
 
     def _tool_calls(self, blocks: list[_Block]) -> Iterator[ToolCall]:
-        taken = set()
+        taken: set[str] = set()
         names = {block.begun.get("name") for block in blocks}
         tools = {tool.name: tool for tool in self._tools if tool.name in names} if blocks else {}
         for block in blocks:
-            call_id, name = (clean_text(str(block.begun.get(key) or "")) for key in ("id", "name"))
-            if not call_id or call_id in taken:
-                call_id = f"call_{uuid.uuid4().hex}"
-            taken.add(call_id)
+            given, name = (clean_text(str(block.begun.get(key) or "")) for key in ("id", "name"))
+            call_id = distinct_id(given, taken)
             arguments = block.arguments
             if name in tools:
                 arguments = _with_real_names(arguments, renamed_parameters(tools[name].parameters))
@@ -252,10 +253,9 @@ def _shown(key: str, piece: str) -> list[ModelEvent]:
 
 
 def _refusal(details: object) -> str:
-    details = details if isinstance(details, dict) else {}
-    category = f" ({details['category']})" if isinstance(details.get("category"), str) else ""
-    explanation = f": {details['explanation']}" if isinstance(details.get("explanation"), str) else ""
-    return f"the model declines to answer this{category}{explanation}"
+    category, explanation = text_member(details, "category"), text_member(details, "explanation")
+    named = f" ({category})" if category else ""
+    return f"the model declines to answer this{named}" + (f": {explanation}" if explanation else "")
 
 
 def _is_plain(content: list[dict[str, Any]]) -> bool:
@@ -265,15 +265,8 @@ def _is_plain(content: list[dict[str, Any]]) -> bool:
     return texts in ([], [0]) and len(texts) + len(calls) == len(content)
 
 
-def _parsed(arguments: str) -> dict[str, Any] | None:
-    try:
-        return parse_arguments(arguments)
-    except ArgumentsError:
-        return None
-
-
 def _with_real_names(arguments: str, renamed: Mapping[str, str]) -> str:
-    parsed = _parsed(arguments) if renamed else None
+    parsed = read_object(arguments) if renamed else None
     if parsed is None:
         return arguments
     real = {shown: name for name, shown in renamed.items()}
@@ -282,17 +275,12 @@ def _with_real_names(arguments: str, renamed: Mapping[str, str]) -> str:
 
 def _token_usage(counts: Mapping[str, Any]) -> TokenUsage:
     uncached, read, written = (
-        _count(counts, key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        count(counts, key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     )
     return TokenUsage(
         input_tokens=None if uncached is None else uncached + (read or 0) + (written or 0),
         cached_input_tokens=read,
         cache_write_tokens=written,
-        output_tokens=_count(counts, "output_tokens"),
-        reasoning_tokens=_count(counts.get("output_tokens_details"), "thinking_tokens"),
+        output_tokens=count(counts, "output_tokens"),
+        reasoning_tokens=count(counts.get("output_tokens_details"), "thinking_tokens"),
     )
-
-
-def _count(counts: object, key: str) -> int | None:
-    value = counts.get(key) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**60 else None

@@ -2,14 +2,17 @@
 
 A tool declared with ``defer_loading`` is no part of the prompt until a ``tool_reference`` in the conversation names
 it, so that the list of tools, which stands at the front of the prompt cache, never changes when a group is loaded.
+Newer models take the definition itself in the conversation, so that nothing has to be declared before.
 
-Source: Anthropic's "Tool search tool" and "Tool use with prompt caching".
+Source: Anthropic's "Tool search tool", "Tool use with prompt caching" and "Mid-conversation system messages and tool
+changes".
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ToolLoading
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.providers.tool_texts import ToolTexts
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.groups import LoadedGroup
 
@@ -78,33 +82,25 @@ class WrittenTool:
 
     Attributes:
         definition: what it was written from.
-        text: its JSON.
+        param: what the API takes as its definition.
+        text: the JSON of that.
         deferred_text: its JSON as a tool that is not told from the start.
         renamed: the parameters that are sent under another name, by their real one.
     """
 
     definition: ToolDefinition
+    param: Mapping[str, Any]
     text: str
     deferred_text: str
     renamed: Mapping[str, str]
 
 
-class ToolWriter:
-    """Writes tools, and keeps the text of each for the next request."""
-
-    def __init__(self) -> None:
-        # By identity; the definition is in the value, so that no other can take over its identity.
-        self._written: dict[int, WrittenTool] = {}
-
-    def write(self, definition: ToolDefinition) -> WrittenTool:
-        """Write a tool."""
-        kept = self._written.get(id(definition))
-        if kept is None:
-            text = compact_json(tool_param(definition))
-            kept = self._written[id(definition)] = WrittenTool(
-                definition, text, _with_key(text, "defer_loading", True), renamed_parameters(definition.parameters)
-            )
-        return kept
+def write_tool(definition: ToolDefinition) -> WrittenTool:
+    """Write a tool."""
+    param = tool_param(definition)
+    text = compact_json(param)
+    renamed = renamed_parameters(definition.parameters)
+    return WrittenTool(definition, param, text, _with_key(text, "defer_loading", True), renamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +112,20 @@ class DeclaredTools:
         deferred: what it is told where the conversation refers to it.
         restored: what it is told from the start because the place where it was loaded has left the conversation.
         references: the names that the result of a call refers to, by the call's id.
+        additions: what the model is told after the result of a call, by the call's id; under ``None`` what it is told
+            first because the place where it was loaded has left the conversation.
     """
 
     eager: tuple[WrittenTool, ...]
     deferred: tuple[WrittenTool, ...] = ()
     restored: tuple[WrittenTool, ...] = ()
     references: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
+    additions: Mapping[str | None, tuple[WrittenTool, ...]] = field(default_factory=dict)
 
     @property
     def renamed(self) -> dict[str, Mapping[str, str]]:
         """The parameters that are sent under another name, by the tool's name."""
-        tools = (*self.eager, *self.deferred, *self.restored)
+        tools = (*self.eager, *self.deferred, *self.restored, *chain.from_iterable(self.additions.values()))
         return {tool.definition.name: tool.renamed for tool in tools if tool.renamed}
 
     def text(self, cache_control: Mapping[str, Any]) -> str:
@@ -144,24 +143,47 @@ class DeclaredTools:
         return f"[{','.join([*eager, *deferred, *restored])}]"
 
 
-def declare_tools(request: ModelRequest, writer: ToolWriter) -> DeclaredTools:
+def tells_inline(request: ModelRequest) -> bool:
+    """Whether loaded tools are, or would be, defined in the conversation."""
+    # The API wants at least one tool in the list, lest the first one that a message defines change the front.
+    return request.tool_loading is ToolLoading.INLINE and bool(request.tools.core) and _can_load(request)
+
+
+def declare_tools(request: ModelRequest, written: ToolTexts[WrittenTool]) -> DeclaredTools:
     """Decide which tools are declared how.
 
-    Every group that can be loaded is declared from the first request on, in the order of registration, so that the
-    list is the same all along; groups beyond the bounds are added at its end as they are loaded.
+    Natively, every group that can be loaded is declared from the first request on, in the order of registration, so
+    that the list is the same all along; groups beyond the bounds are added at its end as they are loaded. Inline, the
+    list holds the core tools alone.
 
     Args:
         request: with its active tools and messages.
-        writer: writes the tools.
+        written: writes the tools.
     """
+    if tells_inline(request):
+        return _tell_inline(request, written)
     # The API wants at least one tool that is not deferred.
     if request.tool_loading is not ToolLoading.NATIVE or not request.tools.core:
-        return DeclaredTools(tuple(map(writer.write, request.tools)))
+        return DeclaredTools(tuple(map(written.of, request.tools)))
     loadable = _loadable_groups(request)
-    declared = _declare(request, loadable, writer)
+    declared = _declare(request, loadable, written)
     if loadable and sum(len(tool.text) for tool in declared.deferred) > MAX_DEFERRED_CHARACTERS:
-        return _declare(request, (), writer)
+        return _declare(request, (), written)
     return declared
+
+
+def _can_load(request: ModelRequest) -> bool:
+    return bool(request.tools.groups) or any(each.name == LOAD_TOOL_GROUP for each in request.tools.core)
+
+
+def _tell_inline(request: ModelRequest, written: ToolTexts[WrittenTool]) -> DeclaredTools:
+    calls = loading_calls(request)
+    in_order = {None: calls.pop(None, []), **calls}
+    names = {definition.name for definition in request.tools.core}
+    return DeclaredTools(
+        tuple(map(written.of, request.tools.core)),
+        additions={call_id: tuple(map(written.of, _new_tools(groups, names))) for call_id, groups in in_order.items()},
+    )
 
 
 def _loadable_groups(request: ModelRequest) -> tuple[LoadedGroup, ...]:
@@ -171,17 +193,19 @@ def _loadable_groups(request: ModelRequest) -> tuple[LoadedGroup, ...]:
     return groups if sum(len(group.tools) for group in groups) <= MAX_DEFERRED_TOOLS else ()
 
 
-def _declare(request: ModelRequest, loadable: tuple[LoadedGroup, ...], writer: ToolWriter) -> DeclaredTools:
+def _declare(
+    request: ModelRequest, loadable: tuple[LoadedGroup, ...], written: ToolTexts[WrittenTool]
+) -> DeclaredTools:
     calls = loading_calls(request)
     restored = calls.pop(None, [])
     groups = {group.name: group for group in (*loadable, *request.tools.groups)}
     for group in restored:
         del groups[group.name]
-    eager = tuple(map(writer.write, request.tools.core))
+    eager = tuple(map(written.of, request.tools.core))
     eager_names = frozenset(definition.name for definition in request.tools.core)
     names = set(eager_names)
-    after = tuple(map(writer.write, _new_tools(restored, names)))
-    deferred = tuple(map(writer.write, _new_tools(groups.values(), names)))
+    after = tuple(map(written.of, _new_tools(restored, names)))
+    deferred = tuple(map(written.of, _new_tools(groups.values(), names)))
     references = {
         call_id: tuple(tool.name for group in loaded for tool in group.tools if tool.name not in eager_names)
         for call_id, loaded in calls.items()

@@ -4,7 +4,8 @@ The body is written so that what stays the same comes first: parameters, tools, 
 only ever grow at the end; a message of the user never joins an earlier one, because the API itself puts consecutive
 messages of one role together. Only the ``cache_control`` marks move on, which the cache does not mind.
 
-Source: Anthropic's API reference, and its pages on tool use, extended thinking and prompt caching.
+Source: Anthropic's API reference, and its pages on tool use, extended thinking, prompt caching and mid-conversation
+system messages.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import Message
-from oneclaw_core.providers.anthropic_messages_tools import ToolWriter, declare_tools
+from oneclaw_core.providers.anthropic_messages_tools import declare_tools, write_tool
 from oneclaw_core.providers.rounds import acceptable_name, digest, rounds
+from oneclaw_core.providers.tool_texts import ToolTexts
 from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 DEFAULT_MAX_TOKENS = 16_000
 # What the agent's parameters cannot replace; ``cache_control`` is what the marks say, ``betas`` goes into a header.
 _NOT_MERGED = frozenset({"model", "max_tokens", "stream", "tools", "system", "messages", "cache_control", "betas"})
+# Other services go up to 2.
+MAX_TEMPERATURE = 1
+_NOT_WHILE_THINKING = frozenset({"temperature", "top_k"})
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MAX_TITLE_CHARACTERS = 200
 
@@ -65,7 +70,7 @@ class RequestEncoder:
 
     def __init__(self, server: str) -> None:
         self._server = server
-        self._tools = ToolWriter()
+        self._tools = ToolTexts(write_tool)
 
     def encode(self, request: ModelRequest, concessions: Concessions | None = None) -> bytes:
         """Write a request; lone surrogates, which UTF-8 cannot hold, become question marks.
@@ -108,7 +113,16 @@ def _parameters(request: ModelRequest, most_tokens: int | None) -> dict[str, Any
     if most_tokens is not None and isinstance(max_tokens, int):
         max_tokens = min(max_tokens, most_tokens)
     merged = {name: value for name, value in given.items() if value is not None and name not in _NOT_MERGED}
+    temperature = merged.get("temperature")
+    if isinstance(temperature, int | float) and temperature > MAX_TEMPERATURE:
+        merged["temperature"] = MAX_TEMPERATURE
+    if _is_thinking(given.get("thinking")):
+        merged = {name: value for name, value in merged.items() if name not in _NOT_WHILE_THINKING}
     return {"model": request.model, "max_tokens": max_tokens, "stream": True, **merged}
+
+
+def _is_thinking(thinking: object) -> bool:
+    return isinstance(thinking, dict) and thinking.get("type") not in (None, "disabled")
 
 
 def _marked(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -120,8 +134,8 @@ def _marked(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     place = len(messages) - 1
     if place >= 0:
         yield messages[place]
-    for role in ("user", "assistant"):
-        while place >= 0 and messages[place]["role"] == role:
+    for is_answer in (False, True):
+        while place >= 0 and (messages[place]["role"] == "assistant") is is_answer:
             place -= 1
     if place >= 0:
         yield messages[place]
@@ -131,32 +145,44 @@ class _History:
     """Converts the history of one request.
 
     What the API insists on always holds: the user begins, every call is answered in the message right after it, if
-    only as interrupted, every answer has its call, and no text is blank.
+    only as interrupted, every answer has its call, no text is blank, and tools are defined between messages of the
+    user and an answer, or at the end.
     """
 
     def __init__(
         self, request: ModelRequest, tools: DeclaredTools, server: str, without_thinking_until: int | None
     ) -> None:
         self._request = request
-        self._references = tools.references
+        self._tools = tools
         self._renamed = tools.renamed
         self._server = server
         self._without_thinking_until = without_thinking_until
 
     def messages(self) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
+        additions = self._additions(None)
         for entry in rounds(self._request.messages):
             if isinstance(entry, Message):
                 messages.append({"role": "user", "content": _user_content(entry)})
                 continue
             answer = self._answer(entry)
             if answer:
+                if not messages:
+                    messages.append({"role": "user", "content": [_text("(What came before is left out.)")]})
+                messages += _told(additions)
+                additions = []
                 messages.append({"role": "assistant", "content": answer})
             if entry.calls:
                 messages.append({"role": "user", "content": [self._tool_result(call) for call in entry.calls]})
-        if messages and messages[0]["role"] != "user":
-            messages.insert(0, {"role": "user", "content": [_text("(What came before is left out.)")]})
-        return messages
+                # Of a turn that ended there, the user's next message still comes before.
+                additions += [block for call in entry.calls for block in self._additions(call.id)]
+        return messages + _told(additions) if messages else []
+
+    def _additions(self, call_id: str | None) -> list[Block]:
+        tools = self._tools.additions.get(call_id, ())
+        return [
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool.param}} for tool in tools
+        ]
 
     def _answer(self, entry: Round) -> list[Block]:
         echoed = self._echoed(entry)
@@ -201,10 +227,14 @@ class _History:
         block: Block = {"type": "tool_result", "tool_use_id": wire_id(call.id)}
         if not call.result.is_success:
             return block | {"content": _content(call), "is_error": True}
-        names = self._references.get(call.id)
+        names = self._tools.references.get(call.id)
         if names:
             return block | {"content": [{"type": "tool_reference", "tool_name": name} for name in names]}
         return block | {"content": _content(call)}
+
+
+def _told(additions: list[Block]) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": additions}] if additions else []
 
 
 def _user_content(message: Message) -> list[Block]:

@@ -28,6 +28,7 @@ class ProviderConfig:
         connect_timeout_seconds: how long connecting may take.
         read_timeout_seconds: how long the service may stay silent in the middle of an answer.
         max_retries: how often a request that failed before its first event is sent again.
+        is_enabled: whether its models can be used; the user can disable it.
     """
 
     name: str
@@ -38,20 +39,72 @@ class ProviderConfig:
     connect_timeout_seconds: float = 10
     read_timeout_seconds: float = 300
     max_retries: int = 4
+    is_enabled: bool = True
 
 
 class ToolLoading(StrEnum):
     """How a loaded tool group is told to the model.
 
     ``NATIVE`` keeps the service's prompt cache, in the wire format's own way, and is the same as ``APPEND`` where
-    there is none; ``APPEND`` adds the tools at the end of the list of tools. With ``DISPATCH`` the list never changes:
-    the model calls grouped tools through one stable tool and reads their schemas in the result that loaded them. The
-    request is rewritten for it before a provider sees it (:mod:`oneclaw_core.chat.dispatch`).
+    there is none; ``INLINE`` does so too, with the definitions in the conversation right where the group was loaded,
+    and is the same as ``NATIVE`` where the wire format has one way only. ``APPEND`` adds the tools at the end of the
+    list of tools. With ``DISPATCH`` the list never changes: the model calls grouped tools through one stable tool and
+    reads their schemas in the result that loaded them. The request is rewritten for it before a provider sees it
+    (:mod:`oneclaw_core.chat.dispatch`).
     """
 
     NATIVE = "native"
+    INLINE = "inline"
     APPEND = "append"
     DISPATCH = "dispatch"
+
+    @property
+    def is_native(self) -> bool:
+        """Whether a way of the wire format's own is asked for, if it has one."""
+        return self in (ToolLoading.NATIVE, ToolLoading.INLINE)
+
+    def at_most(self, learned: ToolLoading) -> ToolLoading:
+        """This way, or another that a service was found to take where it refuses those that ask more of it.
+
+        Args:
+            learned: the way that the service was found to take.
+        """
+        if self not in _BY_DEMAND or learned not in _BY_DEMAND:
+            return self
+        return min(self, learned, key=_BY_DEMAND.index)
+
+
+# Each is tried where the next is refused.
+_BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
+
+
+class StopReason(StrEnum):
+    """Why an answer ends where it ends, in the same words for every service.
+
+    ``COMPLETE``: the model was done, or wants tools run. ``LENGTH_LIMIT``: it reached the longest answer allowed.
+    ``CONTENT_FILTER``: the service stopped it for what it said. ``REFUSAL``: the model declines; its text says so.
+    ``OTHER``: the service stopped it for a reason of its own.
+    """
+
+    COMPLETE = "complete"
+    LENGTH_LIMIT = "length_limit"
+    CONTENT_FILTER = "content_filter"
+    REFUSAL = "refusal"
+    OTHER = "other"
+
+    @property
+    def ended_by(self) -> str:
+        """What ended the answer, to be put after "by"."""
+        return _ENDED_BY[self]
+
+
+_ENDED_BY = {
+    StopReason.COMPLETE: "the model",
+    StopReason.LENGTH_LIMIT: "the token limit",
+    StopReason.CONTENT_FILTER: "the service's content filter",
+    StopReason.REFUSAL: "the model, which declines to go on",
+    StopReason.OTHER: "the service",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +148,15 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class LoadingRefused:
-    """The model cannot have tools loaded natively; the request is sent again with ``ToolLoading.APPEND``.
+    """The model cannot have tools loaded in the way asked for; the request is sent again in another one.
 
     Attributes:
         reason: what the service said.
+        instead: the way in which it is sent again.
     """
 
     reason: str
+    instead: ToolLoading = ToolLoading.APPEND
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +180,14 @@ class ModelResponse:
         text: all of its text.
         tool_calls: the calls it wants run, in its order; complete ones only.
         usage: tokens, as far as the service said.
-        stop_reason: the service's own word.
+        stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing.
         provider_data: what must be sent back verbatim with this message on later turns, ``None`` for nothing.
     """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
-    stop_reason: str | None = None
+    stop_reason: StopReason = StopReason.COMPLETE
     provider_data: Mapping[str, Any] | None = None
 
 
@@ -159,10 +214,26 @@ class ModelInfo:
     input_media_types: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as it goes over the wire, without what is secret.
+
+    Attributes:
+        url: where it is posted, without what the base URL carries of user names, passwords and queries.
+        headers: those that the wire format sets, without the key's.
+        body: JSON in UTF-8.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
 class Provider(Protocol):
     """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end.
 
-    It may say three more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
+    It may show how it writes a request, by a method ``wire_request(request) -> WireRequest`` that sends nothing. And it
+    may say three more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
     attachments that its wire format can carry, by default none; ``loads_natively``, whether a loaded group leaves what
     a request begins with as it was, by default not; and ``is_language_model``, whether its models can be asked for
     the summary of a conversation, by default so.
@@ -199,3 +270,9 @@ def attachment_media_types(provider: Provider) -> tuple[str, ...]:
 def loads_natively(provider: Provider) -> bool:
     """Whether a loaded group leaves what a request to a provider begins with as it was."""
     return bool(getattr(provider, "loads_natively", False))
+
+
+def wire_request(provider: Provider, request: ModelRequest) -> WireRequest | None:
+    """Write a request as a provider would send it; ``None`` for one that does not show it, or sends nothing."""
+    write = getattr(provider, "wire_request", None)
+    return None if write is None else write(request)

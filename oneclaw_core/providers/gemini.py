@@ -12,6 +12,7 @@ from oneclaw_core.providers.gemini_contents import CARRIED_MEDIA_TYPES
 from oneclaw_core.providers.gemini_errors import GeminiErrors
 from oneclaw_core.providers.gemini_wire import GeminiEncoder
 from oneclaw_core.providers.http_provider import HttpProvider
+from oneclaw_core.providers.wire_values import count, text_member
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest, ProviderConfig
@@ -45,7 +46,7 @@ class GeminiProvider(HttpProvider):
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
         models: dict[str, ModelInfo] = {}
-        token = ""
+        token: str | None = None
         for _ in range(_MAX_PAGES):
             page = f"&pageToken={quote(token, safe='')}" if token else ""
             body = await self._get_json(f"{self._version}models?pageSize={_MODELS_PER_PAGE}{page}")
@@ -56,8 +57,8 @@ class GeminiProvider(HttpProvider):
                 if isinstance(entry, dict) and _answers(entry):
                     info = _model_info(entry)
                     models[info.name] = info
-            token = body.get("nextPageToken")
-            if not isinstance(token, str) or not token:
+            token = text_member(body, "nextPageToken")
+            if token is None:
                 break
         return list(models.values())
 
@@ -85,14 +86,9 @@ def _answers(entry: dict[str, Any]) -> bool:
 
 
 def _model_info(entry: dict[str, Any]) -> ModelInfo:
-    display_name = entry.get("displayName")
     return ModelInfo(
         name=entry["name"].removeprefix("models/"),
-        display_name=display_name if isinstance(display_name, str) and display_name else None,
-        context_window=_count(entry.get("inputTokenLimit")),
-        max_output_tokens=_count(entry.get("outputTokenLimit")),
+        display_name=text_member(entry, "displayName"),
+        context_window=count(entry, "inputTokenLimit") or None,
+        max_output_tokens=count(entry, "outputTokenLimit") or None,
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

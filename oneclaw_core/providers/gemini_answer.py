@@ -12,18 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.gemini_contents import PROVIDER_TYPE, is_acceptable
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.providers.wire_text import compact_json
+from oneclaw_core.providers.wire_values import count, dicts
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _GOOD_REASON = "STOP"
-_LIMIT_REASONS = frozenset({"MAX_TOKENS", "CONTINUATION"})
+_STOP_REASONS = {
+    _GOOD_REASON: StopReason.COMPLETE,
+    "MAX_TOKENS": StopReason.LENGTH_LIMIT,
+    "CONTINUATION": StopReason.LENGTH_LIMIT,
+    **dict.fromkeys(
+        ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), StopReason.CONTENT_FILTER
+    ),
+}
 # The model stumbled over a call; asked again, it often does not.
 _STUMBLES = {
     "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
@@ -35,7 +43,6 @@ _FAULTS = {
     "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thoughts is missing: go on in a new session",
 }
 _REASON = re.compile(r"[A-Z][A-Z0-9_]{0,60}")
-_MAX_COUNT = 2**63
 
 
 class GeminiAnswer:
@@ -96,11 +103,11 @@ class GeminiAnswer:
         feedback = chunk.get("promptFeedback")
         if isinstance(feedback, dict) and feedback.get("blockReason"):
             self._block_reason = _reason(feedback["blockReason"])
-        candidate = next((each for each in _dicts(chunk.get("candidates")) if not each.get("index")), {})
+        candidate = next((each for each in dicts(chunk.get("candidates")) if not each.get("index")), {})
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
         try:
-            events = [event for part in _dicts(parts) for event in self._add_part(part)]
+            events = [event for part in dicts(parts) for event in self._add_part(part)]
         except RecursionError:
             raise AnswerGarbledError from None
         if candidate.get("finishReason"):
@@ -116,9 +123,9 @@ class GeminiAnswer:
             AnswerCutError: the service stopped the model in the middle of a call.
             AttemptFailed: the model could not answer, or was not let.
         """
-        reason = self._finish_reason
+        stop_reason = _STOP_REASONS.get(self._finish_reason or "", StopReason.OTHER)
         if self._has_partial_call:
-            raise AnswerCutError("the token limit" if reason in _LIMIT_REASONS else "the service")
+            raise AnswerCutError((stop_reason if stop_reason is not StopReason.COMPLETE else StopReason.OTHER).ended_by)
         text = "".join(self._text)
         failure = self._failure(has_said_something=bool(text.strip() or self._calls))
         if failure is not None:
@@ -127,7 +134,7 @@ class GeminiAnswer:
             text=text,
             tool_calls=tuple(self._calls),
             usage=self._usage(),
-            stop_reason=reason,
+            stop_reason=stop_reason,
             provider_data=self._provider_data(),
         )
 
@@ -144,7 +151,7 @@ class GeminiAnswer:
         if self._finish_reason is None:
             text = f"{name} refuses the conversation ({reason}): say it differently, or start a new session"
             return AttemptFailed(ProviderRequestError(text))
-        if reason in _LIMIT_REASONS:
+        if _STOP_REASONS.get(reason) is StopReason.LENGTH_LIMIT:
             text = f"{name} reached the token limit before it said anything ({reason}): raise max_output_tokens"
             return AttemptFailed(ProviderRequestError(text))
         if reason == _GOOD_REASON:
@@ -214,9 +221,10 @@ class GeminiAnswer:
     def _add_counts(self, usage: object) -> None:
         """Take the counts so far; what a later chunk leaves out stays as it was."""
         self._has_counts_in_last_chunk = bool(usage)
-        for key, count in usage.items() if isinstance(usage, dict) else ():
-            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MAX_COUNT:
-                self._counts[key] = count
+        for key in usage if isinstance(usage, dict) else ():
+            number = count(usage, key)
+            if number is not None:
+                self._counts[key] = number
 
     def _usage(self) -> TokenUsage:
         return TokenUsage(
@@ -238,8 +246,3 @@ def _is_plain_text(part: Mapping[str, Any]) -> bool:
 def _reason(value: object) -> str:
     """Give a service's word for a reason, fit to be shown."""
     return value if isinstance(value, str) and _REASON.fullmatch(value) else "unknown reason"
-
-
-def _dicts(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))

@@ -43,13 +43,13 @@ _CUT_HISTORY = "(what came before is not shown)"
 _GO_ON = "(go on)"
 
 
-def contents(messages: Sequence[Message], model: str, server: str | None = None) -> list[Content]:
+def contents(messages: Sequence[Message], model: str, server: str) -> list[Content]:
     """Convert a history.
 
     Args:
         messages: in their order.
         model: the model's name; models before Gemini 3 are sent some things otherwise.
-        server: the origin of the server asked, as the answers are noted with it; ``None`` echoes to any server.
+        server: the origin of the server asked, as the answers are noted with it.
     """
     is_old = _BEFORE_GEMINI_3.match(model) is not None
     found: list[Content] = []
@@ -89,7 +89,7 @@ def _add_user_parts(found: list[Content], parts: list[Part]) -> None:
     found.append({"role": "user", "parts": parts})
 
 
-def _add_round(found: list[Content], entry: Round, server: str | None, *, is_old: bool) -> None:
+def _add_round(found: list[Content], entry: Round, server: str, *, is_old: bool) -> None:
     parts = _echoed(entry, server) or _rebuilt(entry)
     if not parts:
         return
@@ -125,10 +125,10 @@ def _answers(calls: Iterable[tuple[Mapping[str, Any], AnsweredCall]], *, is_old:
         yield {"role": "user", "parts": files}
 
 
-def _echoed(entry: Round, server: str | None) -> list[Part] | None:
+def _echoed(entry: Round, server: str) -> list[Part] | None:
     """Give an answer as it came from this server, if the calls in it are those of the history."""
     data = entry.provider_data(PROVIDER_TYPE)
-    if server is not None and data.get("server") != server:
+    if data.get("server") != server:
         return None
     parts: list[Part] = data.get("parts", [])
     names = [part["functionCall"]["name"] for part in parts if "functionCall" in part]

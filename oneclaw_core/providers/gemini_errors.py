@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.service_errors import ServerMessage, ServiceErrors
+from oneclaw_core.providers.wire_values import dicts, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ class GeminiErrors(ServiceErrors):
             match str(detail.get("@type", "")).rpartition(".")[2]:
                 case "ErrorInfo" if detail.get("reason") in _NO_KEY_REASONS:
                     words.add("invalid_api_key")
-                case "QuotaFailure" if any(map(_is_of_day, _dicts(detail.get("violations")))):
+                case "QuotaFailure" if any(map(_is_of_day, dicts(detail.get("violations")))):
                     words.add("insufficient_quota")
                 case "RetryInfo":
                     seconds = _seconds(detail.get("retryDelay"))
@@ -39,7 +40,7 @@ class GeminiErrors(ServiceErrors):
 
 
 def _details(error: object) -> Iterator[dict[str, Any]]:
-    return _dicts(error.get("details") if isinstance(error, dict) else None)
+    return dicts(member(error, "details"))
 
 
 def _is_of_day(violation: dict[str, Any]) -> bool:
@@ -51,8 +52,3 @@ def _seconds(duration: object) -> float | None:
     if found is None:
         return None
     return float(found[1]) * (0.001 if found[2] == "ms" else 1)
-
-
-def _dicts(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.gemini_contents import contents
 from oneclaw_core.providers.gemini_schema import gemini_schema
+from oneclaw_core.providers.tool_texts import ToolLists
 from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
@@ -27,25 +28,40 @@ _NO_PARAMETERS = frozenset(
 )
 
 
-def gemini_request(request: ModelRequest, server: str | None = None) -> dict[str, Any]:
-    """Convert a request to the body of ``POST models/{model}:streamGenerateContent``.
+class GeminiEncoder:
+    """Writes requests as bytes, the same bytes for the same request.
 
     What changes from one request of a session to the next comes last, and loaded tools at the end of the tools, so
     that as much as possible of the service's prompt cache holds.
 
     Args:
-        request: what the model is sent.
-        server: the origin of the server asked, as the answers are noted with it; ``None`` echoes to any server.
-
-    Raises:
-        ProviderRequestError: more tools are active than Gemini takes.
+        server: the origin of the server asked, as :class:`GeminiAnswer` notes it beside what it is to be sent back.
     """
-    body = _head(request)
-    declarations = [declaration(definition) for definition in request.tools]
-    _check_count(len(declarations))
-    if declarations:
-        body["tools"] = [{"functionDeclarations": declarations}]
-    return body | _tail(request, has_tools=bool(declarations), server=server)
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._declarations = ToolLists(declaration)
+
+    def encode(self, request: ModelRequest) -> bytes:
+        """Write a request; lone surrogates, which UTF-8 cannot hold, become question marks.
+
+        Args:
+            request: what the model is sent.
+
+        Raises:
+            ProviderRequestError: more tools are active than Gemini takes.
+        """
+        tools = tuple(request.tools)
+        if len(tools) > MAX_DECLARATIONS:
+            raise ProviderRequestError(
+                f"Gemini takes at most {MAX_DECLARATIONS} tools, and {len(tools)} are active: start a new session and "
+                "load fewer tool groups, or disable tools"
+            )
+        members = [compact_json(_head(request))[1:-1]]
+        if tools:
+            members.append(f'"tools":[{{"functionDeclarations":{self._declarations.text(tools)}}}]')
+        members.append(compact_json(_tail(request, has_tools=bool(tools), server=self._server))[1:-1])
+        return f"{{{','.join(filter(None, members))}}}".encode("utf-8", "replace")
 
 
 def declaration(definition: ToolDefinition) -> dict[str, Any]:
@@ -55,45 +71,12 @@ def declaration(definition: ToolDefinition) -> dict[str, Any]:
     return declared if schema is None else declared | {"parametersJsonSchema": schema}
 
 
-class GeminiEncoder:
-    """Writes requests as bytes, the same bytes for the same request, and keeps the text of each tool for the next.
-
-    Args:
-        server: the origin of the server asked.
-    """
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-        # By identity, with the definition itself so that no other can take over its identity.
-        self._declarations: dict[int, tuple[ToolDefinition, str]] = {}
-
-    def encode(self, request: ModelRequest) -> bytes:
-        """Write what :func:`gemini_request` gives; lone surrogates, which UTF-8 cannot hold, become question marks.
-
-        Raises:
-            ProviderRequestError: more tools are active than Gemini takes.
-        """
-        declarations = [self._declaration_text(definition) for definition in request.tools]
-        _check_count(len(declarations))
-        members = [compact_json(_head(request))[1:-1]]
-        if declarations:
-            members.append(f'"tools":[{{"functionDeclarations":[{",".join(declarations)}]}}]')
-        members.append(compact_json(_tail(request, has_tools=bool(declarations), server=self._server))[1:-1])
-        return f"{{{','.join(filter(None, members))}}}".encode("utf-8", "replace")
-
-    def _declaration_text(self, definition: ToolDefinition) -> str:
-        kept = self._declarations.get(id(definition))
-        if kept is None:
-            kept = self._declarations[id(definition)] = definition, compact_json(declaration(definition))
-        return kept[1]
-
-
 def _head(request: ModelRequest) -> dict[str, Any]:
     prompt = request.system_prompt
     return {"systemInstruction": {"parts": [{"text": prompt}]}} if prompt else {}
 
 
-def _tail(request: ModelRequest, *, has_tools: bool, server: str | None) -> dict[str, Any]:
+def _tail(request: ModelRequest, *, has_tools: bool, server: str) -> dict[str, Any]:
     tail: dict[str, Any] = {}
     if has_tools:
         tail["toolConfig"] = {"functionCallingConfig": {"mode": "AUTO"}}
@@ -111,14 +94,6 @@ def _tail(request: ModelRequest, *, has_tools: bool, server: str | None) -> dict
     if generation:
         tail["generationConfig"] = generation
     return tail | {"contents": contents(request.messages, request.model, server)}
-
-
-def _check_count(count: int) -> None:
-    if count > MAX_DECLARATIONS:
-        raise ProviderRequestError(
-            f"Gemini takes at most {MAX_DECLARATIONS} tools, and {count} are active: start a new session and load "
-            "fewer tool groups, or disable tools"
-        )
 
 
 def _camel_case(name: str) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
 from oneclaw_core.http import create_client, expands_boundedly
-from oneclaw_core.providers.base import LoadingRefused, ToolLoading
+from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
 from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
+from oneclaw_core.providers.sampling import RefusedParameters
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # What ``data: [DONE]`` says, as a chunk.
 END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}
+_ANSWER_TYPES = "text/event-stream, application/json"
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
 # Once the model is done, how long the token counts may take; and once nothing more is needed, how long the end of the
@@ -117,8 +119,12 @@ class HttpProvider(ABC):
     ) -> None:
         self._config = config
         self._url = ServiceUrl.of(config, self.default_base_url)
+        # There no request is answered without a key; other servers may want none.
+        vendor = ServiceUrl.of(replace(config, base_url=None), self.default_base_url)
+        self._needs_key = self._url.is_within(vendor.host)
         self._errors = ServiceErrors(config, self._url)
         self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
+        self._refused_parameters = RefusedParameters()
         self._client: httpx.AsyncClient | None = None
 
     @abstractmethod
@@ -150,25 +156,45 @@ class HttpProvider(ABC):
         """Headers that a request needs beside the usual ones."""
         return {}
 
-    def _refuses_native_loading(self, error: ProviderRequestError, request: ModelRequest) -> bool:
-        """Whether an error means that the model cannot have tools loaded the native way of the wire format."""
-        return False
+    def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
+        """The way of loading to use instead, if an error means that the model does not take the one asked for."""
+        return None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`."""
-        try:
-            async with aclosing(self._stream_with_retries(request)) as events:
-                async for event in events:
-                    yield event
-            return
-        except ProviderRequestError as error:
-            if request.tool_loading is not ToolLoading.NATIVE or not self._refuses_native_loading(error, request):
-                raise
-            refused = LoadingRefused(str(error))
-        yield refused
-        async with aclosing(self._stream_with_retries(replace(request, tool_loading=ToolLoading.APPEND))) as events:
-            async for event in events:
-                yield event
+        while True:
+            has_answered = False
+            request = self._refused_parameters.without(request)
+            try:
+                async with aclosing(self._stream_with_retries(request)) as events:
+                    async for event in events:
+                        has_answered = has_answered or not isinstance(event, RetryNotice)
+                        yield event
+                return
+            except ProviderRequestError as error:
+                # Not one of the finer kinds, which have another cause.
+                is_plain = type(error) is ProviderRequestError and not has_answered
+                if is_plain and self._refused_parameters.note(str(error), request):
+                    continue
+                instead = self._loading_instead(error, request) if is_plain else None
+                if instead is None:
+                    raise
+                refused = LoadingRefused(str(error), instead)
+            yield refused
+            request = replace(request, tool_loading=instead)
+
+    def wire_request(self, request: ModelRequest) -> WireRequest:
+        """Write a request as :meth:`stream` would send it, without sending it.
+
+        Raises:
+            ProviderError: it cannot be written.
+        """
+        request = self._refused_parameters.without(request)
+        return WireRequest(
+            self._url.shown_endpoint(self._endpoint(request)),
+            self._keyless_headers(_ANSWER_TYPES) | self._request_headers(request),
+            self._encode(request),
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -190,10 +216,9 @@ class HttpProvider(ABC):
         """
         import httpx
 
+        headers = self._headers("application/json")
         try:
-            async with self._connected().stream(
-                "GET", self._url.endpoint(path), headers=self._headers("application/json")
-            ) as response:
+            async with self._connected().stream("GET", self._url.endpoint(path), headers=headers) as response:
                 await self._check(response, None)
                 return await self._whole_json(response)
         except httpx.HTTPError as error:
@@ -211,15 +236,20 @@ class HttpProvider(ABC):
             )
         return self._client
 
-    def _headers(self, accept: str) -> dict[str, str]:
+    def _keyless_headers(self, accept: str) -> dict[str, str]:
         # Compression would hold events back in the server until a block is full.
-        headers = {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
+        return {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        headers = self._keyless_headers(accept)
         key = (self._config.api_key or "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ProviderAuthenticationError(
                 f"the API key of {self._config.name} holds characters that no key has: set it anew "
                 f"{self._errors.key_places}"
             )
+        if not key and self._needs_key:
+            raise self._errors.missing_key()
         if key:
             headers |= self._key_headers(key)
         return headers
@@ -228,13 +258,14 @@ class HttpProvider(ABC):
         import httpx
 
         answer = self._new_answer(request)
+        headers = self._headers(_ANSWER_TYPES) | self._request_headers(request)
         try:
             async with (
                 self._connected().stream(
                     "POST",
                     self._url.endpoint(self._endpoint(request)),
                     content=body,
-                    headers=self._headers("text/event-stream, application/json") | self._request_headers(request),
+                    headers=headers,
                 ) as response,
                 aclosing(self._chunks(response, request.model)) as chunks,
             ):

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE
 from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.providers.wire_values import are_whole, count, dicts, distinct_id, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Why a server may stop a model in the middle of a call's arguments.
-_CUT_BY = {"length": "the token limit", "content_filter": "the service's content filter"}
+# Servers have more words than OpenAI's for an answer that is whole; these are for one that is not.
+_STOP_REASONS = {
+    "length": StopReason.LENGTH_LIMIT,
+    "max_tokens": StopReason.LENGTH_LIMIT,
+    "model_length": StopReason.LENGTH_LIMIT,  # Mistral
+    "content_filter": StopReason.CONTENT_FILTER,
+    "safety": StopReason.CONTENT_FILTER,
+    "refusal": StopReason.REFUSAL,
+    "error": StopReason.OTHER,
+    "abort": StopReason.OTHER,  # vLLM
+    "insufficient_system_resource": StopReason.OTHER,  # DeepSeek
+}
 # Of a reasoning detail, what comes in pieces; the rest comes whole (OpenRouter). The first two are for people to read.
 _DETAIL_TEXTS = ("text", "summary", "data")
 _REASONING_KEYS = ("reasoning_content", "reasoning")
@@ -35,12 +44,7 @@ class _Call:
 
     @property
     def is_whole(self) -> bool:
-        arguments = self.arguments
-        try:
-            parse_arguments(arguments)
-        except ArgumentsError:
-            return False
-        return bool(arguments.strip())
+        return are_whole(self.arguments)
 
 
 class ChatAnswer:
@@ -64,8 +68,9 @@ class ChatAnswer:
         self._reasoning: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
         self._usage = TokenUsage()
-        self._stop_reason: str | None = None
+        self._stop_reason = StopReason.COMPLETE
         self._ended_unexplained = False
+        self._has_refused = False
         self.has_begun = False
         self.is_complete = False
         self.is_final = False
@@ -86,7 +91,7 @@ class ChatAnswer:
         self.has_begun = True
         if isinstance(chunk.get("usage"), dict):
             self._usage = _token_usage(chunk["usage"])
-        choice = next(_dicts(chunk.get("choices")), {})
+        choice = next(dicts(chunk.get("choices")), {})
         message = choice.get("message")
         delta = message if isinstance(message, dict) else choice.get("delta")
         events: list[ModelEvent] = []
@@ -95,7 +100,7 @@ class ChatAnswer:
             events = [*self._add_reasoning(delta), *self._add_text(delta)]
         reason = choice.get("finish_reason")
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
-            self._stop_reason = reason or None
+            self._stop_reason = _STOP_REASONS.get(str(reason).lower(), StopReason.COMPLETE)
             self.is_complete = True
         self.is_final = self.is_final or (self.is_complete and isinstance(chunk.get("usage"), dict))
         return events
@@ -107,26 +112,26 @@ class ChatAnswer:
             AnswerCutError: the server stopped the model in the middle of a call.
         """
         # A stream may end without a reason; then nothing but the calls themselves says that they are whole.
-        cut_by = "the end of the stream" if self._ended_unexplained else _CUT_BY.get(self._stop_reason or "")
-        if cut_by and not all(call.is_whole for call in self._calls):
-            raise AnswerCutError(cut_by)
+        is_whole = self._stop_reason is StopReason.COMPLETE and not self._ended_unexplained
+        if not is_whole and not all(call.is_whole for call in self._calls):
+            raise AnswerCutError("the end of the stream" if self._ended_unexplained else self._stop_reason.ended_by)
         return ModelResponse(
             text=self._text.whole(),
             tool_calls=tuple(self._tool_calls()),
             usage=self._usage,
-            stop_reason=self._stop_reason,
+            stop_reason=StopReason.REFUSAL if self._has_refused and is_whole else self._stop_reason,
             provider_data=self._provider_data(),
         )
 
     def _add_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> None:
-        for place, fragment in enumerate(_dicts(delta.get("tool_calls"))):
+        for place, fragment in enumerate(dicts(delta.get("tool_calls"))):
             self._add_fragment(fragment, place if is_whole else None)
 
     def _add_reasoning(self, delta: Mapping[str, Any]) -> Iterator[ReasoningDelta]:
         texts = {key: delta[key] for key in _REASONING_KEYS if isinstance(delta.get(key), str) and delta[key]}
         for key, text in texts.items():
             self._reasoning.setdefault(key, []).append(text)
-        details = list(_dicts(delta.get("reasoning_details")))
+        details = list(dicts(delta.get("reasoning_details")))
         for detail in details:
             self._add_detail(detail)
         # The same is often said in several of them.
@@ -135,8 +140,9 @@ class ChatAnswer:
             yield ReasoningDelta(shown)
 
     def _add_text(self, delta: Mapping[str, Any]) -> Iterator[TextDelta]:
-        refusal = delta.get("refusal")
-        text = _content_text(delta.get("content")) + (refusal if isinstance(refusal, str) else "")
+        refusal = text_member(delta, "refusal") or ""
+        self._has_refused = self._has_refused or bool(refusal)
+        text = _content_text(delta.get("content")) + refusal
         shown = self._text.add(text)
         if shown:
             yield TextDelta(shown)
@@ -176,12 +182,10 @@ class ChatAnswer:
                 last[key] = value
 
     def _tool_calls(self) -> Iterator[ToolCall]:
-        taken = set()
+        taken: set[str] = set()
         for call in self._calls:
-            call_id = call.id if call.id and call.id not in taken else f"call_{uuid.uuid4().hex}"
-            taken.add(call_id)
             arguments = call.arguments
-            yield ToolCall(call_id, call.name, arguments if arguments.strip() else "{}")
+            yield ToolCall(distinct_id(call.id, taken), call.name, arguments if arguments.strip() else "{}")
 
     def _provider_data(self) -> dict[str, Any] | None:
         # The details hold what the plain text says; of two spellings of the plain text one is enough.
@@ -208,26 +212,16 @@ def _content_text(content: object) -> str:
         return content
     # Some servers send parts, of which only those of type "text" are the answer (Mistral).
     return "".join(
-        part["text"] for part in _dicts(content) if part.get("type") == "text" and isinstance(part.get("text"), str)
+        part["text"] for part in dicts(content) if part.get("type") == "text" and isinstance(part.get("text"), str)
     )
-
-
-def _dicts(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))
 
 
 def _token_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    cached = count(usage.get("prompt_tokens_details"), "cached_tokens")
     return TokenUsage(
-        input_tokens=_count(usage, "prompt_tokens"),
-        cached_input_tokens=_count(usage, "prompt_cache_hit_tokens") if cached is None else cached,  # DeepSeek
-        cache_write_tokens=_count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
-        output_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        input_tokens=count(usage, "prompt_tokens"),
+        cached_input_tokens=count(usage, "prompt_cache_hit_tokens") if cached is None else cached,  # DeepSeek
+        cache_write_tokens=count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
+        output_tokens=count(usage, "completion_tokens"),
+        reasoning_tokens=count(usage.get("completion_tokens_details"), "reasoning_tokens"),
     )
-
-
-def _count(counts: object, key: str) -> int | None:
-    value = counts.get(key) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

@@ -52,14 +52,14 @@ class ChatDialect:
 
 
 @lru_cache(maxsize=64)
-def dialect_of(server: str | None, model: str = "") -> ChatDialect:
+def dialect_of(server: str, model: str = "") -> ChatDialect:
     """Find out what a server wants.
 
     Args:
-        server: its origin, such as ``https://api.openai.com``; ``None`` for one of which nothing is known.
+        server: its origin, such as ``https://api.openai.com``.
         model: the model asked.
     """
-    host = urlsplit(server or "").hostname or ""
+    host = urlsplit(server).hostname or ""
     dialect = ChatDialect()
     if host == "api.openai.com" or host.endswith(".api.openai.com"):
         dialect = ChatDialect(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.providers.openai_chat_dialect import PDF_MEDIA_TYPE
+from oneclaw_core.providers.wire_values import count, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,18 +32,14 @@ def offered_models(body: object) -> list[ModelInfo] | None:
     entries = body.get("data") if isinstance(body, dict) else body
     if not isinstance(entries, list):
         return None
-    return [
-        _model_info(entry)
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"]
-    ]
+    return [_model_info(entry) for entry in entries if text_member(entry, "id")]
 
 
 def _model_info(entry: Mapping[str, Any]) -> ModelInfo:
-    name = entry.get("name")
+    name = text_member(entry, "name")
     return ModelInfo(
         name=entry["id"],
-        display_name=name if isinstance(name, str) and name and name != entry["id"] else None,
+        display_name=name if name != entry["id"] else None,
         context_window=_token_count(entry, _CONTEXT_KEYS),
         max_output_tokens=_token_count(entry, _OUTPUT_KEYS) or _token_count(entry.get("top_provider"), _OUTPUT_KEYS),
         input_media_types=_input_media_types(entry),
@@ -50,17 +47,14 @@ def _model_info(entry: Mapping[str, Any]) -> ModelInfo:
 
 
 def _token_count(entry: object, keys: tuple[str, ...]) -> int | None:
-    counts = (entry.get(key) for key in keys) if isinstance(entry, dict) else ()
-    return next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
+    return next((each for each in (count(entry, key) for key in keys) if each), None)
 
 
 def _input_media_types(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
-    architecture = entry.get("architecture")
-    modalities = architecture.get("input_modalities") if isinstance(architecture, dict) else None
+    modalities = member(entry.get("architecture"), "input_modalities")
     if isinstance(modalities, list):  # OpenRouter
         return tuple(_MEDIA_TYPES[each] for each in modalities if isinstance(each, str) and each in _MEDIA_TYPES)
-    capabilities = entry.get("capabilities")
-    vision = capabilities.get("vision") if isinstance(capabilities, dict) else None
+    vision = member(entry.get("capabilities"), "vision")
     if isinstance(vision, bool):  # Mistral
         return ("image/",) if vision else ()
     return None

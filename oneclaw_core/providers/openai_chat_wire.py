@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.messages import Message
 from oneclaw_core.providers.openai_chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
 from oneclaw_core.providers.rounds import rounds
+from oneclaw_core.providers.tool_texts import ToolLists
 from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
@@ -29,46 +30,31 @@ _LIMIT_PARAMETERS = frozenset({"max_tokens", "max_completion_tokens"})
 _ACKNOWLEDGEMENT = {"role": "assistant", "content": "I have the results."}
 
 
-def chat_request(request: ModelRequest, server: str | None = None) -> dict[str, Any]:
-    """Convert a request to the body of ``POST /chat/completions``, streaming.
-
-    Args:
-        request: what the model is sent.
-        server: the origin of the server asked, as :class:`ChatAnswer` notes it; ``None`` echoes to any server.
-    """
-    body = _body_without_tools(request, server)
-    tools = [_tool(definition) for definition in request.tools]
-    return body | {"tools": tools} if tools else body
-
-
 class RequestEncoder:
-    """Writes requests as bytes, the same bytes for the same request, and keeps the text of each tool for the next.
+    """Writes requests as bytes, the same bytes for the same request.
 
     Args:
-        server: the origin of the server asked.
+        server: the origin of the server asked, as :class:`ChatAnswer` notes it beside what it is to be sent back.
     """
 
     def __init__(self, server: str) -> None:
         self._server = server
-        # By identity, with the definition itself so that no other can take over its identity.
-        self._tools: dict[int, tuple[ToolDefinition, str]] = {}
+        self._tools = ToolLists(_tool)
 
     def encode(self, request: ModelRequest) -> bytes:
-        """Write what :func:`chat_request` gives; lone surrogates, which UTF-8 cannot hold, become question marks."""
+        """Write a request; lone surrogates, which UTF-8 cannot hold, become question marks.
+
+        Args:
+            request: what the model is sent.
+        """
         text = compact_json(_body_without_tools(request, self._server))
-        tools = ",".join([self._tool_text(definition) for definition in request.tools])
-        if tools:
-            text = f'{text[:-1]},"tools":[{tools}]}}'
+        tools = self._tools.text(request.tools)
+        if tools != "[]":
+            text = f'{text[:-1]},"tools":{tools}}}'
         return text.encode("utf-8", "replace")
 
-    def _tool_text(self, definition: ToolDefinition) -> str:
-        kept = self._tools.get(id(definition))
-        if kept is None:
-            kept = self._tools[id(definition)] = definition, compact_json(_tool(definition))
-        return kept[1]
 
-
-def _body_without_tools(request: ModelRequest, server: str | None) -> dict[str, Any]:
+def _body_without_tools(request: ModelRequest, server: str) -> dict[str, Any]:
     messages: list[dict[str, Any]] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -103,7 +89,7 @@ def _tool(definition: ToolDefinition) -> dict[str, Any]:
     }
 
 
-def _history(request: ModelRequest, server: str | None, dialect: ChatDialect) -> list[dict[str, Any]]:
+def _history(request: ModelRequest, server: str, dialect: ChatDialect) -> list[dict[str, Any]]:
     """Put the calls of one answer into one assistant message, and a tool message for each right after it.
 
     What servers insist on always holds: every call has its answer, if only that it was interrupted, and every answer
@@ -120,7 +106,7 @@ def _history(request: ModelRequest, server: str | None, dialect: ChatDialect) ->
     return messages
 
 
-def _answer_and_results(entry: Round, server: str | None, dialect: ChatDialect) -> list[dict[str, Any]]:
+def _answer_and_results(entry: Round, server: str, dialect: ChatDialect) -> list[dict[str, Any]]:
     if not entry.text and not entry.calls:
         return []
     answer: dict[str, Any] = {"role": "assistant", "content": entry.text or None, **_echo(entry, server)}
@@ -167,7 +153,7 @@ def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _echo(entry: Round, server: str | None) -> dict[str, Any]:
+def _echo(entry: Round, server: str) -> dict[str, Any]:
     data = entry.provider_data(PROVIDER_TYPE)
     if data.get("server", server) != server:
         return {}

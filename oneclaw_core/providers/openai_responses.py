@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.base import ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import ReasoningDelta, TextDelta, ToolLoading
 from oneclaw_core.providers.http_provider import HttpProvider
 from oneclaw_core.providers.openai_chat_models import offered_models
 from oneclaw_core.providers.openai_responses_answer import ResponsesAnswer
@@ -86,6 +86,6 @@ class OpenAIResponsesProvider(HttpProvider):
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"}
 
-    def _refuses_native_loading(self, error: ProviderRequestError, request: ModelRequest) -> bool:
-        is_plain = type(error) is ProviderRequestError  # not one of the finer kinds
-        return is_plain and bool(request.tools.groups) and bool(_ADDITIONAL_TOOLS_REFUSED.search(str(error)))
+    def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
+        has_asked = request.tool_loading.is_native and bool(request.tools.groups)
+        return ToolLoading.APPEND if has_asked and _ADDITIONAL_TOOLS_REFUSED.search(str(error)) else None

@@ -7,16 +7,15 @@ lost, repeated or out of order may spoil what is watched, but never a call.
 from __future__ import annotations
 
 import re
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
-from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError, AnswerFailedError
 from oneclaw_core.providers.openai_responses_wire import PROVIDER_TYPE
 from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.providers.wire_values import are_whole, count, dicts, distinct_id, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +24,11 @@ if TYPE_CHECKING:
     Place = int | str
 
 _PARAGRAPH = "\n\n"
-_CUT_BY = {"max_output_tokens": "the token limit", "content_filter": "the service's content filter"}
+# Why an answer is incomplete.
+_STOP_REASONS = {
+    "max_output_tokens": StopReason.LENGTH_LIMIT,
+    "content_filter": StopReason.CONTENT_FILTER,
+}
 # Of the codes of a failed response, those that asking again does not help.
 _REFUSALS = re.compile(r"^invalid_|image|policy|mismatch")
 
@@ -58,7 +61,7 @@ class ResponsesAnswer:
         self._shown: dict[Place, _ShownText] = {}
         self._seen_deltas: set[tuple[int, Place, str]] = set()
         self._ending: Mapping[str, Any] | None = None
-        self._cut_by: str | None = None
+        self._stop_reason = StopReason.COMPLETE
         self.has_begun = False
 
     @property
@@ -66,7 +69,7 @@ class ResponsesAnswer:
         """Whether the service has said that the model is done, and no call is missing."""
         if self._ending is None:
             return False
-        return self._cut_by is not None or not self._has_unfinished_calls()
+        return self._is_cut or not self._has_unfinished_calls()
 
     @property
     def is_final(self) -> bool:
@@ -119,9 +122,9 @@ class ResponsesAnswer:
         """
         output = self._output()
         calls = [item for item in output if item.get("type") == "function_call"]
-        is_cut = self._cut_by is not None and (self._has_unfinished_calls() or not all(map(_is_whole, calls)))
-        if is_cut or any(call.get("status") == "incomplete" for call in calls):
-            raise AnswerCutError(_CUT_BY.get(self._cut_by or "", "the service"))
+        are_all_whole = not self._has_unfinished_calls() and all(are_whole(_arguments(call)) for call in calls)
+        if (self._is_cut and not are_all_whole) or any(call.get("status") == "incomplete" for call in calls):
+            raise AnswerCutError((self._stop_reason if self._is_cut else StopReason.OTHER).ended_by)
         ending = self._ending or {}
         texts = [text for text in map(_text_of, output) if text]
         texts = texts or ["".join(shown.pieces) for shown in self._shown.values() if shown.pieces]
@@ -129,7 +132,7 @@ class ResponsesAnswer:
             text=_PARAGRAPH.join(texts),
             tool_calls=tuple(_tool_calls(calls)),
             usage=_token_usage(ending.get("usage")),
-            stop_reason=self._cut_by or str(ending.get("status") or "completed"),
+            stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
             provider_data={PROVIDER_TYPE: {"server": self._server, "output": output}} if output else None,
         )
 
@@ -176,9 +179,8 @@ class ResponsesAnswer:
             return []
         self._ending = response
         if status == "incomplete":
-            details = response.get("incomplete_details")
-            reason = details.get("reason") if isinstance(details, dict) else None
-            self._cut_by = reason if isinstance(reason, str) and reason else status
+            reason = member(response.get("incomplete_details"), "reason")
+            self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER)
         if self._shown:
             return []
         texts = [text for text in map(_text_of, self._output()) if text]
@@ -191,12 +193,16 @@ class ResponsesAnswer:
         return listed if len(listed) > len(done) else done
 
     def _listed(self) -> list[dict[str, Any]]:
-        return list(_dicts((self._ending or {}).get("output")))
+        return list(dicts((self._ending or {}).get("output")))
+
+    @property
+    def _is_cut(self) -> bool:
+        return self._stop_reason is not StopReason.COMPLETE
 
     def _has_unfinished_calls(self) -> bool:
         if self._begun_calls <= self._done.keys():
             return False
-        if self._cut_by is None and self._listed():  # all items there are
+        if not self._is_cut and self._listed():  # all items there are
             return False
         listed = [item for item in self._listed() if item.get("type") == "function_call"]
         return len(listed) < len(self._begun_calls)
@@ -216,26 +222,18 @@ def _order(place: Place) -> float:
 def _text_of(item: Mapping[str, Any]) -> str:
     if item.get("type") != "message":
         return ""
-    parts = (part.get("refusal" if part.get("type") == "refusal" else "text") for part in _dicts(item.get("content")))
+    parts = (part.get("refusal" if part.get("type") == "refusal" else "text") for part in dicts(item.get("content")))
     return whole_characters("".join(part for part in parts if isinstance(part, str)))
 
 
-def _is_whole(call: Mapping[str, Any]) -> bool:
-    arguments = _arguments(call)
-    try:
-        parse_arguments(arguments)
-    except ArgumentsError:
-        return False
-    return bool(arguments.strip())
+def _refuses(item: Mapping[str, Any]) -> bool:
+    return item.get("type") == "message" and any(part.get("type") == "refusal" for part in dicts(item.get("content")))
 
 
 def _tool_calls(items: list[dict[str, Any]]) -> Iterator[ToolCall]:
-    taken = set()
+    taken: set[str] = set()
     for item in items:
-        call_id = whole_characters(str(item.get("call_id") or ""))
-        if not call_id or call_id in taken:
-            call_id = f"call_{uuid.uuid4().hex}"
-        taken.add(call_id)
+        call_id = distinct_id(whole_characters(str(item.get("call_id") or "")), taken)
         arguments = _arguments(item)
         yield ToolCall(call_id, whole_characters(str(item.get("name") or "")), arguments if arguments.strip() else "{}")
 
@@ -258,19 +256,9 @@ def _token_usage(usage: object) -> TokenUsage:
     usage = usage if isinstance(usage, dict) else {}
     read = usage.get("input_tokens_details")
     return TokenUsage(
-        input_tokens=_count(usage, "input_tokens"),
-        cached_input_tokens=_count(read, "cached_tokens"),
-        cache_write_tokens=_count(read, "cache_write_tokens"),
-        output_tokens=_count(usage, "output_tokens"),
-        reasoning_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
+        input_tokens=count(usage, "input_tokens"),
+        cached_input_tokens=count(read, "cached_tokens"),
+        cache_write_tokens=count(read, "cache_write_tokens"),
+        output_tokens=count(usage, "output_tokens"),
+        reasoning_tokens=count(usage.get("output_tokens_details"), "reasoning_tokens"),
     )
-
-
-def _count(counts: object, key: str) -> int | None:
-    value = counts.get(key) if isinstance(counts, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
-
-
-def _dicts(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import Message
-from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.providers.loading import loading_calls
 from oneclaw_core.providers.rounds import acceptable_id, rounds
+from oneclaw_core.providers.tool_texts import ToolLists
 from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _OWN_FIELDS = frozenset({"tools", "input"})
 
 
 class ResponsesEncoder:
-    """Writes requests as bytes, the same bytes for the same request, and keeps the text of each tool for the next.
+    """Writes requests as bytes, the same bytes for the same request.
 
     Args:
         server: the origin of the server asked, as :class:`ResponsesAnswer` notes it beside what it is to be sent back.
@@ -43,8 +43,7 @@ class ResponsesEncoder:
 
     def __init__(self, server: str) -> None:
         self._server = server
-        # By identity, with the definition itself so that no other can take over its identity.
-        self._tools: dict[int, tuple[ToolDefinition, str]] = {}
+        self._tools = ToolLists(_tool)
 
     def encode(self, request: ModelRequest, *, with_echo: bool = True) -> bytes:
         """Write a request.
@@ -57,9 +56,9 @@ class ResponsesEncoder:
             with_echo: whether to send back what the service asked to get back, encrypted reasoning above all, and
                 to ask for more of it.
         """
-        is_native = request.tool_loading is ToolLoading.NATIVE
+        is_native = request.tool_loading.is_native
         text = compact_json(_fields(request, with_echo=with_echo))
-        tools = self._tools_text(request.tools.core if is_native else request.tools)
+        tools = self._tools.text(request.tools.core if is_native else request.tools)
         if tools != "[]":
             text = f'{text[:-1]},"tools":{tools}}}'
         items = ",".join(self._items(request, self._server if with_echo else None, is_native=is_native))
@@ -84,16 +83,7 @@ class ResponsesEncoder:
                 yield self._additional_tools(definition for group in groups for definition in group.tools)
 
     def _additional_tools(self, definitions: Iterable[ToolDefinition]) -> str:
-        return f'{{"type":"additional_tools","role":"developer","tools":{self._tools_text(definitions)}}}'
-
-    def _tools_text(self, definitions: Iterable[ToolDefinition]) -> str:
-        return f"[{','.join([self._tool_text(definition) for definition in definitions])}]"
-
-    def _tool_text(self, definition: ToolDefinition) -> str:
-        kept = self._tools.get(id(definition))
-        if kept is None:
-            kept = self._tools[id(definition)] = definition, compact_json(_tool(definition))
-        return kept[1]
+        return f'{{"type":"additional_tools","role":"developer","tools":{self._tools.text(definitions)}}}'
 
 
 def _fields(request: ModelRequest, *, with_echo: bool) -> dict[str, Any]:

@@ -95,6 +95,10 @@ class ServiceErrors:
         """Where a key can be set, to be put after "set"."""
         return f"in the environment variable {self.config.key_variable} or with: oneclaw keys set {self.config.name}"
 
+    def missing_key(self) -> ProviderAuthenticationError:
+        """The service answers nobody without a key, and there is none; it was not asked."""
+        return ProviderAuthenticationError(f"{self._place} wants an API key: set the key {self.key_places}")
+
     def of_status(self, status: int, headers: Mapping[str, str], body: bytes, model: str | None) -> AttemptFailed:
         """Turn an answer with an error status into an error.
 

@@ -48,6 +48,11 @@ class ServiceUrl:
         query = "&".join(filter(None, (self._parts.query, query)))
         return urlunsplit(self._parts._replace(path=f"{self._parts.path}/{path}", query=query))
 
+    def shown_endpoint(self, path: str) -> str:
+        """The same, fit to be shown: without the user, the password and the query of the base URL."""
+        netloc = self._parts.netloc.rpartition("@")[2]
+        return ServiceUrl(self._parts._replace(netloc=netloc, query="")).endpoint(path)
+
     @property
     def origin(self) -> str:
         """Scheme, host and port, fit to be shown."""
@@ -59,7 +64,15 @@ class ServiceUrl:
         return self._parts.password or ""
 
     @property
+    def host(self) -> str:
+        """The host's name, in lower case."""
+        return self._parts.hostname or ""
+
+    def is_within(self, domain: str) -> bool:
+        """Whether the host is that of a domain, or below it."""
+        return self.host == domain or self.host.endswith(f".{domain}")
+
+    @property
     def is_loopback(self) -> bool:
         """Whether the service is on this machine."""
-        host = self._parts.hostname or ""
-        return host in ("localhost", "::1") or host.startswith("127.")
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")

@@ -49,7 +49,7 @@ def test_text_is_shown_as_it_comes_and_plain_text_needs_no_echo():
     assert shown == [TextDelta("He"), TextDelta("llo")]
     assert answer.is_complete
     response = answer.response()
-    assert (response.text, response.stop_reason, response.provider_data) == ("Hello", "end_turn", None)
+    assert (response.text, response.stop_reason, response.provider_data) == ("Hello", "complete", None)
 
 
 def test_thinking_is_shown_as_such_and_kept_verbatim_in_its_place():
@@ -146,7 +146,7 @@ def test_a_call_that_was_cut_off_is_never_given_out(arguments):
 
 def test_whole_calls_and_text_before_the_token_limit_are_kept():
     assert response_to(*events(call("find", {}), stop_reason="max_tokens")).tool_calls[0].name == "find"
-    assert response_to(*events(text("Hel"), stop_reason="max_tokens")).stop_reason == "max_tokens"
+    assert response_to(*events(text("Hel"), stop_reason="max_tokens")).stop_reason == "length_limit"
 
 
 def test_malformed_arguments_stay_as_they_are_for_the_engine_to_refuse():
@@ -155,7 +155,12 @@ def test_malformed_arguments_stay_as_they_are_for_the_engine_to_refuse():
 
 
 def test_a_paused_answer_is_complete():
-    assert response_to(*events(text("So far."), stop_reason="pause_turn")).stop_reason == "pause_turn"
+    assert response_to(*events(text("So far."), stop_reason="pause_turn")).stop_reason == "other"
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "tool_use"])
+def test_a_model_that_was_done_leaves_nothing_out(reason):
+    assert response_to(*events(text("So."), stop_reason=reason)).stop_reason == "complete"
 
 
 def test_a_refusal_is_an_error_that_says_why():

@@ -24,6 +24,7 @@ from oneclaw_core.providers.base import (
     ModelResponse,
     ReasoningDelta,
     RetryNotice,
+    StopReason,
     TextDelta,
 )
 from oneclaw_core.providers.gemini import GeminiProvider
@@ -92,7 +93,7 @@ def test_text_streams_and_the_response_comes_last():
     assert events[-1] == ModelResponse(
         text="Hello there.",
         usage=TokenUsage(input_tokens=11, output_tokens=9, reasoning_tokens=2),
-        stop_reason="STOP",
+        stop_reason=StopReason.COMPLETE,
         provider_data=events[-1].provider_data,
     )
     assert waits == []

@@ -70,7 +70,7 @@ def test_text_is_shown_as_it_comes_and_needs_no_echo():
     assert events == [TextDelta("The capital"), TextDelta(" is Paris.")]
     assert answer.is_complete
     response = answer.response()
-    assert (response.text, response.stop_reason, response.provider_data) == ("The capital is Paris.", "STOP", None)
+    assert (response.text, response.stop_reason, response.provider_data) == ("The capital is Paris.", "complete", None)
 
 
 def test_thoughts_are_shown_as_thoughts_and_are_no_text():
@@ -214,13 +214,22 @@ def test_an_end_that_comes_too_early_is_none():
     assert answer.response().text == "Hello"
 
 
-@pytest.mark.parametrize("reason", ["MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "NEW_IN_2027"])
-def test_what_was_said_before_the_model_was_stopped_is_the_answer(reason):
+@pytest.mark.parametrize(
+    ("reason", "stop_reason"),
+    [
+        ("MAX_TOKENS", "length_limit"),
+        ("SAFETY", "content_filter"),
+        ("RECITATION", "content_filter"),
+        ("OTHER", "other"),
+        ("NEW_IN_2027", "other"),
+    ],
+)
+def test_what_was_said_before_the_model_was_stopped_is_the_answer(reason, stop_reason):
     answer, _ = answer_to(
         {"candidates": [{"content": {"parts": [text("Half of"), call()]}}]}, {"candidates": [{"finishReason": reason}]}
     )
     response = answer.response()
-    assert (response.text, response.stop_reason, len(response.tool_calls)) == ("Half of", reason, 1)
+    assert (response.text, response.stop_reason, len(response.tool_calls)) == ("Half of", stop_reason, 1)
 
 
 @pytest.mark.parametrize("reason", ["SAFETY", "PROHIBITED_CONTENT", "SPII", "BLOCKLIST", "RECITATION", "LANGUAGE", "X"])

@@ -1,6 +1,7 @@
 """What all wire formats over HTTP share, each with a service that speaks its own."""
 
 import asyncio
+from dataclasses import replace
 
 import messages_stream
 import pytest
@@ -8,6 +9,7 @@ import responses_stream
 from model_server import ModelServer, chunk, named_events, raw, silence, sse
 from provider_session import Service, hello
 
+from oneclaw_core.errors import ProviderAuthenticationError
 from oneclaw_core.providers import http_provider
 from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import TextDelta
@@ -123,3 +125,33 @@ def test_the_connection_is_used_again(service, stream, output_tokens):
 def test_counts_that_never_come_do_not_keep_the_answer_back_for_long(service, end, monkeypatch):
     monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 0.05)
     assert service.answer(silence(end))[0][-1].text == "Hello"
+
+
+VENDORS = [
+    pytest.param(CHAT, "https://EU.api.openai.com/v1/", id="openai_compatible"),
+    pytest.param(RESPONSES, "https://api.openai.com:443", id="openai"),
+    pytest.param(ANTHROPIC, "https://api.anthropic.com/v1", id="anthropic"),
+    pytest.param(GEMINI, "https://generativelanguage.googleapis.com/v1", id="gemini"),
+]
+
+
+@pytest.mark.parametrize("key", [None, "", " \n"])
+@pytest.mark.parametrize(("service", "url"), VENDORS)
+def test_a_vendor_is_not_asked_without_a_key(service, url, key, monkeypatch):
+    def connect(**_):
+        raise AssertionError("nobody is to be asked")
+
+    monkeypatch.setattr(http_provider, "create_client", connect)
+    for base_url in (None, url):
+        settings = replace(service.config(base_url), api_key=key)
+        wanted = r"set the key in the environment variable ACME_API_KEY or with: oneclaw keys set acme$"
+        with pytest.raises(ProviderAuthenticationError, match=wanted):
+            service.ask(settings)
+        with pytest.raises(ProviderAuthenticationError, match=wanted):
+            service.models(base_url, api_key=key)
+
+
+@pytest.mark.parametrize("service", [CHAT, RESPONSES, ANTHROPIC, GEMINI], ids=lambda each: each.type)
+def test_another_server_is_asked_without_a_key(service):
+    with ModelServer([], [{"id": "x", "name": "models/x"}]) as server:
+        assert [model.name for model in service.models(server.url)] == ["x"] * (service is not GEMINI)

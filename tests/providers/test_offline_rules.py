@@ -434,6 +434,11 @@ MORE_CORE = (
     [
         ("Run ls -la", "exec", {"command": "ls -la"}),
         ("Run: df -h /tmp", "exec", {"command": "df -h /tmp"}),
+        ("Run the command ls -la", "exec", {"command": "ls -la"}),
+        ("Run the shell command: echo hello | wc -c", "exec", {"command": "echo hello | wc -c"}),
+        ('Can you run the command grep "two words" notes.txt?', "exec", {"command": 'grep "two words" notes.txt'}),
+        ("Please execute git log -n 3 in the terminal", "exec", {"command": "git log -n 3"}),
+        ("Run the command `git status` in /tmp", "exec", {"command": "git status"}),
         ("Execute `make all` within 10 seconds", "exec", {"command": "make all", "timeout_seconds": 10}),
         ("Evaluate JavaScript 2+2", "js_eval", {"code": "2+2"}),
         ("Remember that I like tea", "save_memory", {"content": "I like tea"}),
@@ -924,7 +929,7 @@ def test_text_is_streamed_in_pieces_and_the_response_ends_the_stream():
     assert all(isinstance(each, TextDelta) and each.text for each in deltas)
     assert isinstance(response, ModelResponse)
     assert "".join(each.text for each in deltas) == response.text
-    assert response.stop_reason == "stop"
+    assert response.stop_reason == "complete"
     assert response.usage.input_tokens > 500
     assert response.usage.output_tokens > 50
 
@@ -934,7 +939,7 @@ def test_tool_calls_come_in_the_response():
     conversation._add(MessageType.USER, content="Read notes.txt")
     (response,) = stream(conversation.request())
     assert calls_of(response) == [("read_file", {"path": "notes.txt"})]
-    assert response.stop_reason == "tool_calls"
+    assert response.stop_reason == "complete"
 
 
 def test_another_model_is_refused():

@@ -24,6 +24,7 @@ from oneclaw_core.providers.base import (
     ModelInfo,
     ModelResponse,
     RetryNotice,
+    StopReason,
     TextDelta,
 )
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
@@ -42,7 +43,7 @@ def test_text_streams_and_the_response_comes_last():
     assert response == ModelResponse(
         text="Hello there, friend.",
         usage=TokenUsage(input_tokens=DEFAULT_USAGE["prompt_tokens"], output_tokens=DEFAULT_USAGE["completion_tokens"]),
-        stop_reason="stop",
+        stop_reason=StopReason.COMPLETE,
     )
     assert waits == []
 

@@ -38,7 +38,7 @@ def test_text_is_shown_as_it_comes():
     answer, shown = answer_to(chunk({"role": "assistant"}), chunk({"content": "Hel"}), chunk({"content": "lo"}, "stop"))
     assert shown == "Hello"
     assert answer.is_complete
-    assert (answer.response().text, answer.response().stop_reason) == ("Hello", "stop")
+    assert (answer.response().text, answer.response().stop_reason) == ("Hello", "complete")
 
 
 def test_a_refusal_and_text_parts_are_text_thinking_parts_are_not():
@@ -172,7 +172,34 @@ def test_only_the_end_of_stream_completes_an_answer_without_reason():
     assert not answer.is_complete
     answer.add(END_OF_STREAM)
     assert answer.is_complete
-    assert answer.response().stop_reason is None
+    assert answer.response().stop_reason == "complete"
+
+
+@pytest.mark.parametrize(
+    ("word", "stop_reason"),
+    [
+        ("stop", "complete"),
+        ("tool_calls", "complete"),
+        ("eos", "complete"),  # one of the many words that servers have for an end like any other
+        ("length", "length_limit"),
+        ("MAX_TOKENS", "length_limit"),
+        ("model_length", "length_limit"),
+        ("content_filter", "content_filter"),
+        ("error", "other"),
+        ("insufficient_system_resource", "other"),
+    ],
+)
+def test_an_answer_says_why_it_ends_in_the_same_words_whatever_the_server(word, stop_reason):
+    answer, _ = answer_to(chunk({"content": "Half of"}), chunk({}, word))
+    assert answer.is_complete
+    assert (answer.response().text, answer.response().stop_reason) == ("Half of", stop_reason)
+
+
+def test_a_refusal_is_the_text_and_the_reason():
+    answer, shown = answer_to(chunk({"refusal": "I will"}), chunk({"refusal": " not."}), chunk({}, "stop"))
+    assert (shown, answer.response().text, answer.response().stop_reason) == ("I will not.", "I will not.", "refusal")
+    answer, _ = answer_to(chunk({"refusal": "I will"}), chunk({}, "length"))
+    assert answer.response().stop_reason == "length_limit"
 
 
 def test_reasoning_is_kept_for_the_server_that_sent_it():

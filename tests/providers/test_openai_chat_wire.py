@@ -5,10 +5,11 @@ import pytest
 from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
 
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.providers.openai_chat_wire import RequestEncoder, chat_request
+from oneclaw_core.providers.openai_chat_wire import RequestEncoder
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
+SERVER = "http://localhost:8000"
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
 
 
@@ -23,12 +24,16 @@ def request(*messages, tools=(), groups=(), system_prompt="", **parameters):
     )
 
 
-def wire(*messages, server=None, model="m"):
-    return chat_request(replace(request(*messages), model=model), server)["messages"]
+def body_of(asked, server=SERVER):
+    return json.loads(RequestEncoder(server).encode(asked))
+
+
+def wire(*messages, server=SERVER, model="m"):
+    return body_of(replace(request(*messages), model=model), server)["messages"]
 
 
 def test_a_request_without_tools_has_the_system_prompt_first_and_no_tools():
-    body = chat_request(request(user("hi"), system_prompt="Be brief."))
+    body = body_of(request(user("hi"), system_prompt="Be brief."))
     assert body == {
         "model": "m",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}],
@@ -39,7 +44,7 @@ def test_a_request_without_tools_has_the_system_prompt_first_and_no_tools():
 
 def test_tools_are_sent_in_the_order_of_the_active_tools_core_first():
     first, second, third = (ToolDefinition(name, f"Does {name}.") for name in ("zebra", "ant", "mole"))
-    body = chat_request(request(user("hi"), tools=[first], groups=[LoadedGroup("g", (second, third))]))
+    body = body_of(request(user("hi"), tools=[first], groups=[LoadedGroup("g", (second, third))]))
     assert [tool["function"]["name"] for tool in body["tools"]] == ["zebra", "ant", "mole"]
     assert body["tools"][0] == {
         "type": "function",
@@ -52,7 +57,7 @@ def test_tools_are_sent_in_the_order_of_the_active_tools_core_first():
 
 
 def test_parameters_are_merged_but_replace_nothing_of_the_request():
-    body = chat_request(request(user("hi"), temperature=0.2, seed=None, model="other", stream=False, tools=[]))
+    body = body_of(request(user("hi"), temperature=0.2, seed=None, model="other", stream=False, tools=[]))
     assert body["temperature"] == 0.2
     assert body["model"] == "m"
     assert body["stream"] is True
@@ -143,16 +148,13 @@ def test_reasoning_goes_back_to_the_server_it_came_from_and_to_no_other():
     ]
 
 
-def test_the_bytes_are_the_same_for_the_same_request_and_hold_what_chat_request_gives():
+def test_the_bytes_are_the_same_for_the_same_request():
     tools = [ToolDefinition("a", "Ä tool."), ToolDefinition("b", "B.")]
     asked = request(user("größe 🙂"), assistant(), call("1"), result("1"), tools=tools, temperature=1)
     encoder = RequestEncoder("http://a")
     first = encoder.encode(asked)
     assert first == encoder.encode(asked) == RequestEncoder("http://a").encode(asked)
-    assert json.loads(first) == chat_request(asked)
     assert "größe 🙂".encode() in first
-    without = request(user("hi"))
-    assert json.loads(encoder.encode(without)) == chat_request(without)
 
 
 def test_lone_surrogates_in_the_history_do_not_stop_a_session():
@@ -222,19 +224,18 @@ def test_the_files_of_results_follow_all_results_of_the_round_in_the_order_of_th
         ("https://acme.openai.azure.com", "max_completion_tokens"),
         ("https://api.openai.com.evil.example", "max_tokens"),
         ("http://localhost:11434", "max_tokens"),
-        (None, "max_tokens"),
     ],
 )
 def test_the_longest_answer_is_asked_for_in_the_word_of_the_server_and_in_that_alone(server, parameter):
     asked = replace(request(user("hi"), max_tokens=1, max_completion_tokens=2), max_output_tokens=500)
-    body = chat_request(asked, server)
+    body = body_of(asked, server)
     assert {key: value for key, value in body.items() if key.startswith("max_")} == {parameter: 500}
-    assert chat_request(replace(asked, max_output_tokens=None), server)["max_tokens"] == 1
+    assert body_of(replace(asked, max_output_tokens=None), server)["max_tokens"] == 1
 
 
 def test_only_openai_is_sent_a_cache_key_and_it_is_that_of_the_session():
-    assert chat_request(request(user("hi")), "https://api.openai.com")["prompt_cache_key"] == "s"
-    assert "prompt_cache_key" not in chat_request(request(user("hi")), "http://localhost:8000")
+    assert body_of(request(user("hi")), "https://api.openai.com")["prompt_cache_key"] == "s"
+    assert "prompt_cache_key" not in body_of(request(user("hi")), "http://localhost:8000")
 
 
 @pytest.mark.parametrize(

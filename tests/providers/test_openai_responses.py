@@ -25,6 +25,7 @@ from oneclaw_core.providers.base import (
     ProviderConfig,
     ReasoningDelta,
     RetryNotice,
+    StopReason,
     TextDelta,
 )
 from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
@@ -69,7 +70,7 @@ def test_text_and_reasoning_stream_and_the_response_comes_last():
             usage=TokenUsage(
                 input_tokens=100, cached_input_tokens=64, cache_write_tokens=32, output_tokens=20, reasoning_tokens=15
             ),
-            stop_reason="completed",
+            stop_reason=StopReason.COMPLETE,
             provider_data={"openai": {"server": server.url.removesuffix("/v1"), "output": list(items)}},
         )
 

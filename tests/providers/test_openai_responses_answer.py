@@ -36,7 +36,7 @@ def test_text_is_shown_as_it_comes():
     answer, shown = answer_to(stream(message("Hello")))
     assert texts_of(shown) == ["He", "llo"]
     assert answer.is_complete
-    assert (answer.response().text, answer.response().stop_reason) == ("Hello", "completed")
+    assert (answer.response().text, answer.response().stop_reason) == ("Hello", "complete")
 
 
 def test_a_refusal_is_text():
@@ -178,7 +178,21 @@ def test_a_call_that_is_said_to_be_incomplete_is_never_given_out():
 def test_whole_calls_and_text_before_the_token_limit_are_kept():
     answer, _ = answer_to(stream(message("Lo"), FIND, status="incomplete", reason="max_output_tokens"))
     found = answer.response()
-    assert (found.text, len(found.tool_calls), found.stop_reason) == ("Lo", 1, "max_output_tokens")
+    assert (found.text, len(found.tool_calls), found.stop_reason) == ("Lo", 1, "length_limit")
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop_reason"), [("content_filter", "content_filter"), ("steered", "other"), (None, "other")]
+)
+def test_an_answer_that_is_incomplete_says_why(reason, stop_reason):
+    answer, _ = answer_to(stream(message("Lo"), status="incomplete", reason=reason))
+    assert (answer.response().text, answer.response().stop_reason) == ("Lo", stop_reason)
+
+
+def test_a_refusal_is_the_text_and_the_reason():
+    refused = message("") | {"content": [{"type": "refusal", "refusal": "I will not."}]}
+    answer, _ = answer_to([{"type": "response.completed", "response": {"status": "completed", "output": [refused]}}])
+    assert (answer.response().text, answer.response().stop_reason) == ("I will not.", "refusal")
 
 
 def test_a_failed_answer_says_why():

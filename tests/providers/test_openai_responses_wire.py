@@ -354,6 +354,7 @@ def test_calls_of_natively_loaded_tools_carry_their_namespace_and_others_none(na
         return [item.get("namespace") for item in items if item["type"] == "function_call"]
 
     assert namespaces(ToolLoading.NATIVE) == [None, "mail_search", "mail_send"]
+    assert namespaces(ToolLoading.INLINE) == namespaces(ToolLoading.NATIVE)
     assert namespaces(ToolLoading.APPEND) == [None, None, None]
 
 

@@ -49,7 +49,6 @@ class OfflineProvider:
             text=answer.text,
             tool_calls=answer.tool_calls,
             usage=_usage(request, answer),
-            stop_reason="tool_calls" if answer.tool_calls else "stop",
         )
 
     is_language_model = False

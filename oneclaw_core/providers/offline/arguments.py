@@ -7,11 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.offline import values
+from oneclaw_core.providers.offline.commands import command_in
 from oneclaw_core.providers.offline.filling import Filling, filled
 from oneclaw_core.providers.offline.literals import Kind, Literal, find_literals, without_literals
 from oneclaw_core.providers.offline.parameters import ACCEPTED, name_pattern
+from oneclaw_core.providers.offline.programs import code_in
 from oneclaw_core.providers.offline.quantities import described_in, find_quantities, is_unit, match_quantities
-from oneclaw_core.providers.offline.remainder import remaining_text
+from oneclaw_core.providers.offline.remainder import is_instruction, remaining_text
 from oneclaw_core.providers.offline.terms import normal_words
 from oneclaw_core.providers.offline.words import Action
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.offline.parameters import Parameter
 
 _MENTIONS_LIMIT = 20
+_TITLE_REACH = 20
 
+_BEFORE_TITLE = re.compile(r"\b(?:named|called|titled|entitled)\s*[\"“'`«]?\Z", re.IGNORECASE)
 _TITLED = re.compile(r"\b(?:named|called|titled|entitled)\s+([^\s\"“”'`,;]+)", re.IGNORECASE)
 
 
@@ -58,6 +62,8 @@ class _Filler:
             if parameter is not None:
                 value = values.answered(parameter, answer.answer)
                 self._set(parameter, [] if value is None else [value])
+        self._each_wanting(self._command)
+        self._each_wanting(self._code)
         self._each_wanting(self._named)
         self._each_wanting(self._by_kind)
         self._nearest_numbers()
@@ -92,6 +98,25 @@ class _Filler:
         found = [value for value in dict.fromkeys(found) if value is not None]
         self._used.update(literals)
         self._set(parameter, [found] if parameter.is_array and found else found)
+
+    def _command(self, parameter: Parameter) -> None:
+        """A command is taken to the letter, with the quotes and paths in it."""
+        if self._tool.action is not Action.RUN or parameter.name != "command" or not parameter.is_required:
+            return
+        command = command_in(self._message)
+        if command is not None:
+            start = self._message.index(command.text)
+            self._used.update(each for each in self._literals if each.start >= start)
+            self._set(parameter, [command.text])
+            self._is_guess = not command.is_named
+
+    def _code(self, parameter: Parameter) -> None:
+        """A program is taken to the letter, too."""
+        code = code_in(self._message) if parameter.name == "code" and parameter.is_required else None
+        if code is not None:
+            start = self._message.index(code)
+            self._used.update(each for each in self._literals if start <= each.start < start + len(code))
+            self._set(parameter, [code])
 
     def _named(self, parameter: Parameter) -> None:
         """A value beside the parameter's own name: ``page 3``, ``300 dpi``, ``title: "Plan"``, ``encoding=latin-1``."""
@@ -144,7 +169,8 @@ class _Filler:
         is_explicit = self._message[match.end() :].lstrip()[:1] in {":", "="}
         if not is_explicit or accepted is not None:
             return None
-        word = re.compile(r"[^\s,;]+").match(self._message, at)
+        value = r"\S.*\S" if is_instruction(parameter) else r"[^\s,;]+"
+        word = re.compile(value, re.DOTALL).match(self._message, at)
         return Literal(Kind.TEXT, word.group(), word.start(), word.end()) if word else None
 
     def _is_only_value_of_another(self, literal: Literal) -> bool:
@@ -218,13 +244,21 @@ class _Filler:
             return
         if not parameter.is_required and parameter.kind is not Kind.QUERY:
             return
-        titled = _TITLED.search(self._plain)
-        if titled is not None and set(normal_words(parameter.name)) & {"name", "title"}:
+        is_name = not {"name", "title"}.isdisjoint(normal_words(parameter.name))
+        titled = _TITLED.search(self._plain) if is_name and not any(map(self._is_title, self._literals)) else None
+        if titled is not None:
             self._take(parameter, [Literal(Kind.TEXT, titled.group(1), titled.start(), titled.end())])
             return
         found = [each for each in self._literals if each.is_quoted and each not in self._used]
+        if is_name:
+            found.sort(key=lambda each: not self._is_title(each))
         if found:
             self._take(parameter, found if parameter.is_array else found[:1])
+
+    def _is_title(self, literal: Literal) -> bool:
+        """Whether a quoted text stands behind "named", "called" and the like."""
+        before = self._message[max(0, literal.start - _TITLE_REACH) : literal.start]
+        return literal.is_quoted and _BEFORE_TITLE.search(before) is not None
 
     def _rest_of_the_message(self) -> None:
         """The only required text gets what the message says beyond the request itself."""

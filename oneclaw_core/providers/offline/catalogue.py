@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import ToolDefinition
 
 GROUPS_HEADING = "## Available Tool Groups"
+# "For X, use other_tool" and "not for X" say what a tool does not do.
+_CLAUSE = re.compile(r"(?<=[.;:])\s+")
+_POINTS_ELSEWHERE = re.compile(r"\buse [a-z][a-z0-9_]*[.;:]?$|^not for\b", re.IGNORECASE)
 _GROUP_LINE = re.compile(r"^- ([A-Za-z_][A-Za-z0-9_-]{0,62}): (.+)$", re.MULTILINE)
 _NEXT_HEADING = re.compile(r"^#{1,2} |^---\s*$", re.MULTILINE)
 
@@ -78,6 +81,11 @@ def content_terms(text: str) -> list[str]:
     return [stem(word) for word in normal_words(text) if word not in STOP_WORDS]
 
 
+def own_description(description: str) -> str:
+    """What a description says of its own tool, without what it says other tools are for."""
+    return " ".join(clause for clause in _CLAUSE.split(description) if not _POINTS_ELSEWHERE.search(clause))
+
+
 def has_kind_term(kind: Kind) -> str:
     """The term that a tool's document has for taking a value of a kind; no text contains it."""
     return f"<{kind.value}>"
@@ -91,7 +99,7 @@ def prepare_tool(identity: Identity) -> PreparedTool:
     name_terms = frozenset(content_terms(definition.name))
     terms: dict[str, float] = {}
     _count(terms, definition.name, 3.0)
-    _count(terms, definition.description, 1.0)
+    _count(terms, own_description(definition.description), 1.0)
     for parameter in parameters:
         _count(terms, parameter.name, 0.6)
         _count(terms, parameter.description, 0.2)

@@ -24,6 +24,8 @@ _LEADS_TO_VALUE = re.compile(
     r"\s*\b(?:to|in|into|from|of|at|on|onto|as|inside)(?:\s+(?:the|a|my))?(?:\s+(?:file|page|url))?\s*$", re.IGNORECASE
 )
 _BEFORE_COLON = re.compile(r"^[^:\n]{1,80}:\s+")
+# In "an agent that writes poems", what the agent is told to do.
+_THAT_DOES = re.compile(r"\b(?:that|who|which)\s+(.+)", re.IGNORECASE | re.DOTALL)
 _MARKED = re.compile(r"\b(?:for|about)\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -49,6 +51,9 @@ def remaining_text(message: str, used: Collection[Literal], tool: PreparedTool, 
     introduction = _BEFORE_COLON.search(text)
     if introduction is not None:
         return text[introduction.end() :].strip()
+    told = _THAT_DOES.search(text) if is_instruction(parameter) else None
+    if told is not None:
+        return told[1].strip(" .?!\n")
     is_asking = is_question(message)
     is_query = parameter.kind is Kind.QUERY
     if is_asking and not is_query:
@@ -61,6 +66,11 @@ def remaining_text(message: str, used: Collection[Literal], tool: PreparedTool, 
         return rest.strip()  # a command's punctuation belongs to it
     own_terms = tool.name_terms | _described(tool) | frozenset(map(stem, normal_words(parameter.name)))
     return rest.strip(" .?!,\n\t") if _says_something(rest, frozenset() if is_query else own_terms) else ""
+
+
+def is_instruction(parameter: Parameter) -> bool:
+    """Whether a parameter takes what somebody is told to do, in as many words as it needs."""
+    return not {"prompt", "instructions"}.isdisjoint(normal_words(parameter.name))
 
 
 def _says_something(text: str, empty: frozenset[str]) -> bool:

@@ -10,8 +10,17 @@ from oneclaw_core.messages import ToolCall
 from oneclaw_core.providers.offline.arguments import fill
 from oneclaw_core.providers.offline.checking import checked
 from oneclaw_core.providers.offline.conversation import Outcome, Turn, question_for, read_turn
+from oneclaw_core.providers.offline.recall import SEARCH_HISTORY, recalled_topic
+from oneclaw_core.providers.offline.reminders import (
+    GET_CURRENT_TIME,
+    SCHEDULE_TASK,
+    SCHEDULED_TASKS,
+    asked_reminder,
+    date_in,
+)
 from oneclaw_core.providers.offline.report import report, report_error
 from oneclaw_core.providers.offline.routing import Offer, choose, group_to_load, read_offer
+from oneclaw_core.providers.offline.skills import LOAD_SKILL, sent_skill, skill_to_load
 from oneclaw_core.providers.offline.terms import normal_words, stem
 from oneclaw_core.providers.offline.words import ACTIONS, QUESTION_WORDS, SYNONYMS
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
@@ -45,15 +54,38 @@ def decide(request: ModelRequest) -> Answer:
     message = turn.message
     if message is None:
         return Answer(f"There is no message to answer. {WHO_I_AM}")
+    sent = sent_skill(message)
+    if sent is not None:
+        return Answer(f"The skill `{sent}` is here, but it takes a language model to follow it. {WHO_I_AM}")
     turn = replace(turn, loaded=turn.loaded | {group.name for group in request.tools.groups})
     offer = read_offer(request)
+    reminding = _remind(turn, message, offer)
+    if reminding is not None:
+        return reminding
     if turn.results:
         spent = frozenset().union(*(_spent_terms(offer, result) for result in turn.results))
         return Answer(report(message, turn.results, spent))
     failed = [load for load in turn.loads if not load.is_success]
     if failed:
         return Answer(" ".join(report_error(load) for load in failed))
+    skill = skill_to_load(message, request.system_prompt) if LOAD_SKILL in offer.tools else None
+    if skill is not None:
+        return Answer(tool_calls=_calls(turn, LOAD_SKILL, [{"name": skill}]))
     return _act(turn, message, offer)
+
+
+def _remind(turn: Turn, message: str, offer: Offer) -> Answer | None:
+    """Schedule what the user wants to be reminded of: load the group, look at the clock if need be, call the tool."""
+    reminder = asked_reminder(message)
+    if reminder is None or any(each.tool_name != GET_CURRENT_TIME for each in turn.results):
+        return None
+    if SCHEDULE_TASK not in offer.tools:
+        return _load(turn, SCHEDULED_TASKS) if SCHEDULED_TASKS in offer.groups and not turn.loads else None
+    today = next((found for each in turn.results if (found := date_in(each.text)) is not None), None)
+    if reminder.days_ahead is not None and today is None:
+        is_useful = GET_CURRENT_TIME in offer.tools and not turn.results
+        return Answer(tool_calls=_calls(turn, GET_CURRENT_TIME, [{}])) if is_useful else None
+    return Answer(tool_calls=_calls(turn, SCHEDULE_TASK, [reminder.call(today)]))
 
 
 def _act(turn: Turn, message: str, offer: Offer) -> Answer:
@@ -68,6 +100,9 @@ def _act(turn: Turn, message: str, offer: Offer) -> Answer:
     if wanted_group is not None:
         done = next((load for load in turn.loads if load.arguments.get("group_name") == wanted_group), None)
         return Answer(done.text) if done is not None else _load(turn, wanted_group)
+    topic = recalled_topic(message) if SEARCH_HISTORY in offer.tools else None
+    if topic is not None:
+        return Answer(tool_calls=_calls(turn, SEARCH_HISTORY, [{"query": topic}]))
     choice = choose(turn, message, offer)
     if choice is None:
         return _nothing_found(turn, offer)
