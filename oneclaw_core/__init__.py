@@ -10,9 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oneclaw_core.agent_service import AgentService as AgentService
     from oneclaw_core.agents import Agent as Agent
+    from oneclaw_core.agents import AgentLimits as AgentLimits
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.app import ask as ask
+    from oneclaw_core.builtin.javascript_bridges import javascript_bridges as javascript_bridges
     from oneclaw_core.chat.events import CompactedEvent as CompactedEvent
     from oneclaw_core.chat.events import GroupLoadedEvent as GroupLoadedEvent
     from oneclaw_core.chat.events import ReasoningEvent as ReasoningEvent
@@ -24,12 +27,30 @@ if TYPE_CHECKING:
     from oneclaw_core.chat.events import TurnEvent as TurnEvent
     from oneclaw_core.chat.events import TurnFinishedEvent as TurnFinishedEvent
     from oneclaw_core.chat.events import UsageEvent as UsageEvent
+    from oneclaw_core.chat.sent_request import RequestPreview as RequestPreview
+    from oneclaw_core.cli.event_loop import run_async as run_async
+    from oneclaw_core.cli.output import json_option as json_option
+    from oneclaw_core.cli.output import print_json as print_json
+    from oneclaw_core.cli.output import print_table as print_table
+    from oneclaw_core.cli.output import print_text as print_text
+    from oneclaw_core.configuration import Configuration as Configuration
+    from oneclaw_core.configuration.models import ModelState as ModelState
+    from oneclaw_core.configuration.providers import ProviderState as ProviderState
+    from oneclaw_core.configuration.settings import SettingState as SettingState
+    from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
+    from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
+    from oneclaw_core.errors import InUseError as InUseError
+    from oneclaw_core.errors import JavaScriptError as JavaScriptError
+    from oneclaw_core.errors import JavaScriptSyntaxError as JavaScriptSyntaxError
+    from oneclaw_core.errors import JavaScriptTimeoutError as JavaScriptTimeoutError
+    from oneclaw_core.errors import MemoryChangeError as MemoryChangeError
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import OneClawError as OneClawError
     from oneclaw_core.errors import PermissionDeniedError as PermissionDeniedError
     from oneclaw_core.errors import PluginError as PluginError
+    from oneclaw_core.errors import ProtectedError as ProtectedError
     from oneclaw_core.errors import ProviderAuthenticationError as ProviderAuthenticationError
     from oneclaw_core.errors import ProviderError as ProviderError
     from oneclaw_core.errors import ProviderQuotaError as ProviderQuotaError
@@ -38,6 +59,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import SessionBusyError as SessionBusyError
     from oneclaw_core.errors import SettingsError as SettingsError
+    from oneclaw_core.errors import SkillError as SkillError
     from oneclaw_core.errors import SpendingLimitError as SpendingLimitError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreError as StoreError
@@ -48,14 +70,23 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnLimitError as TurnLimitError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
     from oneclaw_core.errors import UsageError as UsageError
+    from oneclaw_core.home import Home as Home
+    from oneclaw_core.home import find_home as find_home
     from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.hookspecs import hookimpl as hookimpl
+    from oneclaw_core.javascript.bridges import JavaScriptBridges as JavaScriptBridges
+    from oneclaw_core.javascript.result import ConsoleLine as ConsoleLine
+    from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
+    from oneclaw_core.javascript.running import check_javascript as check_javascript
+    from oneclaw_core.javascript.running import run_javascript as run_javascript
     from oneclaw_core.messages import Attachment as Attachment
     from oneclaw_core.messages import Message as Message
     from oneclaw_core.messages import MessageType as MessageType
     from oneclaw_core.messages import TokenUsage as TokenUsage
     from oneclaw_core.messages import ToolCall as ToolCall
     from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.owner_files import read_private as read_private
+    from oneclaw_core.owner_files import write_private as write_private
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -65,12 +96,23 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
     from oneclaw_core.providers.base import ReasoningDelta as ReasoningDelta
     from oneclaw_core.providers.base import RetryNotice as RetryNotice
+    from oneclaw_core.providers.base import StopReason as StopReason
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
+    from oneclaw_core.providers.base import WireRequest as WireRequest
     from oneclaw_core.registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.registrars import WorkerHost as WorkerHost
+    from oneclaw_core.registrars import WorkerRegistrar as WorkerRegistrar
+    from oneclaw_core.secret_store import SecretPlace as SecretPlace
+    from oneclaw_core.secret_store import SecretStore as SecretStore
+    from oneclaw_core.secret_store import SecretWords as SecretWords
+    from oneclaw_core.secrets import remember_secret as remember_secret
+    from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
+    from oneclaw_core.skills.skill import Skill as Skill
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
@@ -90,32 +132,58 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
     from oneclaw_core.tools.result import ToolResult as ToolResult
     from oneclaw_core.tools.result import ToolResultStatus as ToolResultStatus
+    from oneclaw_core.tools.selection import ToolSelection as ToolSelection
+    from oneclaw_core.tools.untrusted import untrusted as untrusted
+    from oneclaw_core.user_tools.changes import ToolChange as ToolChange
+    from oneclaw_core.user_tools.folder import UserTools as UserTools
+    from oneclaw_core.user_tools.user_tool import UserTool as UserTool
 
 __version__ = "0.1.0"
 
 _MODULE_OF = {
     name: module
     for module, names in {
-        "agents": "Agent",
+        "agent_service": "AgentService",
+        "agents": "Agent AgentLimits",
         "app": "OneClaw ask",
+        "builtin.javascript_bridges": "javascript_bridges",
         "chat.events": (
             "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
             "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
         ),
+        "chat.sent_request": "RequestPreview",
+        "cli.event_loop": "run_async",
+        "cli.output": "json_option print_json print_table print_text",
+        "configuration": "Configuration",
+        "configuration.models": "ModelState",
+        "configuration.providers": "ProviderState",
+        "configuration.settings": "SettingState",
         "errors": (
-            "ContextTooLongError DuplicateToolError NotFoundError OneClawError PermissionDeniedError PluginError "
-            "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError ProviderRequestError "
-            "ProviderUnavailableError SessionBusyError SettingsError SpendingLimitError StoreDamagedError StoreError "
-            "StoreVersionError ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError "
-            "UsageError"
+            "AgentError ContextTooLongError DuplicateError DuplicateToolError InUseError JavaScriptError "
+            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError OneClawError "
+            "PermissionDeniedError PluginError ProtectedError ProviderAuthenticationError ProviderError "
+            "ProviderQuotaError ProviderRateLimitError ProviderRequestError ProviderUnavailableError SessionBusyError "
+            "SettingsError SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError "
+            "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
         ),
+        "home": "Home find_home",
         "hookspecs": "CONTRACT_VERSION hookimpl",
+        "javascript.bridges": "JavaScriptBridges",
+        "javascript.result": "ConsoleLine JavaScriptResult",
+        "javascript.running": "check_javascript run_javascript",
         "messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
+        "owner_files": "read_private write_private",
         "providers.base": (
             "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
-            "LoadingRefused ReasoningDelta ToolLoading"
+            "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
         ),
-        "registrars": "CommandRegistrar GroupRegistrar ProviderRegistrar ToolRegistrar",
+        "registrars": (
+            "CommandRegistrar GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
+        ),
+        "secret_store": "SecretPlace SecretStore SecretWords",
+        "secrets": "remember_secret",
+        "skills.catalog": "SkillCatalog",
+        "skills.skill": "Skill",
         "tools.context": "ToolContext",
         "tools.definition": "Tool ToolDefinition",
         "tools.function": "FunctionTool tool",
@@ -128,6 +196,11 @@ _MODULE_OF = {
         "tools.permissions": "PermissionAnswer PermissionRequest",
         "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
         "tools.result": "ToolResult ToolResultStatus",
+        "tools.selection": "ToolSelection",
+        "tools.untrusted": "untrusted",
+        "user_tools.changes": "ToolChange",
+        "user_tools.folder": "UserTools",
+        "user_tools.user_tool": "UserTool",
     }.items()
     for name in names.split()
 }

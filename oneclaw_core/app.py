@@ -4,50 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.agents import find_agent
-from oneclaw_core.attachments import accepted_media_types, check_attachments
+from oneclaw_core.agent_service import AgentService
+from oneclaw_core.agents import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.attachments import accepted_media_types, check_attachments, checked_attachments
 from oneclaw_core.chat.compaction import ContextLimits, with_summary
+from oneclaw_core.chat.estimate import ToolSizes
 from oneclaw_core.chat.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.chat.fingerprints import Fingerprints
 from oneclaw_core.chat.model_calls import ChosenModel
 from oneclaw_core.chat.prompt import model_request, shown_history
+from oneclaw_core.chat.running_turns import RunningTurns
+from oneclaw_core.chat.sent_request import RequestPreview, sent_request
 from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.configuration import Configuration
+from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
+from oneclaw_core.history_search import HistoryQuery, search_history
 from oneclaw_core.home import Home, find_home
 from oneclaw_core.keys import KeyStore
+from oneclaw_core.memory.file import MemoryFile
+from oneclaw_core.memory.known_secrets import known_secret_check
+from oneclaw_core.memory.shown import ShownMemory
 from oneclaw_core.messages import Message, MessageType, ToolCall
 from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import model_facts, model_overrides
 from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
+from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins import Catalog, EntryPoint, disabled_plugins, load_plugins
-from oneclaw_core.providers.base import ToolLoading, attachment_media_types
-from oneclaw_core.settings import Settings, load_settings
+from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
+from oneclaw_core.search.ranking import Scope
+from oneclaw_core.settings import Settings, SettingsReader
+from oneclaw_core.skills.catalog import SkillCatalog
+from oneclaw_core.skills.content import skill_command, skill_message, skill_needs
+from oneclaw_core.skills.places import is_trusted
 from oneclaw_core.spending import SpendingLimits
-from oneclaw_core.store.store import Store, TurnStart
+from oneclaw_core.store.sessions import new_id
+from oneclaw_core.store.store import Store, TurnOutset, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import ActiveTools, one_line, restore_loaded_groups
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy
+from oneclaw_core.tools.selection import ToolSelection
+from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.user_tools.folder import UserTools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from datetime import date
 
     from oneclaw_core.agents import Agent
     from oneclaw_core.chat.events import TurnEvent
     from oneclaw_core.messages import Attachment
-    from oneclaw_core.providers.base import ModelRequest, Provider, ProviderConfig
+    from oneclaw_core.providers.base import ModelRequest, Provider
+    from oneclaw_core.search.ranking import Findings
     from oneclaw_core.store.sessions import Session
+    from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
 
 TITLE_CHARACTERS = 50
 # Kept free for the answer where nobody says how long one may become.
 RESERVED_TOKENS = 16_000
+
+_log = logging.getLogger("oneclaw.app")
 
 
 class OneClaw:
@@ -57,6 +82,11 @@ class OneClaw:
         home: where everything lies.
         catalog: what plugins brought.
         store: sessions, messages and settings.
+        agents: the agents there are, and making, changing and deleting them.
+        skills: the skills there are now.
+        user_tools: the user's own tools, files in the home.
+        configuration: what the user sets, and changing it.
+        memory: what is remembered about the user.
     """
 
     def __init__(
@@ -71,6 +101,12 @@ class OneClaw:
         self.home = home
         self.catalog = catalog
         self.store = store
+        self.agents = AgentService(store, catalog.registry, self._check_model)
+        self.skills = SkillCatalog(catalog.skills, home.skills, start_directory)
+        self.user_tools = UserTools(home, catalog, environ)
+        self.configuration = Configuration.of(home, store, catalog, environ)
+        self.memory = MemoryFile(home.memory_file, known_secret_check(home, environ))
+        self._shown_memory = ShownMemory(self.memory)
         self._environ = environ
         self._permissions = permissions
         self._engine = ToolEngine(
@@ -79,8 +115,10 @@ class OneClaw:
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
-        self._providers: dict[str, tuple[ProviderConfig, Provider]] = {}
-        self._replaced_providers: list[Provider] = []
+        self._tool_sizes = ToolSizes()
+        self._settings = SettingsReader(environ)
+        self._open_providers = OpenProviders(catalog.provider_types)
+        self._turns = RunningTurns()
 
     @classmethod
     @asynccontextmanager
@@ -112,7 +150,8 @@ class OneClaw:
         found.create()
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
-            catalog = load_plugins(disabled_plugins(await store.settings(), environ), plugins)
+            stored = await store.settings()
+            catalog = load_plugins(disabled_plugins(stored, environ), plugins)
             decisions = await store.permissions()
 
             async def remember(permission: str, decision: Decision) -> None:
@@ -121,11 +160,13 @@ class OneClaw:
             policy = PermissionPolicy(_decisions(decisions), remember, ask, allow)
             claw = cls(found, catalog, store, environ, policy, start)
             await claw.refresh_tool_states()
+            claw._take_over_trust(stored)
+            await claw._take_over_user_tools(stored)
             try:
                 yield claw
             finally:
-                for provider in (*claw._replaced_providers, *(each for _, each in claw._providers.values())):
-                    await provider.aclose()
+                await claw._turns.end()
+                await claw._open_providers.aclose()
 
     async def begin_session(
         self, name: str | None = None, *, agent: str | None = None, model: str | None = None, title: str | None = None
@@ -141,13 +182,11 @@ class OneClaw:
         Raises:
             NotFoundError: there is no such agent.
         """
-        persona = find_agent(agent).name
-        title = one_line(title, TITLE_CHARACTERS) if title is not None else None
-        if name is None:
-            return await self.store.create_session(agent=persona, model=model, title=title)
-        return await self.store.find_or_create_session(name, agent=persona, model=model, title=title)
+        _check_texts(name=name, agent=agent, model=model, title=title)
+        persona = GENERAL_ASSISTANT if agent is None else await self.agents.get(agent)
+        return await self._begin_session(name, persona, model, title)
 
-    async def send_message(
+    def send_message(
         self,
         text: str,
         *,
@@ -155,60 +194,135 @@ class OneClaw:
         agent: str | None = None,
         model: str | None = None,
         attachments: Iterable[Attachment] = (),
+        within: ToolContext | None = None,
+        skill: str | None = None,
+        tool_groups: Iterable[str] | None = None,
+        limits: AgentLimits | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
+        Nothing is done before the first event is asked for. Closing the generator, closing the home, or cancelling
+        ends the turn: what its tools have not finished is answered as interrupted.
+
         Args:
-            text: the message.
+            text: the message; with a skill, what it is to be used with, may be empty.
             session: the session's name or id; a new name begins a session, ``None`` one without a name.
-            agent: the agent's name; by default the session's.
+            agent: the agent's name or id; by default the session's.
             model: ``PROVIDER/MODEL``; by default the session's, the agent's, the environment's or the setting's.
             attachments: files for the model to look at.
+            within: the tool call on whose behalf the message is sent. The turn then keeps within the limits and the
+                tools of the turn that made the call, is answered by its model unless the agent has one, and a session
+                that it begins is a part of that one's.
+            skill: the name of a skill to send with the message, and to load the tool groups of.
+            tool_groups: the only tool groups that the turn is offered, loaded before the model is asked, as far as
+                they are there; ``None`` for all of the agent's, none of them loaded.
+            limits: what the turn may take, beside the agent's limits and the settings; the strictest hold.
 
         Yields:
             ``TurnFinishedEvent`` last.
 
         Raises:
-            UsageError: there is no such agent, provider or model, the message is empty, or the model cannot look at
-                an attachment.
+            UsageError: there is no such agent, provider, model or skill, the message is empty, an argument is of
+                another type, or the model cannot look at an attachment.
+            SkillError: the skill cannot be read.
             SessionBusyError: another turn of the session did not end in time.
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit.
         """
-        if not isinstance(text, str) or not text.strip():
+        return self._turns.followed(
+            self._send_message(text, session, agent, model, attachments, within, skill, tool_groups, limits)
+        )
+
+    async def _send_message(
+        self,
+        text: str,
+        session: str | None,
+        agent: str | None,
+        model: str | None,
+        attachments: Iterable[Attachment],
+        within: ToolContext | None,
+        skill: str | None,
+        tool_groups: Iterable[str] | None,
+        limits: AgentLimits | None,
+    ) -> AsyncGenerator[TurnEvent, None]:
+        _check_texts(session=session, agent=agent, model=model, skill=skill)
+        attached = checked_attachments(attachments)
+        if within is not None and depth_within(within) > MAX_TURN_DEPTH:
+            raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
+        if not isinstance(text, str) or not (text.strip() or skill is not None):
             raise UsageError("the message is empty: say what you want")
-        stored = await self.store.settings()
-        settings = load_settings(stored, self._environ)
-        found = await self.store.find_session(session) if session is not None else None
-        persona, chosen = await self._agent_and_model(found, agent, model, stored)
-        attached = tuple(attachments)
+        outset = await self.store.turn_outset(session, agent)
+        settings = self._settings.read(outset.settings)
+        found = outset.session
+        persona, chosen = await self._agent_and_model(outset, agent, model, within)
+        if within is not None:
+            persona = replace(persona, selection=persona.selection.narrowed_to(within.selection))
+        title, groups = text, tuple[str, ...]()
+        if tool_groups is not None:
+            groups = tuple(tool_groups)
+            only_these = ToolSelection(groups=frozenset(groups))
+            persona = replace(persona, selection=persona.selection.narrowed_to(only_these))
+            selected = self.catalog.registry.selected(persona.selection)
+            groups = tuple(name for name in groups if selected.has_group(name))
+        self._take_over_trust(outset.settings)
+        await self._take_over_user_tools(outset.settings)
+        if skill is not None:
+            chosen_skill = self.skills.load(skill)
+            needs = skill_needs(chosen_skill, self.catalog.registry, persona.selection)
+            title, groups = skill_command(skill, text), (*groups, *needs.groups)
+            text = skill_message(chosen_skill, text, needs)
         accepted = accepted_media_types(attachment_media_types(chosen.provider), chosen.info.input_media_types)
         check_attachments(attached, accepted, chosen.full_name)
-        if found is None:
-            found = await self.begin_session(session, agent=persona.name, model=model, title=text)
-        turn = self._turn(found, persona, chosen, settings)
-        async with self.store.session_lock(found.id, settings.session_wait_seconds):
-            message = Message(type=MessageType.USER, content=text, attachments=attached)
-            start = await self.store.begin_turn(found.id, message, INTERRUPTED, settings.history_max_characters)
-            self._take_over(start)
-            async with aclosing(turn.run(start)) as events:
-                async for event in events:
-                    yield event
+        message = Message(type=MessageType.USER, content=text, attachments=attached)
+        memory = self._shown_memory.section(settings.memory_max_characters)
+        async with self._open_providers.used(chosen.provider):
+            if found is None and session is not None:
+                found = await self._begin_session(session, persona, model, title, within)
+            session_id = found.id if found is not None else new_id()
+            async with self.store.session_lock(session_id, settings.session_wait_seconds):
+                if found is not None:
+                    start = await self.store.begin_turn(
+                        found.id, message, INTERRUPTED, settings.history_max_characters, memory
+                    )
+                else:
+                    found, start = await self.store.begin_session_with_turn(
+                        session_id,
+                        message,
+                        agent=persona.name,
+                        model=model,
+                        title=one_line(title, TITLE_CHARACTERS),
+                        parent_id=within.session_id if within is not None else None,
+                        memory=memory,
+                    )
+                self._take_over(start)
+                turn = self._turn(found, persona, chosen, settings, within, limits)
+                async with aclosing(turn.run(start, groups)) as events:
+                    async for event in events:
+                        yield event
 
     async def compact(
         self, session: str, *, agent: str | None = None, model: str | None = None
     ) -> CompactedEvent | None:
         """Summarise all but the last turn of a session; ``None`` if there is nothing before it."""
-        stored = await self.store.settings()
-        settings = load_settings(stored, self._environ)
-        found = await self.store.find_session(session)
+        _check_texts(session=session, agent=agent, model=model)
+        with self._turns.of_this_task():
+            return await self._compact(session, agent, model)
+
+    async def _compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
+        outset = await self.store.turn_outset(session, agent)
+        settings = self._settings.read(outset.settings)
+        found = outset.session
         if found is None:
             raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
-        persona, chosen = await self._agent_and_model(found, agent, model, stored)
+        persona, chosen = await self._agent_and_model(outset, agent, model)
         turn = self._turn(found, persona, chosen, settings)
         compacted = None
-        async with self.store.session_lock(found.id, settings.session_wait_seconds):
-            start = await self.store.load_turn(found.id, settings.history_max_characters)
+        async with (
+            self._open_providers.used(chosen.provider),
+            self.store.session_lock(found.id, settings.session_wait_seconds),
+        ):
+            memory = self._shown_memory.section(settings.memory_max_characters)
+            start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
             self._take_over(start)
             async with aclosing(turn.compact(start)) as events:
                 async for event in events:
@@ -229,23 +343,104 @@ class OneClaw:
         Returns:
             The request, and the full name of the model.
         """
-        stored = await self.store.settings()
-        settings = load_settings(stored, self._environ)
-        found = await self.store.find_session(session) if session is not None else None
+        request, chosen = await self._next_request(session, agent, model)
+        return request, chosen.full_name
+
+    async def preview_request(
+        self,
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+        is_wired: bool = False,
+    ) -> RequestPreview:
+        """Find out the same, with what is made of it for the model, such as for a dispatcher.
+
+        Args:
+            session: the session's name or id; ``None`` for a new one.
+            agent: the agent's name.
+            model: ``PROVIDER/MODEL``.
+            is_wired: whether the provider is to write it, too.
+
+        Raises:
+            UsageError: there is no such agent, provider or model.
+            ProviderError: the provider cannot write it.
+        """
+        request, chosen = await self._next_request(session, agent, model)
+        loading = chosen.tool_loading
+        if loading.is_native and not loads_natively(chosen.provider):
+            loading = ToolLoading.APPEND
+        sent = sent_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
+        return RequestPreview(
+            model=chosen.full_name,
+            provider_type=chosen.config.type,
+            tool_loading=loading,
+            request=sent,
+            wire=wire_request(chosen.provider, sent) if is_wired else None,
+        )
+
+    async def _next_request(
+        self, session: str | None, agent: str | None, model: str | None
+    ) -> tuple[ModelRequest, ChosenModel]:
+        _check_texts(session=session, agent=agent, model=model)
+        outset = await self.store.turn_outset(session, agent)
+        settings = self._settings.read(outset.settings)
+        found = outset.session
         if session is not None and found is None:
             raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
-        persona, chosen = await self._agent_and_model(found, agent, model, stored)
+        persona, chosen = await self._agent_and_model(outset, agent, model)
+        self._take_over_trust(outset.settings)
+        await self._take_over_user_tools(outset.settings)
         history: list[Message] = []
         groups: list[str] = []
+        memory = self._shown_memory.section(settings.memory_max_characters)
         if found is not None:
-            start = await self.store.load_turn(found.id, settings.history_max_characters)
+            start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
             self._take_over(start)
+            memory = start.memory
             history = with_summary(shown_history(start.history), start.summary)
             groups = restore_loaded_groups(start.group_loads)
         request = model_request(
-            persona, self.catalog.registry, chosen.info.name, found.id if found else "", history, groups
+            persona,
+            self.catalog.registry,
+            chosen.info.name,
+            found.id if found else "",
+            history,
+            groups,
+            memory=memory,
+            skills=self.skills.available(),
         )
-        return request, chosen.full_name
+        return request, chosen
+
+    async def search_history(
+        self,
+        query: str,
+        *,
+        scope: str = Scope.ALL,
+        since: date | None = None,
+        until: date | None = None,
+        max_results: int = 10,
+        asking_sessions: Iterable[str] = (),
+    ) -> Findings:
+        """Search what was said in all sessions, their titles, and the memory.
+
+        Args:
+            query: words in any script, which are all looked for, and if nothing has all of them, any.
+            scope: where to search: ``all``, ``memory`` or ``sessions``.
+            since: only what is of this day of the user's, or later; leaves out the memory, whose entries have no date.
+            until: only what is of this day, or earlier; likewise.
+            max_results: how many hits at most, from 1 to 50.
+            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
+                title, are not found.
+
+        Raises:
+            UsageError: the query holds nothing that could be found, or another argument does not fit.
+            StoreError: the database cannot be searched.
+        """
+        if scope not in set(Scope):
+            raise UsageError(f"scope must be {', '.join(Scope)}, not {scope!r}")
+        wanted = HistoryQuery(query, Scope(scope), since, until, max_results, frozenset(asking_sessions))
+        return await search_history(self.store, self.memory, wanted)
 
     async def call_tool(self, name: str, arguments: str | Mapping[str, Any] = "{}") -> ToolOutcome:
         """Run one tool through the engine, outside a conversation; tools of all groups are active.
@@ -255,9 +450,11 @@ class OneClaw:
             arguments: a JSON object, as text or as what JSON is read into.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        await self.user_tools.refresh()
         registry = self.catalog.registry
-        scope = CallScope(ActiveTools(tuple(registry.get_all_tool_definitions())), find_agent(None).name)
-        (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
+        scope = CallScope(ActiveTools(tuple(registry.get_all_tool_definitions())), GENERAL_ASSISTANT.name)
+        with self._turns.of_this_task():
+            (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
         return outcome
 
     async def settings(self) -> Settings:
@@ -266,7 +463,7 @@ class OneClaw:
         Raises:
             SettingsError: a value does not fit.
         """
-        return load_settings(await self.store.settings(), self._environ)
+        return self._settings.read(await self.store.settings())
 
     async def default_model(self) -> str:
         """Say which ``PROVIDER/MODEL`` a session uses for which none was chosen."""
@@ -281,26 +478,69 @@ class OneClaw:
         configs = provider_configs(await self.store.settings(), self._environ)
         if name not in configs:
             raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
-        return self._open_provider(await with_key(configs[name], self._keys))
+        return self._open_providers.lend(await with_key(configs[name], self._keys))
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
         states = await self.store.tool_states()
         self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
 
+    def _take_over_trust(self, stored: Mapping[str, Any]) -> None:
+        """Obey whether the user trusts the project by now; another process may have changed it."""
+        self.skills.is_project_trusted = is_trusted(self.skills.project, stored)
+
+    async def _take_over_user_tools(self, stored: Mapping[str, Any]) -> None:
+        """Look at the user's own tools, and obey what the user has set for them by now."""
+        self.user_tools.obey(stored)
+        await self.user_tools.refresh()
+
     def _take_over(self, start: TurnStart) -> None:
         """Obey what the user has decided and disabled by now; another process may have changed it."""
         self._permissions.replace_decisions(_decisions(start.permissions))
         self.catalog.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 
-    async def _agent_and_model(
-        self, session: Session | None, agent: str | None, model: str | None, stored: Mapping[str, Any]
-    ) -> tuple[Agent, ChosenModel]:
-        persona = find_agent(agent or (session.agent if session else None))
-        name = model or (session.model if session else None) or persona.model
+    async def _begin_session(
+        self,
+        name: str | None,
+        agent: Agent,
+        model: str | None,
+        title: str | None,
+        within: ToolContext | None = None,
+    ) -> Session:
+        title = one_line(title, TITLE_CHARACTERS) if title is not None else None
+        parent_id = within.session_id if within is not None else None
         if name is None:
-            name = load_settings(stored, self._environ).model or OFFLINE_MODEL
-        config, model_name = split_model(name, provider_configs(stored, self._environ))
+            return await self.store.create_session(agent=agent.name, model=model, title=title, parent_id=parent_id)
+        return await self.store.find_or_create_session(
+            name, agent=agent.name, model=model, title=title, parent_id=parent_id
+        )
+
+    async def _check_model(self, name: str) -> None:
+        """Make sure that a model's provider is configured."""
+        split_model(name, provider_configs(await self.store.settings(), self._environ))
+
+    async def _agent_and_model(
+        self, outset: TurnOutset, agent: str | None, model: str | None, within: ToolContext | None = None
+    ) -> tuple[Agent, ChosenModel]:
+        session, stored = outset.session, outset.settings
+        persona = outset.agent
+        if persona is None and agent is not None:
+            persona = await self.agents.get(agent)
+        if persona is None:
+            # Another version of the program, or a hand, took the agent away and left its sessions.
+            _log.warning("there is no agent %r any more; %s goes on", session and session.agent, GENERAL_ASSISTANT.name)
+            persona = GENERAL_ASSISTANT
+        name = model or (session.model if session else None) or persona.model
+        if name is None and within is not None and within.turn is not None:
+            name = within.turn.model
+        if name is None:
+            name = self._settings.read(stored).model or OFFLINE_MODEL
+        try:
+            config, model_name = split_model(name, provider_configs(stored, self._environ))
+        except NotFoundError as error:
+            if name != persona.model:
+                raise
+            raise NotFoundError(f"the model of agent {persona.name!r} cannot be used: {error}") from None
         config = await with_key(config, self._keys)
         full_name = f"{config.name}/{model_name}"
         overrides = model_overrides(stored, full_name)
@@ -308,22 +548,33 @@ class OneClaw:
         # What a server refused says nothing of another one at another address.
         if not isinstance(learned, dict) or learned.get("base_url") != config.base_url:
             learned = {}
-        loading = overrides.tool_loading or learned.get("tool_loading")
-        if loading not in set(ToolLoading):  # learned by another version
-            loading = None
+        loading = ToolLoading(overrides.tool_loading or ToolLoading.NATIVE)
+        if learned.get("tool_loading") in set(ToolLoading):  # else by another version
+            loading = loading.at_most(ToolLoading(learned["tool_loading"]))
         return persona, ChosenModel(
-            self._open_provider(config),
+            self._open_providers.get(config),
             config,
             model_facts(config, model_name, self._model_lists, stored),
-            ToolLoading(loading or ToolLoading.NATIVE),
+            loading,
             overrides.max_output_tokens,
+            overrides.prices,
         )
 
-    def _turn(self, session: Session, agent: Agent, chosen: ChosenModel, settings: Settings) -> Turn:
+    def _turn(
+        self,
+        session: Session,
+        agent: Agent,
+        chosen: ChosenModel,
+        settings: Settings,
+        within: ToolContext | None = None,
+        own: AgentLimits | None = None,
+    ) -> Turn:
+        own = own or AgentLimits()
+        most_rounds = (settings.turn_max_tool_rounds, agent.limits.max_tool_rounds, own.max_tool_rounds)
         reserve = chosen.max_output_tokens or min(chosen.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
         limits = TurnLimits(
             deadline_seconds=settings.turn_deadline_seconds,
-            max_tool_rounds=settings.turn_max_tool_rounds,
+            max_tool_rounds=min(each for each in most_rounds if each is not None),
             result_max_characters=settings.tool_result_max_characters,
             context=ContextLimits(chosen.info.context_window, reserve, settings.history_max_characters),
             spending=SpendingLimits(
@@ -332,24 +583,30 @@ class OneClaw:
                 day_max_tokens=settings.day_max_tokens,
                 day_max_cost=settings.day_max_cost,
             ),
+            agent_spending=SpendingLimits(
+                turn_max_tokens=agent.limits.turn_max_tokens,
+                turn_max_cost=agent.limits.turn_max_cost,
+                agent=agent.name,
+            ),
+            own_spending=SpendingLimits(
+                turn_max_tokens=own.turn_max_tokens, turn_max_cost=own.turn_max_cost, is_of_message=True
+            ),
         )
-        return Turn(self.store, self.catalog.registry, self._engine, chosen, agent, session, limits, self._fingerprints)
-
-    def _open_provider(self, config: ProviderConfig) -> Provider:
-        """Connect to a model service when it is first needed, and again when its configuration has changed."""
-        known_config, provider = self._providers.get(config.name, (None, None))
-        if provider is not None and known_config == config:
-            return provider
-        factory = self.catalog.provider_types.get(config.type)
-        if factory is None:
-            known = ", ".join(self.catalog.provider_types)
-            raise NotFoundError(f"no plugin brings the provider type {config.type!r}; there are: {known}")
-        if provider is not None:
-            # Another session's turn may be in the middle of an answer from it.
-            self._replaced_providers.append(provider)
-        provider = factory(config)
-        self._providers[config.name] = (config, provider)
-        return provider
+        return Turn(
+            self.store,
+            self.catalog.registry,
+            self._engine,
+            chosen,
+            agent,
+            session,
+            limits,
+            self._fingerprints,
+            within,
+            self.skills,
+            self._tool_sizes,
+            lambda: self._shown_memory.section(settings.memory_max_characters),
+            self.user_tools.refresh,
+        )
 
 
 def ask(text: str, **options: Any) -> str:
@@ -368,8 +625,11 @@ def ask(text: str, **options: Any) -> str:
     }
 
     async def answer() -> str:
-        async with OneClaw.open(**options) as claw:
-            async for event in claw.send_message(text, **message_options):
+        async with (
+            OneClaw.open(**options) as claw,
+            aclosing(claw.send_message(text, **message_options)) as events,
+        ):
+            async for event in events:
                 if isinstance(event, TurnFinishedEvent):
                     return event.text
         return ""
@@ -379,6 +639,12 @@ def ask(text: str, **options: Any) -> str:
     except RuntimeError:
         return asyncio.run(answer())
     raise UsageError("ask() cannot be used inside an event loop: use 'async with OneClaw.open() as claw' there")
+
+
+def _check_texts(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, str | None):
+            raise UsageError(f"{name} must be a text or None, not {type(value).__name__}")
 
 
 def _decisions(stored: Mapping[str, str]) -> dict[str, Decision]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from oneclaw_core.errors import UsageError
 from oneclaw_core.messages import Attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 MAX_ATTACHMENT_BYTES = 20_000_000
 ACCEPTED = "PNG, JPEG, GIF and WebP images, and PDF files"
@@ -74,6 +75,26 @@ def accepted_media_types(of_format: Sequence[str], of_model: Sequence[str] | Non
     # Of two prefixes of which one begins with the other, the longer is what both allow.
     both = (max(ours, theirs, key=len) for ours in of_format for theirs in of_model if _is_within(ours, theirs))
     return tuple(dict.fromkeys(both))
+
+
+def checked_attachments(given: object) -> tuple[Attachment, ...]:
+    """Make sure that what a program gives as attachments are some.
+
+    Raises:
+        UsageError: they are not.
+    """
+    files = tuple(given) if isinstance(given, Iterable) else (given,)
+    for each in files:
+        if (
+            not isinstance(each, Attachment)
+            or not isinstance(each.name, str)
+            or not isinstance(each.media_type, str)
+            or not isinstance(each.data, bytes | bytearray | memoryview)
+        ):
+            raise UsageError(
+                "attachments must be a list of Attachment objects, with texts as name and media type and bytes as data"
+            )
+    return files
 
 
 def check_attachments(attachments: Iterable[Attachment], accepted: Sequence[str], model_name: str) -> None:

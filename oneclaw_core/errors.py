@@ -7,9 +7,18 @@
     │   ├── ToolDefinitionError     a tool's name, schema or timeout is not acceptable
     │   ├── DuplicateToolError      the name is taken; the first registration stays
     │   ├── SettingsError           a setting is unknown or its value does not fit
+    │   ├── AgentError              an agent's name, prompt, limit or choice of tools is not acceptable
+    │   ├── DuplicateError          there is one of that name already
+    │   ├── ProtectedError          it came with OneClaw: it cannot be changed or removed
+    │   ├── InUseError              something else needs it: change that first
     │   └── NotFoundError           no such session, agent, tool, provider or model
     ├── PermissionDeniedError       the user did not grant what a tool needs
     ├── PluginError                 a plugin could not be loaded or broke in a hook
+    ├── JavaScriptError             JavaScript code failed
+    │   ├── JavaScriptSyntaxError   it cannot be parsed
+    │   └── JavaScriptTimeoutError  it was stopped after its time
+    ├── SkillError                  a skill's files cannot be read, or do not follow the format
+    ├── MemoryChangeError           something cannot be remembered, changed or forgotten
     ├── StoreError                  the database cannot be used
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
@@ -63,6 +72,22 @@ class SettingsError(UsageError, ValueError):
     """A setting is unknown, or its value does not fit."""
 
 
+class AgentError(UsageError, ValueError):
+    """An agent's name, prompt, parameter, limit or choice of tools is not acceptable."""
+
+
+class DuplicateError(UsageError, ValueError):
+    """There is one of that name already."""
+
+
+class ProtectedError(UsageError):
+    """It came with OneClaw: it cannot be changed or removed."""
+
+
+class InUseError(UsageError):
+    """Something else needs it: change that first."""
+
+
 class NotFoundError(UsageError, LookupError):
     """There is no session, agent, tool, provider or model of that name."""
 
@@ -81,6 +106,41 @@ class PermissionDeniedError(OneClawError):
 
 class PluginError(OneClawError):
     """A plugin could not be loaded, or broke in one of its hooks."""
+
+
+class SkillError(OneClawError):
+    """A skill's files cannot be read, or its ``SKILL.md`` does not follow the format."""
+
+
+class JavaScriptError(OneClawError):
+    """JavaScript code failed.
+
+    Attributes:
+        console: what it had written to the console, as text.
+    """
+
+    console = ""
+
+
+class JavaScriptSyntaxError(JavaScriptError):
+    """The code cannot be parsed."""
+
+
+class JavaScriptTimeoutError(JavaScriptError):
+    """The code was stopped after its time."""
+
+
+class MemoryChangeError(OneClawError):
+    """Something cannot be remembered, changed or forgotten; the memory is as it was.
+
+    Attributes:
+        error_type: ``validation_error``, ``duplicate_detected``, ``not_found``, ``ambiguous_match`` or
+            ``save_failed``.
+    """
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.error_type = error_type
 
 
 class StoreError(OneClawError):

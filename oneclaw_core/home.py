@@ -48,6 +48,21 @@ class Home:
         return self.path / "logs" / "oneclaw.log"
 
     @property
+    def skills(self) -> Path:
+        """The user's own skills, one folder each."""
+        return self.path / "skills"
+
+    @property
+    def tools(self) -> Path:
+        """The user's own tools, files in JavaScript and Python."""
+        return self.path / "tools"
+
+    @property
+    def memory_file(self) -> Path:
+        """What is remembered about the user."""
+        return self.path / "MEMORY.md"
+
+    @property
     def chat_history(self) -> Path:
         """The lines typed in ``oneclaw chat``."""
         return self.path / "chat_history"

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from oneclaw_core.registrars import CommandRegistrar, GroupRegistrar, ProviderRegistrar, ToolRegistrar
+    from oneclaw_core.registrars import (
+        CommandRegistrar,
+        GroupRegistrar,
+        ProviderRegistrar,
+        SkillRegistrar,
+        ToolRegistrar,
+        WorkerRegistrar,
+    )
 
 CONTRACT_VERSION = 1
 
@@ -48,9 +55,27 @@ def register_providers(register: ProviderRegistrar) -> None:
 
 
 @hookspec
+def register_skills(register: SkillRegistrar) -> None:
+    """Register skills, that is instructions which a model loads on demand; called once.
+
+    ``register(folder)`` takes a folder with a ``SKILL.md`` in the Agent Skills format, such as
+    ``importlib.resources.files(__package__) / "skills" / "pdf-report"``.
+    """
+
+
+@hookspec
 def register_commands(cli: CommandRegistrar) -> None:
     """Add commands to the ``oneclaw`` command line; called when a command that is not built in is asked for, or
     ``oneclaw --help``.
 
     ``cli`` is used like a ``click.Group``: ``@cli.command()``, ``@cli.group()``, ``cli.add_command(command)``.
+    """
+
+
+@hookspec
+def register_workers(register: WorkerRegistrar) -> None:
+    """Register what works in the background while ``oneclaw chat`` is open in a terminal; called when it is opened.
+
+    ``register("name", work)``, where ``work(host: WorkerHost)`` is an async function. It runs until the chat ends, which
+    cancels it.
     """

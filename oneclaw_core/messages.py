@@ -36,11 +36,18 @@ class Attachment:
         name: the file's name, without directories.
         media_type: such as ``image/png`` or ``application/pdf``.
         data: the file's bytes.
+        left_out_bytes: how long the file is, if its bytes were left out when an old message was read; else ``None``.
     """
 
     name: str
     media_type: str
     data: bytes = field(repr=False)
+    left_out_bytes: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How long the file is, in bytes, whether they are here or not."""
+        return len(self.data) if self.left_out_bytes is None else self.left_out_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

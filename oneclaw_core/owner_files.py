@@ -5,16 +5,65 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import time
 from contextlib import suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+_T = TypeVar("_T")
+
+# File systems keep the time of a change in steps, the coarsest of 2 s.
+_UNSEEN_NANOSECONDS = 2_000_000_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class KeptFiles(Generic[_T]):
+    """What was made of files, for as long as they stay as they are: to look takes far less time than to read."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[tuple[int, ...], _T]] = {}
+
+    def get(self, path: Path, read: Callable[[Path], _T]) -> _T:
+        """Give what was made of a file, and make it anew if the file, or who may read it, has changed.
+
+        Args:
+            path: the file, which may be missing.
+            read: makes it; what it raises is not kept.
+        """
+        stamp = _stamp(path)
+        kept = self._kept.get(path)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        self._kept.pop(path, None)
+        made = read(path)
+        if stamp is not None:
+            self._kept[path] = stamp, made
+        return made
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Tell what changes with a file; ``None`` if it is missing, or has changed so lately that it may do so unseen."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):
+        return None
+    if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) < _UNSEEN_NANOSECONDS:
+        return None
+    return (
+        state.st_dev,
+        state.st_ino,
+        state.st_mode,
+        state.st_uid,
+        state.st_size,
+        state.st_mtime_ns,
+        state.st_ctime_ns,
+    )
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
     import pluggy
 
 BUILTIN_PLUGIN = "builtin"
@@ -42,7 +45,7 @@ class PluginRecord:
         target: what the entry point names.
         is_disabled: whether the user disabled it.
         import_ms: how long importing it and calling its hooks took, in milliseconds.
-        tools, groups, providers, commands: the names of what it registered.
+        tools, groups, providers, skills, commands: the names of what it registered.
         problems: what went wrong.
     """
 
@@ -55,6 +58,7 @@ class PluginRecord:
     tools: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     providers: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     problems: list[PluginProblem] = field(default_factory=list)
     manager: pluggy.PluginManager | None = field(default=None, repr=False)
@@ -66,7 +70,8 @@ class PluginRecord:
             return "disabled"
         if not any(problem.is_error for problem in self.problems):
             return "ok"
-        return "degraded" if self.tools or self.groups or self.providers or self.commands else "failed"
+        registered = (self.tools, self.groups, self.providers, self.skills, self.commands)
+        return "degraded" if any(registered) else "failed"
 
     @property
     def package(self) -> str | None:
@@ -80,3 +85,16 @@ class PluginRecord:
             self.problems.append(problem)
             level = logging.WARNING if is_error else logging.INFO
             _log.log(level, "plugin %s (%s): %s: %s", self.name, self.package or "?", where, problem.cause)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSkill:
+    """The folder of a skill that a plugin registered; it is read when somebody asks for skills.
+
+    Attributes:
+        folder: with its ``SKILL.md``.
+        record: the plugin.
+    """
+
+    folder: Path | Traversable
+    record: PluginRecord

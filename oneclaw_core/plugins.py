@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+import signal
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,19 +15,24 @@ import importlib_metadata
 import pluggy
 
 from oneclaw_core import hookspecs
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord
+from oneclaw_core.errors import PluginError
+from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.registrars import (
+    BackgroundWorker,
     CommandRegistrar,
     GroupRegistrar,
     ProviderFactory,
     ProviderRegistrar,
+    SkillRegistrar,
     ToolRegistrar,
+    WorkerRegistrar,
 )
 from oneclaw_core.tools.groups import generated_group_definition
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from types import FrameType
 
     import click
 
@@ -65,11 +73,13 @@ class Catalog:
         registry: tools and groups.
         provider_types: how to make a provider, by type.
         plugins: all that are installed, in the order of loading.
+        skills: the folders of their skills, in this order.
     """
 
     registry: ToolRegistry = field(default_factory=ToolRegistry)
     provider_types: dict[str, ProviderFactory] = field(default_factory=dict)
     plugins: list[PluginRecord] = field(default_factory=list)
+    skills: list[PluginSkill] = field(default_factory=list)
 
 
 def discover() -> list[EntryPoint]:
@@ -126,6 +136,14 @@ def add_plugin_commands(records: Iterable[PluginRecord], cli: click.Group) -> No
         _call_hook(record, "register_commands", cli=own)
 
 
+def background_workers(records: Iterable[PluginRecord]) -> list[BackgroundWorker]:
+    """Ask plugins what is to work in the background."""
+    workers: list[BackgroundWorker] = []
+    for record in records:
+        _call_hook(record, "register_workers", register=WorkerRegistrar(workers, record))
+    return workers
+
+
 def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> PluginRecord:
     distribution, version = _distribution_of(point)
     record = PluginRecord(point.name, distribution, version, point.value)
@@ -161,12 +179,14 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
     _call_hook(record, "register_groups", register=GroupRegistrar(registry, record))
     _call_hook(record, "register_tools", register=ToolRegistrar(registry, record))
     _call_hook(record, "register_providers", register=ProviderRegistrar(catalog.provider_types, record))
+    _call_hook(record, "register_skills", register=SkillRegistrar(catalog.skills, record))
     return record
 
 
 def _import(point: EntryPoint, record: PluginRecord) -> Any:
     try:
-        plugin = point.load()
+        with _interrupts_of_the_user():
+            plugin = point.load()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # a foreign import may raise anything, such as SystemExit
@@ -214,12 +234,45 @@ def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:
     if record.manager is None:
         return
     try:
-        getattr(record.manager.hook, hook)(**arguments)
+        with _interrupts_of_the_user():
+            getattr(record.manager.hook, hook)(**arguments)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # and so may a foreign hook
         _log.debug("hook %s of plugin %s", hook, record.name, exc_info=True)
         record.report(hook, _describe(error), f"report it to the author of {record.distribution or record.name}")
+
+
+@contextmanager
+def _interrupts_of_the_user() -> Iterator[None]:
+    """Let Ctrl-C through while foreign code runs, but no ``KeyboardInterrupt`` that the code raises by itself.
+
+    Raises:
+        KeyboardInterrupt: the user has pressed Ctrl-C.
+        PluginError: nobody has.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    is_pressed = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal is_pressed
+        is_pressed = True
+        if callable(before):
+            before(number, frame)
+
+    # Elsewhere signals raise nothing, and no handler can be set.
+    is_watched = callable(before) and threading.current_thread() is threading.main_thread()
+    if is_watched:
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if is_pressed:
+            raise
+        raise PluginError("it raised KeyboardInterrupt, though nobody pressed Ctrl-C") from error
+    finally:
+        if is_watched and signal.getsignal(signal.SIGINT) is press:
+            signal.signal(signal.SIGINT, before)
 
 
 def _describe(error: BaseException) -> str:

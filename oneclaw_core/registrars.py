@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord
+from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.providers.base import Provider, ProviderConfig
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.manifest import load_manifest
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
     import click
 
+    from oneclaw_core.home import Home
     from oneclaw_core.tools.definition import Tool
 
 ProviderFactory = Callable[[ProviderConfig], Provider]
+Work = Callable[["WorkerHost"], Awaitable[None]]
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
 
@@ -133,6 +136,38 @@ class ProviderRegistrar:
 
 
 @dataclass(slots=True)
+class SkillRegistrar:
+    """What ``register_skills`` is called with."""
+
+    _skills: list[PluginSkill]
+    _record: PluginRecord
+
+    def __call__(self, folder: Path | Traversable) -> None:
+        """Register a skill; what its ``SKILL.md`` says is read when somebody asks for skills.
+
+        Args:
+            folder: such as ``importlib.resources.files(__package__) / "skills" / "pdf-report"``.
+        """
+        try:
+            name = folder.name
+            has_document = folder.joinpath("SKILL.md").is_file()
+        except (AttributeError, TypeError, OSError):
+            self._record.report(
+                "register_skills", f"{folder!r} is no folder", "pass a Path, or what importlib.resources.files gives"
+            )
+            return
+        if not has_document:
+            self._record.report(
+                "register_skills", f"{folder} has no SKILL.md", "write one, and include it in the package"
+            )
+        elif any(each.folder == folder for each in self._skills):
+            self._record.report("register_skills", f"{folder} is registered twice", "do it once", is_error=False)
+        else:
+            self._skills.append(PluginSkill(folder, self._record))
+            self._record.skills.append(name)
+
+
+@dataclass(slots=True)
 class CommandRegistrar:
     """Stands in for the command line towards one plugin, so that its commands are known to be its own."""
 
@@ -169,3 +204,51 @@ class CommandRegistrar:
             return made
 
         return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerHost:
+    """What a background worker works for: a chat in a terminal.
+
+    Attributes:
+        home: the home that is open.
+        show: shows the user a text, as soon as that disturbs nothing.
+    """
+
+    home: Home
+    show: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundWorker:
+    """What a plugin has registered to work in the background.
+
+    Attributes:
+        name: for messages.
+        plugin: whose it is.
+        work: runs until it is cancelled.
+    """
+
+    name: str
+    plugin: str
+    work: Work
+
+
+@dataclass(slots=True)
+class WorkerRegistrar:
+    """What ``register_workers`` is called with."""
+
+    _workers: list[BackgroundWorker]
+    _record: PluginRecord
+
+    def __call__(self, name: str, work: Work) -> None:
+        """Register a background worker.
+
+        Args:
+            name: a word or two for messages.
+            work: an async function that takes a :class:`WorkerHost` and runs until it is cancelled.
+        """
+        if not inspect.iscoroutinefunction(work):
+            self._record.report("register_workers", f"{work!r} is no async function", "write it with async def")
+        else:
+            self._workers.append(BackgroundWorker(name, self._record.name, work))

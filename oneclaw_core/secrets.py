@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # What the names of environment variables that hold secrets end in, by the convention that vendors follow.
-SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET")
+SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
+# What speaks of a secret in a name, as one of its words or behind the last one.
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWD|PASSPHRASE)S?(?:_|$)|PASSWORD|(?:TOKEN|SECRET|_PWD|_PAT)$", re.IGNORECASE
+)
+_OWN_PREFIX = "ONECLAW_"
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8
+# A shorter one, or a path, can be part of what programs need, such as PATH.
+_SHORTEST_EMBEDDED_CHARACTERS = 16
 REDACTED = "[redacted]"
 
 # Whoever prints or logs does not know which home is open, and the environment belongs to the process as well.
@@ -24,6 +32,12 @@ def remember_secret(secret: str) -> None:
     _remembered.add(secret)
 
 
+def remember_secrets_of(environ: Mapping[str, str]) -> None:
+    """Have the secrets of another environment than the program's own redacted too."""
+    if environ is not os.environ:
+        _remembered.update(_secrets_in(environ))
+
+
 def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
     """Replace every secret that a text contains: those of the environment, and those remembered.
 
@@ -32,13 +46,47 @@ def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
         environ: the environment; by default the program's own.
     """
     environ = os.environ if environ is None else environ
-    found = {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)} | _remembered
+    found = _secrets_in(environ) | _remembered
     # Of two secrets of which one contains the other, the longer goes first, lest its rest stay.
     for secret in sorted(found, key=len, reverse=True):
         if len(secret) < SHORTEST_SECRET_CHARACTERS:
             break
         text = text.replace(secret, REDACTED)
     return text
+
+
+def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give an environment for programs that a model starts: nothing in it is OneClaw's own, or a secret by its name.
+
+    Args:
+        environ: the environment; by default the program's own.
+
+    Returns:
+        A copy without OneClaw's variables, those whose names speak of a key, token, secret or password, and those that
+        repeat the value of one of these, or hold a secret that is remembered.
+    """
+    environ = os.environ if environ is None else environ
+    hidden = {name for name in environ if _is_own(name) or _SECRET_NAME.search(name)}
+    secrets = {environ[name].strip() for name in hidden if not _is_own(name)} | _remembered
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in hidden and not any(_repeats(value, secret) for secret in secrets)
+    }
+
+
+def _is_own(name: str) -> bool:
+    return name.upper().startswith(_OWN_PREFIX)
+
+
+def _repeats(value: str, secret: str) -> bool:
+    if len(secret) >= _SHORTEST_EMBEDDED_CHARACTERS and not secret.startswith(("/", "~")):
+        return secret in value
+    return len(secret) >= SHORTEST_SECRET_CHARACTERS and value.strip() == secret and not secret.startswith(("/", "~"))
+
+
+def _secrets_in(environ: Mapping[str, str]) -> set[str]:
+    return {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)}
 
 
 class SecretFilter(logging.Filter):

@@ -38,6 +38,12 @@ class Settings(BaseModel):
     history_max_characters: int = Field(
         400_000, ge=10_000, description="how much of a session's newest history a model is sent"
     )
+    memory_max_characters: int = Field(
+        8_000, ge=0, description="how much of what is remembered of the user a model is shown; 0 for nothing"
+    )
+    user_tools_python: bool = Field(
+        False, description="whether your own tools in Python are used, which run with all your rights"
+    )
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
     )
@@ -55,6 +61,9 @@ class Settings(BaseModel):
         return value
 
 
+_VARIABLES = {key: ENVIRONMENT_PREFIX + key.upper() for key in Settings.model_fields}
+
+
 def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """Put the settings together.
 
@@ -65,20 +74,55 @@ def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Sett
     Raises:
         SettingsError: a value does not fit; the message says where it comes from.
     """
+    return _parsed(*_given(stored, environ))
+
+
+def _given(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Find what is set, and where."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for key in Settings.model_fields:
-        variable = ENVIRONMENT_PREFIX + key.upper()
-        if environ.get(variable, "") != "":
-            values[key], sources[key] = environ[variable], f"the environment variable {variable}"
+    for key, variable in _VARIABLES.items():
+        in_environment = environ.get(variable)
+        if in_environment:
+            values[key], sources[key] = in_environment, f"the environment variable {variable}"
         elif key in stored:
             values[key], sources[key] = stored[key], f"the setting {key} (oneclaw config unset {key})"
+    return values, sources
+
+
+def _parsed(values: dict[str, Any], sources: dict[str, str]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         key = str(fault["loc"][0])
         raise SettingsError(f"{sources[key]} does not fit: {fault['msg']}") from None
+
+
+class SettingsReader:
+    """Puts the settings together, and parses them only when they have changed.
+
+    Args:
+        environ: the environment.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._last: tuple[dict[str, Any], Settings] | None = None
+
+    def read(self, stored: Mapping[str, Any]) -> Settings:
+        """Do what :func:`load_settings` does.
+
+        Args:
+            stored: values from the store, by key.
+
+        Raises:
+            SettingsError: a value does not fit.
+        """
+        values, sources = _given(stored, self._environ)
+        if self._last is None or self._last[0] != values:
+            self._last = values, _parsed(values, sources)
+        return self._last[1]
 
 
 def check_setting(key: str, text: str) -> Any:

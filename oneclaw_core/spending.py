@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING
@@ -49,12 +50,16 @@ class SpendingLimits:
         turn_max_cost: of one turn, in US dollars.
         day_max_tokens: input and output tokens of all sessions on one day.
         day_max_cost: of all sessions on one day, in US dollars.
+        agent: whose own limits these are, ``None`` for those of the settings.
+        is_of_message: whether these came with the message, from the program that sent it.
     """
 
     turn_max_tokens: int | None = None
     turn_max_cost: float | None = None
     day_max_tokens: int | None = None
     day_max_cost: float | None = None
+    agent: str | None = None
+    is_of_message: bool = False
 
     @property
     def limit_days(self) -> bool:
@@ -76,14 +81,14 @@ class SpendingLimits:
             ("day_max_tokens", self.day_max_tokens, day.tokens),
         ):
             if limit is not None and tokens >= limit:
-                return _message(setting, f"{tokens:,} tokens", f"{limit:,}")
+                return self._message(setting, f"{tokens:,} tokens", f"{limit:,}")
         for setting, allowed, spent in (
             ("turn_max_cost", self.turn_max_cost, turn),
             ("day_max_cost", self.day_max_cost, day),
         ):
             if allowed is not None and spent.cost >= allowed:
                 at_least = "at least " if spent.unpriced_requests else ""
-                return _message(setting, at_least + dollars(spent.cost), dollars(allowed))
+                return self._message(setting, at_least + dollars(spent.cost), dollars(allowed))
         return None
 
     def warning(self, model: str, *, has_price: bool) -> str | None:
@@ -99,7 +104,25 @@ class SpendingLimits:
             return None
         return (
             f"the price of {model} is not known, so its requests count as $0 for {missed}: set "
-            f"{missed.replace('cost', 'tokens')} as well"
+            f"{missed.replace('cost', 'tokens')} as well, or its input_price and output_price with: "
+            f"oneclaw models set {shlex.quote(model)} input_price DOLLARS"
+        )
+
+    def _message(self, setting: str, spent: str, limit: str) -> str:
+        if setting.startswith("day"):
+            return (
+                f"no further request was sent: {spent} were spent today, and the setting {setting} allows {limit}; "
+                f"go on tomorrow, or raise it with: oneclaw config set {setting} NUMBER"
+            )
+        if self.is_of_message:
+            return f"the turn was stopped: it has spent {spent}, and {setting} of this message is {limit}"
+        whose, command = f"the setting {setting}", f"oneclaw config set {setting} NUMBER"
+        if self.agent is not None:
+            option = f"--{setting.replace('_', '-')}"
+            whose, command = f"{setting} of the agent", f"oneclaw agents edit {shlex.quote(self.agent)} {option} NUMBER"
+        return (
+            f"the turn was stopped: it has spent {spent}, and {whose} allows {limit}; send another message "
+            f"to go on, or raise it with: {command}"
         )
 
 
@@ -114,15 +137,3 @@ def dollars(amount: float) -> str:
     if amount and abs(amount) < 0.00005:
         return "less than $0.0001"
     return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 1 else f"${amount:.4f}"
-
-
-def _message(setting: str, spent: str, limit: str) -> str:
-    if setting.startswith("day"):
-        return (
-            f"no further request was sent: {spent} were spent today, and the setting {setting} allows {limit}; "
-            f"go on tomorrow, or raise it with: oneclaw config set {setting} NUMBER"
-        )
-    return (
-        f"the turn was stopped: it has spent {spent}, and the setting {setting} allows {limit}; send another message "
-        f"to go on, or raise it with: oneclaw config set {setting} NUMBER"
-    )

@@ -5,8 +5,39 @@ import os
 # No test, and no program that one starts, touches the keyring of whoever runs it; set before keyring is imported.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
+import pytest
 from hypothesis import settings
 
 # A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.
 settings.register_profile("oneclaw", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("oneclaw")
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server that runs until the end."""
+    from postgres_server import PostgresServer
+
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_environ(request, tmp_path):
+    """What an environment says about the database of the home in ``tmp_path``, of each kind."""
+    if request.param == "sqlite":
+        return {}
+    from postgres_server import database_on_server
+
+    return {"ONECLAW_DATABASE_URL": database_on_server(request.getfixturevalue("postgres").uri("postgres"), tmp_path)}
+
+
+@pytest.fixture
+def postgres(postgres_server, monkeypatch):
+    """The same server for one test, and for the processes that it starts; databases go when it ends."""
+    from postgres_server import VARIABLE
+
+    monkeypatch.setenv(VARIABLE, postgres_server.uri("postgres"))
+    yield postgres_server
+    postgres_server.drop_databases()

@@ -11,18 +11,24 @@ from model_server import ModelServer, calls, text
 
 import oneclaw_core
 from oneclaw_core import (
+    Attachment,
     GroupLoadedEvent,
+    ModelResponse,
     NotFoundError,
     OneClaw,
     OneClawError,
     PermissionAnswer,
     SessionBusyError,
     SettingsError,
+    TextDelta,
     TextEvent,
+    ToolCall,
     ToolResultEvent,
     TurnFinishedEvent,
     UsageError,
+    tool,
 )
+from oneclaw_core.providers.offline import OfflineProvider
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -311,3 +317,175 @@ def test_two_homes_on_one_database_exclude_each_other(tmp_path):
 
     with ModelServer(lambda body: text("ok")) as server:
         asyncio.run(run(server))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"session": 5},
+        {"session": b"s"},
+        {"agent": ["General Assistant"]},
+        {"model": 7},
+        {"attachments": 3},
+        {"attachments": "a.png"},
+        {"attachments": [b"bytes"]},
+        {"attachments": [Attachment("a.png", "image/png", "no bytes")]},
+        {"attachments": [Attachment(7, "image/png", b"")]},
+    ],
+)
+def test_an_argument_of_another_type_is_refused_and_begins_no_session(tmp_path, options):
+    async def run():
+        async with opened(tmp_path) as claw:
+            with pytest.raises(UsageError, match=next(iter(options))):
+                await events_of(claw, "hello", **options)
+            return await claw.store.list_sessions()
+
+    assert asyncio.run(run()) == []
+
+
+def test_other_requests_refuse_arguments_of_another_type_too(tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            for refused in (claw.compact(5), claw.next_request(session=5), claw.begin_session(5)):
+                with pytest.raises(UsageError, match="must be a text"):
+                    await refused
+
+    asyncio.run(run())
+
+
+class Slow:
+    """A model that calls a tool which never ends, or never answers."""
+
+    def __init__(self, config, closed):
+        self.config, self.closed = config, closed
+
+    async def stream(self, request):
+        if self.closed:
+            raise AssertionError("a closed provider was asked")
+        if request.model == "silent":
+            await asyncio.Event().wait()
+        yield TextDelta("Waiting")
+        yield ModelResponse(text="Waiting", tool_calls=(ToolCall("c", "wait", "{}"),))
+
+    async def aclose(self):
+        self.closed.append(self.config.base_url)
+
+
+@contextlib.asynccontextmanager
+async def slow_home(home, closed):
+    async with opened(home) as claw:
+        started = asyncio.Event()
+
+        @tool
+        async def wait() -> str:
+            """Wait for ever."""
+            started.set()
+            await asyncio.Event().wait()
+            return "never"
+
+        claw.catalog.provider_types["slow"] = lambda config: Slow(config, closed)
+        claw.catalog.registry.register(wait)
+        await claw.store.set_setting("provider:slow", {"type": "slow", "base_url": "http://127.0.0.1:9/a"})
+        claw.started = started
+        yield claw
+
+
+async def stored_of(home):
+    async with opened(home) as claw:
+        found = await claw.store.find_session("s")
+        return [(each.content, each.error_type) for each in await claw.store.messages(found.id)]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_turn_that_nobody_listens_to_any_more_ends_with_the_home(tmp_path, is_kept):
+    closed, kept = [], []
+
+    async def run():
+        async with slow_home(tmp_path, closed) as claw:
+            events = claw.send_message("go", session="s", model="slow/model")
+            if is_kept:
+                kept.append(events)
+            async for event in events:
+                if isinstance(event, TextEvent):
+                    break
+            del events
+        return await stored_of(tmp_path)
+
+    # What was read of the answer is there: the turn ended before the database was closed.
+    assert asyncio.run(run()) == [("go", None), ("Waiting", None)]
+    assert len(closed) == 1
+
+
+def test_a_turn_in_another_task_ends_with_the_home_and_its_calls_are_answered(tmp_path, caplog):
+    closed = []
+
+    async def run():
+        async with slow_home(tmp_path, closed) as claw:
+            turn = asyncio.create_task(events_of(claw, "go", session="s", model="slow/model"))
+            await claw.started.wait()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        return await stored_of(tmp_path)
+
+    assert [error_type for _, error_type in asyncio.run(run())] == [None, None, None, "interrupted"]
+    assert closed != []
+    assert "closed" not in caplog.text
+
+
+def test_a_tool_called_in_another_task_ends_with_the_home(tmp_path):
+    async def run():
+        async with slow_home(tmp_path, []) as claw:
+            call = asyncio.create_task(claw.call_tool("wait"))
+            await claw.started.wait()
+        return (await asyncio.gather(call, return_exceptions=True))[0]
+
+    assert isinstance(asyncio.run(run()), asyncio.CancelledError)
+
+
+def test_a_closed_home_says_so(tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            not_begun = claw.send_message("hello")
+        for events in (not_begun, claw.send_message("hello")):
+            with pytest.raises(UsageError, match="this home is closed"):
+                await anext(events)
+
+    asyncio.run(run())
+
+
+def test_a_replaced_provider_is_closed_when_its_last_turn_has_ended(tmp_path):
+    closed = []
+
+    async def run():
+        async with slow_home(tmp_path, closed) as claw:
+            first = asyncio.create_task(events_of(claw, "go", session="s", model="slow/model"))
+            await claw.started.wait()
+            await claw.store.set_setting("provider:slow", {"type": "slow", "base_url": "http://127.0.0.1:9/b"})
+            async with contextlib.aclosing(claw.send_message("go", session="t", model="slow/model")) as second:
+                await anext(second)
+            assert closed == []
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+            assert closed == ["http://127.0.0.1:9/a"]
+
+    asyncio.run(run())
+    assert closed == ["http://127.0.0.1:9/a", "http://127.0.0.1:9/b"]
+
+
+def test_a_provider_that_cannot_be_closed_is_logged_and_the_others_are_closed(tmp_path, monkeypatch, caplog):
+    closed = []
+
+    async def close(self):
+        closed.append(self.config.name)
+        raise RuntimeError("the socket is gone")
+
+    monkeypatch.setattr(OfflineProvider, "aclose", close)
+
+    async def run():
+        async with opened(tmp_path) as claw:
+            await claw.store.set_setting("provider:spare", {"type": "offline"})
+            return [await claw.provider(name) for name in ("offline", "spare")]
+
+    asyncio.run(run())
+    assert closed == ["offline", "spare"]
+    assert caplog.text.count("cannot be closed") == 2

@@ -293,6 +293,12 @@ def test_a_key_is_redacted_from_when_it_is_set_or_read(store, home):
     assert redact("x sk-read-from-the-file y", {}) == f"x {REDACTED} y"
 
 
+def test_secrets_of_an_environment_that_is_not_the_programs_own_are_redacted(home):
+    KeyStore(home, {"OPENAI_API_KEY": "sk-given-to-open", "DB_PASSWORD": "hush-given-to-open", "LANG": "not-a-secret"})
+    text = "sk-given-to-open hush-given-to-open not-a-secret"
+    assert redact(text, {}) == f"{REDACTED} {REDACTED} not-a-secret"
+
+
 def test_no_key_is_logged(store, home, memory, caplog):
     caplog.set_level(logging.DEBUG)
     store.set("openai", KEY)

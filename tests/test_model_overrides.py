@@ -3,6 +3,7 @@
 import pytest
 
 from oneclaw_core import ModelInfo, ProviderConfig, SettingsError
+from oneclaw_core.costs import ModelPrices
 from oneclaw_core.home import Home
 from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import ModelOverrides, check_override, model_facts, model_overrides
@@ -17,6 +18,9 @@ from oneclaw_core.model_overrides import ModelOverrides, check_override, model_f
         ("input_media_types", " Images , text/plain ", ["image/", "text/plain"]),
         ("input_media_types", "none", []),
         ("tool_loading", "dispatch", "dispatch"),
+        ("input_price", "3", 3.0),
+        ("cached_input_price", "0", 0.0),
+        ("output_price", "0.15", 0.15),
     ],
 )
 def test_what_fits_is_stored_as_json_holds_it(key, text, value):
@@ -35,12 +39,38 @@ def test_what_fits_is_stored_as_json_holds_it(key, text, value):
         ("input_media_types", "pictures"),
         ("input_media_types", "image/png;q=1"),
         ("tool_loading", "lazy"),
+        ("input_price", "-1"),
+        ("input_price", "inf"),
+        ("cached_input_price", "nan"),
+        ("output_price", "1e999"),
+        ("output_price", "$3"),
         ("colour", "red"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_does(key, text):
     with pytest.raises(SettingsError, match=r"there are: context_window|cannot be"):
         check_override(key, text)
+
+
+@pytest.mark.parametrize(
+    ("said", "prices", "missing"),
+    [
+        ({}, None, ()),
+        ({"context_window": 5}, None, ()),
+        ({"input_price": 3}, None, ("output_price",)),
+        ({"output_price": 3}, None, ("input_price",)),
+        ({"cached_input_price": 3}, None, ("input_price", "output_price")),
+        ({"input_price": 0, "output_price": 0}, ModelPrices(input=0, output=0), ()),
+        (
+            {"input_price": 3, "cached_input_price": 0.3, "output_price": 15},
+            ModelPrices(input=3, cached_input=0.3, output=15),
+            (),
+        ),
+    ],
+)
+def test_prices_count_when_enough_of_them_are_said(said, prices, missing):
+    overrides = ModelOverrides(**said)
+    assert (overrides.prices, overrides.missing_prices) == (prices, missing)
 
 
 def test_nothing_said_leaves_everything_to_the_service():

@@ -69,13 +69,21 @@ def test_an_added_provider_reads_the_key_of_its_own_name():
     stored = {
         "provider:my-box": {"type": "openai_compatible", "base_url": "http://box/v1"},
         "provider:ollama": {"type": "offline"},
-        "provider:odd": "no object",
         "model": "my-box/llama",
     }
     configs = provider_configs(stored, {"MY_BOX_API_KEY": "k2"})
     assert list(configs) == [*PRECONFIGURED, "my-box"]
     assert (configs["my-box"].type, configs["my-box"].api_key) == ("openai_compatible", "k2")
     assert configs["ollama"].type == "openai_compatible"
+
+
+@pytest.mark.parametrize(
+    "value", ["no object", None, {}, {"type": 5}, {"type": "openai", "base_url": 5}, {"type": "openai", "base_url": []}]
+)
+def test_a_stored_provider_that_does_not_fit_is_an_error_that_says_how_to_get_rid_of_it(value):
+    with pytest.raises(SettingsError, match=r"provider 'odd' does not fit: .*: oneclaw providers remove odd$"):
+        provider_configs({"provider:odd": value}, {})
+    assert provider_configs({"provider:openai": value}, {})["openai"].type == "openai"
 
 
 def test_a_key_is_not_shown_when_a_configuration_is_printed():

@@ -1,6 +1,10 @@
 """Finding, loading and isolating plugins; one broken plugin never takes the rest down."""
 
+import asyncio
 import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -8,6 +12,8 @@ import pytest
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
 from oneclaw_core.plugins import add_plugin_commands, disabled_plugins, discover, load_plugins
+
+OURS = sorted(path.parent.name for path in Path(__file__).parents[1].glob("plugins/*/pyproject.toml"))
 
 
 class StandIn:
@@ -88,9 +94,59 @@ def test_a_plugin_that_fails_to_import(error):
     assert "ONECLAW_DISABLED_PLUGINS=broken" in record_of(catalog, "broken").problems[0].remedy
 
 
+class Interrupted(StandIn):
+    """An entry point in whose import the user presses Ctrl-C."""
+
+    def load(self):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_being_interrupted_while_importing_is_no_fault_of_the_plugin():
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        load(StandIn("broken", KeyboardInterrupt()))
+        load(Interrupted("slow", None))
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_being_interrupted_in_an_event_loop_cancels_what_runs_there():
+    async def main():
+        load(Interrupted("slow", None))
+        await asyncio.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+
+
+def test_a_plugin_that_raises_what_ctrl_c_raises():
+    catalog = load(StandIn("broken", KeyboardInterrupt()), GOOD)
+    assert_reported(catalog, "broken", "import", "it raised KeyboardInterrupt, though nobody pressed Ctrl-C")
+
+
+def test_a_hook_that_raises_what_ctrl_c_raises():
+    def register_tools(register):
+        raise KeyboardInterrupt
+
+    catalog = load(StandIn("broken", plugin(register_tools=register_tools)), GOOD)
+    assert_reported(catalog, "broken", "register_tools", "KeyboardInterrupt")
+
+
+def test_plugins_can_be_loaded_beside_the_main_thread():
+    with ThreadPoolExecutor() as pool:
+        catalog = pool.submit(load, StandIn("broken", KeyboardInterrupt()), GOOD).result()
+    assert_reported(catalog, "broken", "import", "KeyboardInterrupt")
+
+
+def test_a_handler_that_a_plugin_sets_stays():
+    before, own = signal.getsignal(signal.SIGINT), lambda number, frame: None
+
+    def register_tools(register):
+        signal.signal(signal.SIGINT, own)
+
+    try:
+        load(StandIn("own", plugin(register_tools=register_tools)))
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_plugin_that_raises_in_a_hook_keeps_what_it_had_registered():
@@ -156,6 +212,28 @@ def test_a_name_that_is_not_snake_case_is_a_warning():
     (record,) = load(StandIn("camel", tools_plugin("getWeather"))).plugins
     assert (record.status, record.tools) == ("ok", ["getWeather"])
     assert "snake_case" in record.problems[0].cause
+
+
+def test_an_empty_manifest_leaves_no_group_behind(tmp_path):
+    (tmp_path / "empty.json").write_text("[]")
+    catalog = load(StandIn("acme", plugin(register_tools=lambda register: register.manifest(tmp_path / "empty.json"))))
+    record = record_of(catalog, "acme")
+    assert (record.groups, catalog.registry.get_all_group_definitions()) == ([], [])
+    (problem,) = record.problems
+    assert (problem.is_error, record.status) == (False, "ok")
+    assert "declares no tools" in problem.cause
+
+
+def test_metadata_alone_declare_a_group_for_tools_of_code(tmp_path):
+    (tmp_path / "mail.json").write_text('[{"_meta": true, "display_name": "Mail", "description": "Reads mail"}]')
+
+    def register_tools(register):
+        register.manifest(tmp_path / "mail.json")
+        register(PlainTool("read_mail"), group="mail")
+
+    catalog = load(StandIn("acme", plugin(register_tools=register_tools)))
+    assert catalog.registry.get_group_definition("mail").display_name == "Mail"
+    assert record_of(catalog, "acme").problems == []
 
 
 def test_a_bad_manifest_entry_is_reported_and_the_good_ones_stay(tmp_path):
@@ -268,15 +346,29 @@ def test_commands_are_added_and_taken_ones_stay():
 
 
 def test_the_installed_plugins_are_found_with_the_builtin_one_first():
-    assert [point.name for point in discover()][:2] == ["builtin", "pdf"]
+    assert [point.name for point in discover()] == ["builtin", *OURS]
 
 
 def test_everything_installed_here_loads_without_a_problem():
     catalog = load_plugins()
-    assert {record.name: record.problems for record in catalog.plugins} == {"builtin": [], "pdf": []}
+    assert {record.name: record.problems for record in catalog.plugins} == {name: [] for name in ["builtin", *OURS]}
     core = [definition.name for definition in catalog.registry.get_core_tool_definitions()]
-    assert core == ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
-    assert catalog.registry.get_tool_groups() == {"pdf": ["pdf_info", "pdf_extract_text", "pdf_render_page"]}
+    assert sorted(core) == [
+        "browser",
+        "create_agent",
+        "exec",
+        "get_current_time",
+        "http_request",
+        "js_eval",
+        "load_skill",
+        "load_tool_group",
+        "read_file",
+        "save_memory",
+        "search_history",
+        "webfetch",
+        "write_file",
+    ]
+    assert catalog.registry.get_tool_groups()["pdf"] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
     assert set(catalog.provider_types) == {"offline", "openai", "openai_compatible", "anthropic", "gemini"}
 
 

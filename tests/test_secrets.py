@@ -1,12 +1,15 @@
 import logging
 import sys
 
-from oneclaw_core.secrets import REDACTED, SecretFilter, redact, remember_secret
+from oneclaw_core.secrets import REDACTED, SecretFilter, redact, remember_secret, without_secrets
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-0123456789",
     "GITHUB_TOKEN": "sk-0123456789-and-more",
     "client_secret": "hush-hush",
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7",
+    "MINIO_SECRET_KEY": "minio-0123456789",
+    "PGPASSWORD": "correct horse",
     "SHORT_API_KEY": "abc",
     "HOME": "/home/somebody",
 }
@@ -15,6 +18,8 @@ ENVIRON = {
 def test_secrets_are_replaced_wherever_they_stand():
     text = "key=sk-0123456789; token sk-0123456789-and-more, hush-hush"
     assert redact(text, ENVIRON) == f"key={REDACTED}; token {REDACTED}, {REDACTED}"
+    text = "wJalrXUtnFEMI/K7 minio-0123456789 correct horse"
+    assert redact(text, ENVIRON) == f"{REDACTED} {REDACTED} {REDACTED}"
 
 
 def test_values_that_are_short_or_no_secrets_stay():
@@ -52,3 +57,41 @@ def test_a_remembered_secret_is_redacted_though_it_is_in_no_environment():
     assert redact("a hush-remembered, a short one", {}) == f"a {REDACTED}, a short one"
     record = logging.LogRecord("x", logging.INFO, "", 1, "sent %s", ("hush-remembered",), None)
     assert formatted(record) == f"sent {REDACTED}"
+
+
+def test_programs_that_a_model_starts_get_no_secrets():
+    environ = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/home/ada",
+        "PWD": "/home/ada/project",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "TOKENIZERS_PARALLELISM": "false",
+        "KEYBOARD": "us",
+        "MONKEY": "banana",
+        "SHORT": "abc",
+        "MY_API_KEY": "abc",
+        "HOME_KEY": "/home/ada",
+    }
+    hidden = {
+        "OPENAI_API_KEY": "sk-0123456789abcdef",
+        "AWS_ACCESS_KEY_ID": "AKIA0123456789",
+        "aws_secret_access_key": "wJalrXUtnFEMI",
+        "GITHUB_TOKEN": "ghp_0123456789",
+        "GITHUB_PAT": "ghp_9876543210",
+        "GITHUBTOKEN": "ghp_5555555555",
+        "PGPASSWORD": "correct horse",
+        "MYSQL_PWD": "battery staple",
+        "DB_PASSWORD_FILE_CONTENT": "x",
+        "KEY": "y",
+        "ONECLAW_HOME": "/home/ada/.oneclaw",
+        "OneClaw_Anything": "z",
+        "HEADER": "Bearer sk-0123456789abcdef",
+        "COPY": "ghp_0123456789",
+    }
+    kept = without_secrets({**environ, **hidden})
+    assert kept == {name: value for name, value in environ.items() if name not in ("MY_API_KEY", "HOME_KEY")}
+
+
+def test_a_remembered_secret_is_kept_from_programs_too():
+    remember_secret("remembered-0123456789")
+    assert without_secrets({"URL": "http://remembered-0123456789@host", "OTHER": "x"}) == {"OTHER": "x"}

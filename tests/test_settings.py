@@ -3,7 +3,7 @@
 import pytest
 
 from oneclaw_core import SettingsError
-from oneclaw_core.settings import Settings, check_setting, load_settings
+from oneclaw_core.settings import Settings, SettingsReader, check_setting, load_settings
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
@@ -51,3 +51,16 @@ def test_what_a_user_types_is_stored_in_its_own_type():
 def test_what_a_user_types_is_checked(key, value, message):
     with pytest.raises(SettingsError, match=message):
         check_setting(key, value)
+
+
+def test_settings_are_parsed_again_only_when_they_have_changed():
+    environ = {}
+    reader = SettingsReader(environ)
+    first = reader.read({"turn_max_tool_rounds": 7, "provider:box": {}})
+    assert reader.read({"turn_max_tool_rounds": 7}) is first
+    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 8
+    environ["ONECLAW_TURN_MAX_TOOL_ROUNDS"] = "9"
+    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 9
+    with pytest.raises(SettingsError, match="the setting model"):
+        reader.read({"model": "no-provider"})
+    assert reader.read({}) == Settings(turn_max_tool_rounds=9)

@@ -69,7 +69,8 @@ def test_a_limit_in_money_warns_of_a_model_without_a_price() -> None:
     assert limits.warning("openai/gpt", has_price=True) is None
     assert limits.warning("ollama/llama", has_price=False) == (
         "the price of ollama/llama is not known, so its requests count as $0 for turn_max_cost and day_max_cost: set "
-        "turn_max_tokens and day_max_tokens as well"
+        "turn_max_tokens and day_max_tokens as well, or its input_price and output_price with: "
+        "oneclaw models set ollama/llama input_price DOLLARS"
     )
     assert SpendingLimits(day_max_tokens=1).warning("ollama/llama", has_price=False) is None
 

@@ -9,9 +9,23 @@ from oneclaw_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import Provider, ProviderConfig
-    from oneclaw_core.registrars import ProviderRegistrar, ToolRegistrar
+    from oneclaw_core.registrars import ProviderRegistrar, SkillRegistrar, ToolRegistrar
 
-MANIFESTS = ("get_current_time", "read_file", "write_file", "http_request")
+MANIFESTS = (
+    "get_current_time",
+    "read_file",
+    "write_file",
+    "webfetch",
+    "http_request",
+    "exec",
+    "js_eval",
+    "load_skill",
+    "create_agent",
+    "save_memory",
+    "search_history",
+    "browser",
+)
+SKILLS = ("about-oneclaw", "create-skill", "create-tool-plugin")
 
 
 @hookimpl
@@ -22,6 +36,13 @@ def register_tools(register: ToolRegistrar) -> None:
     register(LoadToolGroupTool(register.registry))
     for name in MANIFESTS:
         register.manifest(resources.files(__name__) / "manifests" / f"{name}.json")
+
+
+@hookimpl
+def register_skills(register: SkillRegistrar) -> None:
+    """Register the skills about OneClaw itself."""
+    for name in SKILLS:
+        register(resources.files(__name__) / "skills_data" / name)
 
 
 @hookimpl

@@ -11,11 +11,12 @@ import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import BufferedReader
+    from io import BufferedReader, BufferedWriter
     from pathlib import Path
 
     from oneclaw_core.tools.paths import PathGuard
@@ -31,6 +32,13 @@ class NotARegularFileError(OSError):
 
     def __init__(self, kind: str) -> None:
         super().__init__(errno.EINVAL, f"it is {kind}, not a file")
+
+
+class DirectoryInsteadError(NotARegularFileError):
+    """The path leads to a directory."""
+
+    def __init__(self) -> None:
+        super().__init__("a directory")
 
 
 @contextmanager
@@ -68,24 +76,100 @@ def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
     """
     with _parent(path, guard.workspace.resolve(), create=True) as parent:
         mode = _mode_of_writable_file(path.name, parent)
-        temporary = f".oneclaw-{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(
-            temporary,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE,
-            0o666 if mode is None else 0o600,
-            dir_fd=parent,
-        )
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                if mode is not None:
-                    os.fchmod(descriptor, mode)
-                os.fsync(descriptor)
+        with _temporary_file(parent, 0o666 if mode is None else 0o600) as (stream, temporary):
+            stream.write(data)
+            stream.flush()
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
             os.replace(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
-        except BaseException:
-            os.unlink(temporary, dir_fd=parent)
-            raise
+
+
+class NewFile:
+    """A file that is being written under a temporary name; made by :func:`new_file`."""
+
+    def __init__(self, path: Path, parent: int, stream: BufferedWriter, temporary: str) -> None:
+        self._path = path
+        self._parent = parent
+        self._stream = stream
+        self._temporary = temporary
+
+    def write(self, data: bytes) -> None:
+        """Add to its end.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._stream.write(data)
+
+    def keep(self) -> Path:
+        """Give it its name, or a similar one if that is taken; nothing that is there is replaced.
+
+        Returns:
+            The path it has.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._stream.flush()
+        for name in _similar_names(self._path):
+            try:
+                placeholder = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self._parent)
+            except FileExistsError:
+                continue
+            os.close(placeholder)
+            try:
+                os.replace(self._temporary, name, src_dir_fd=self._parent, dst_dir_fd=self._parent)
+            except OSError:
+                os.unlink(name, dir_fd=self._parent)
+                raise
+            return self._path.with_name(name)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+@contextmanager
+def new_file(path: Path, guard: PathGuard) -> Iterator[NewFile]:
+    """Write a file piece by piece that is not there until it is kept; if it is not, no trace is left.
+
+    Missing directories are made.
+
+    Args:
+        path: from ``guard.writable``.
+        guard: where may be written.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with (
+        _parent(path, guard.workspace.resolve(), create=True) as parent,
+        _temporary_file(parent, 0o666) as (stream, temporary),
+    ):
+        yield NewFile(path, parent, stream, temporary)
+
+
+def list_directory(path: Path, guard: PathGuard, limit: int) -> list[str]:
+    """List names in a directory, those of directories with a slash at their end, in alphabetical order.
+
+    Args:
+        path: from ``guard.readable``.
+        guard: which directories may be read.
+        limit: how many names to look at.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    base = _base(path, guard)
+    if path == base:
+        directory = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    else:
+        with _parent(path, base) as parent:
+            directory = os.open(path.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        with os.scandir(directory) as entries:
+            found = list(islice(entries, limit))
+            return sorted(each.name + "/" if each.is_dir(follow_symlinks=False) else each.name for each in found)
+    finally:
+        os.close(directory)
 
 
 def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
@@ -117,9 +201,32 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
                 if os.fstat(descriptor).st_size == before.st_size + written:
                     os.ftruncate(descriptor, before.st_size)
                 raise
+            os.fsync(descriptor)
             return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def _temporary_file(parent: int, mode: int) -> Iterator[tuple[BufferedWriter, str]]:
+    """Make a file under a name of its own, and remove it unless it got another."""
+    temporary = f".oneclaw-{secrets.token_hex(8)}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, mode, dir_fd=parent)
+    stream = os.fdopen(descriptor, "wb")
+    try:
+        yield stream, temporary
+    finally:
+        with suppress(OSError):  # what could not be written is written no better now
+            stream.close()
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=parent)
+
+
+def _similar_names(path: Path) -> Iterator[str]:
+    yield path.name
+    for number in range(2, 100):
+        yield f"{path.stem}-{number}{path.suffix}"
+    yield f"{path.stem}-{secrets.token_hex(8)}{path.suffix}"
 
 
 def _base(path: Path, guard: PathGuard) -> Path:
@@ -132,7 +239,7 @@ def _parent(path: Path, base: Path, *, create: bool = False) -> Iterator[int]:
     """Open the directory that holds ``path``, which lies in ``base``."""
     steps = path.relative_to(base).parts
     if not steps:
-        raise NotARegularFileError("a directory")
+        raise DirectoryInsteadError
     if create:
         base.mkdir(parents=True, exist_ok=True)
     directory = os.open(base, _DIRECTORY)
@@ -172,8 +279,9 @@ def _require_regular(found: os.stat_result) -> None:
     mode = found.st_mode
     if stat.S_ISREG(mode):
         return
+    if stat.S_ISDIR(mode):
+        raise DirectoryInsteadError
     kinds = (
-        (stat.S_ISDIR, "a directory"),
         (stat.S_ISLNK, "a symbolic link that was put there just now"),
         (stat.S_ISFIFO, "a named pipe"),
         (stat.S_ISSOCK, "a socket"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.confined_files import (
-    NotARegularFileError,
+    DirectoryInsteadError,
     append_content,
+    list_directory,
     open_for_reading,
     replace_content,
 )
@@ -21,7 +22,12 @@ from oneclaw_core.builtin.text_content import (
 from oneclaw_core.tools.result import ToolResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oneclaw_core.tools.context import ToolContext
+
+_MAX_ENTRIES_SHOWN = 20
+_MAX_ENTRIES_SEEN = 1000
 
 
 def read_file(
@@ -36,7 +42,7 @@ def read_file(
 
     Args:
         path: absolute, or relative to the start directory, else to the workspace.
-        encoding: of the text, by any name that Python knows.
+        encoding: of the text, by any name that Python knows; a byte order mark goes before UTF-8.
         start_line: the first line to return, from 1; without it and ``line_count``, the whole file.
         line_count: how many lines to return.
         context: of the call.
@@ -66,7 +72,8 @@ def read_file(
     except NotReadableError as error:
         return ToolResult.error("execution_error", f"{shown} {error}.")
     except (OSError, UnicodeError) as error:
-        return ToolResult.error("execution_error", f"Cannot read {shown}: {_reason(error)}")
+        hint = _entries(resolved, context) if isinstance(error, DirectoryInsteadError) else ""
+        return ToolResult.error("execution_error", f"Cannot read {shown}: {_reason(error)}{hint}")
 
 
 def write_file(path: str, content: str, mode: str = "overwrite", *, context: ToolContext) -> ToolResult:
@@ -95,7 +102,7 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
         resolved = context.paths.writable(path)
         shown = context.paths.display(resolved)
         if path.endswith("/"):
-            raise NotARegularFileError("a directory")
+            raise DirectoryInsteadError
         if mode == "append":
             size = append_content(resolved, data, context.paths)
             return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown} (appended; it has {_bytes(size)} now)")
@@ -109,8 +116,23 @@ def _with_place(lines: Lines, shown: str) -> str:
     if lines.last < lines.first:
         return f"[{shown} is empty]"
     text = lines.text if lines.text.endswith("\n") else lines.text + "\n"
+    of_all = f" of {lines.total}" if lines.total is not None else ""
     rest = "end of the file" if lines.is_end else f"more follow: start_line {lines.last + 1}"
-    return f"{text}[lines {lines.first}-{lines.last} of {shown}; {rest}]"
+    return f"{text}[lines {lines.first}-{lines.last}{of_all} in {shown}; {rest}]"
+
+
+def _entries(directory: Path, context: ToolContext) -> str:
+    try:
+        names = list_directory(directory, context.paths, _MAX_ENTRIES_SEEN)
+    except OSError:
+        return ""
+    if not names:
+        return "; it is empty"
+    listed = ", ".join(each if each.isprintable() else repr(each) for each in names[:_MAX_ENTRIES_SHOWN])
+    if len(names) <= _MAX_ENTRIES_SHOWN:
+        return f"; it holds {listed}"
+    more = "many" if len(names) == _MAX_ENTRIES_SEEN else str(len(names) - _MAX_ENTRIES_SHOWN)
+    return f"; it holds {listed} and {more} more"
 
 
 def _reason(error: OSError | UnicodeError) -> str:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 # Skipping to a line takes about 2 s for as much; the tool's timeout is 10 s.
 MAX_SKIPPED_CHARACTERS = 1024 * 1024 * 1024
+# Counting the lines behind the part that is read; it takes about as long.
+MAX_COUNTED_CHARACTERS = 256 * 1024 * 1024
 _CHUNK_CHARACTERS = 1024 * 1024
 
 # Python's codecs that are for host names or always fail; decoding a long punycode text takes hours.
@@ -30,8 +32,20 @@ _BINARY_BEGINNINGS = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"\x7fELF", "a compiled program"),
     (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"BZh91AY&SY", "a bzip2 archive"),
+    (b"OggS\x00", "an Ogg file"),
+    (b"\x00asm", "a WebAssembly program"),
 )
-_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Those of UTF-32 first: one of them begins with one of UTF-16.
+_WIDE_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MARK = "\ufeff"
 
 
 class NotReadableError(Exception):
@@ -51,12 +65,14 @@ class Lines:
         first: the number of the first one, from 1.
         last: the number of the last one.
         is_end: whether the file ends with them.
+        total: how many the file has, ``None`` if it is too long to be counted, or no text further on.
     """
 
     text: str
     first: int
     last: int
     is_end: bool
+    total: int | None
 
 
 def is_text_encoding(name: str) -> bool:
@@ -78,17 +94,32 @@ def read_all(stream: BufferedReader, encoding: str) -> str:
     Raises:
         NotReadableError: it is longer than ``MAX_BYTES``, or no such text.
     """
+    beginning = stream.peek(16)[:16]
+    _refuse_binary(beginning)
+    codec = _codec(encoding, beginning)
     data = stream.read(MAX_BYTES + 1)
-    _refuse_binary(data[:16], encoding)
     if len(data) > MAX_BYTES:
-        raise NotReadableError(
-            f"has more than {MAX_BYTES} bytes, the most that is read at once: "
-            "read a part of it with start_line and line_count"
-        )
+        stream.seek(0)
     try:
-        return _without_nul(data.decode(_codec(encoding)))
+        if len(data) > MAX_BYTES:
+            raise _too_long(stream, codec)
+        return _without_nul(data.decode(codec)).removeprefix(_MARK)
     except UnicodeError as error:
         raise _not_decodable(encoding, error) from None
+
+
+def _too_long(stream: BufferedReader, codec: str) -> NotReadableError:
+    reader = io.TextIOWrapper(stream, codec, newline="\n")
+    try:
+        count = _count_lines(reader, _without_nul(reader.read(MAX_BYTES)))
+    finally:
+        reader.detach()
+    size = stream.seek(0, io.SEEK_END)
+    lines = f" and {count:,} lines" if count is not None else ""
+    return NotReadableError(
+        f"has {size:,} bytes{lines}; more than {MAX_BYTES} bytes are not read at once: "
+        "read a part of it with start_line and line_count"
+    )
 
 
 def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_count: int | None) -> Lines:
@@ -104,23 +135,28 @@ def read_lines(stream: BufferedReader, encoding: str, start_line: int, line_coun
         NotReadableError: it is no such text, or the lines are out of reach.
         NoSuchLineError: it has fewer lines.
     """
-    _refuse_binary(stream.peek(16)[:16], encoding)
-    reader = io.TextIOWrapper(stream, _codec(encoding), newline="\n")
+    beginning = stream.peek(16)[:16]
+    _refuse_binary(beginning)
+    reader = io.TextIOWrapper(stream, _codec(encoding, beginning), newline="\n")
     try:
         text = _skip_lines(reader, start_line - 1)
         text += _without_nul(reader.read(max(MAX_BYTES + 1 - len(text), 0)))
+        count = _count_lines(reader, text)
     except UnicodeError as error:
         raise _not_decodable(encoding, error) from None
     finally:
         reader.detach()
     is_cut = len(text) > MAX_BYTES
-    lines = _split(text[:MAX_BYTES], is_cut=is_cut)
+    text = text[:MAX_BYTES]
+    lines = _split(text.removeprefix(_MARK) if start_line == 1 else text, is_cut=is_cut)
     if not lines and is_cut:
         raise NotReadableError(f"has a line {start_line} of more than {MAX_BYTES} characters, too long to be read")
     if not lines and start_line > 1:
         raise NoSuchLineError(f"has only {start_line - 1} lines")
     taken = lines[:line_count]
-    return Lines("".join(taken), start_line, start_line - 1 + len(taken), len(taken) == len(lines) and not is_cut)
+    last = start_line - 1 + len(taken)
+    total = start_line - 1 + count if count is not None else None
+    return Lines("".join(taken), start_line, last, len(taken) == len(lines) and not is_cut, total)
 
 
 def _skip_lines(reader: io.TextIOWrapper, count: int) -> str:
@@ -145,6 +181,23 @@ def _skip_lines(reader: io.TextIOWrapper, count: int) -> str:
     return ""
 
 
+def _count_lines(reader: io.TextIOWrapper, chunk: str) -> int | None:
+    """Count the lines of ``chunk`` and of all that follows it."""
+    count, left = 0, MAX_COUNTED_CHARACTERS
+    ends_within_line = False
+    while chunk:
+        if left <= 0 or "\x00" in chunk:
+            return None
+        count += chunk.count("\n")
+        ends_within_line = not chunk.endswith("\n")
+        left -= len(chunk)
+        try:
+            chunk = reader.read(_CHUNK_CHARACTERS)
+        except UnicodeError:
+            return None
+    return count + ends_within_line
+
+
 def _split(text: str, *, is_cut: bool) -> list[str]:
     *lines, rest = text.split("\n")
     whole = [line + "\n" for line in lines]
@@ -153,9 +206,11 @@ def _split(text: str, *, is_cut: bool) -> list[str]:
     return whole
 
 
-def _codec(encoding: str) -> str:
-    # Editors put a byte order mark before UTF-8, which is no part of the text.
-    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+def _codec(encoding: str, beginning: bytes) -> str:
+    """The codec for a text; a byte order mark, which is no part of it, tells more than "UTF-8" does."""
+    if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+        return encoding
+    return next((codec for mark, codec in _WIDE_MARKS if beginning.startswith(mark)), "utf-8-sig")
 
 
 def _without_nul(text: str) -> str:
@@ -164,12 +219,10 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _refuse_binary(beginning: bytes, encoding: str) -> None:
+def _refuse_binary(beginning: bytes) -> None:
     for signature, kind in _BINARY_BEGINNINGS:
         if beginning.startswith(signature):
             raise NotReadableError(f"is {kind}, not text: use a tool made for such files")
-    if beginning.startswith(_UTF_16_MARKS) and codecs.lookup(encoding).name == "utf-8":
-        raise NotReadableError('looks like UTF-16 text: read it with encoding "UTF-16"')
 
 
 def _not_decodable(encoding: str, error: UnicodeError) -> NotReadableError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.chat.estimate import message_tokens, text_tokens
 from oneclaw_core.messages import Message, MessageType
+from oneclaw_core.store.history import file_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,7 +82,8 @@ class CompactionPlan:
     @property
     def until(self) -> int:
         """The ``sequence`` of the last message that is summarised."""
-        return self.summarised[-1].sequence or 0
+        # Results stand in the order of their calls, which need not be that in which they came.
+        return max(message.sequence or 0 for message in self.summarised)
 
 
 def plan(
@@ -125,6 +127,16 @@ def plan(
     return CompactionPlan(tuple(history[:boundary]), tuple(history[boundary:]), summary, reason)
 
 
+def may_be_too_long(history: Sequence[Message], limits: ContextLimits) -> bool:
+    """Whether a request has to be estimated to know if :func:`plan` would summarise anything.
+
+    Args:
+        history: as for :func:`plan`.
+        limits: what may be sent.
+    """
+    return limits.context_window is not None or _reached_limit(history, 0, limits) is not None
+
+
 def with_summary(history: Sequence[Message], summary: str | None) -> list[Message]:
     """Put the summary before the history, as a message of the user, which every wire format can begin with.
 
@@ -157,7 +169,8 @@ def _reached_limit(history: Sequence[Message], estimated: int, limits: ContextLi
 
 
 def _characters(message: Message) -> int:
-    return len(message.content) + len(message.tool_input or "")
+    length = len(message.content) + len(message.tool_input or "")
+    return length + sum(map(file_characters, message.attachments)) if message.attachments else length
 
 
 def _kept_tokens(reason: CompactionReason, estimated: int, fixed: int, limits: ContextLimits) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.chat.compaction import (
     CompactionReason,
     ContextLimits,
+    may_be_too_long,
     plan,
     summary_without,
     with_summary,
@@ -21,9 +22,10 @@ from oneclaw_core.errors import ProviderRequestError, UnknownModelError, UsageEr
 from oneclaw_core.providers.base import RetryNotice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
     from oneclaw_core.chat.compaction import CompactionPlan
+    from oneclaw_core.chat.estimate import ToolSizes
     from oneclaw_core.chat.events import UsageEvent
     from oneclaw_core.messages import Message, TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
@@ -46,6 +48,7 @@ class Compactor:
         summary: what the store has for the part that precedes the history, ``None`` for nothing.
         summarised_until: the ``sequence`` of that part's last message; ``None`` if it is not known.
         last_input_tokens: what the service counted for the session's last request; ``None`` if it is not known.
+        tool_sizes: estimates of tools, kept over turns.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Compactor:
         summary: str | None = None,
         summarised_until: int | None = None,
         last_input_tokens: int | None = None,
+        tool_sizes: ToolSizes | None = None,
     ) -> None:
         self._store = store
         self._session_id = session_id
@@ -67,7 +71,7 @@ class Compactor:
         self._summary = summary
         self._until = 0 if summary is None else summarised_until
         self._last_input_tokens = last_input_tokens
-        self._estimator = Estimator()
+        self._estimator = Estimator(tool_sizes)
 
     def messages(self, history: Sequence[Message]) -> list[Message]:
         """Find what is sent of a history: what follows on the summary, with the summary before it.
@@ -112,6 +116,8 @@ class Compactor:
             self._estimator.observe_earlier(request, self._last_input_tokens)
             self._last_input_tokens = None
         history = request.messages if self._summary is None else request.messages[1:]
+        if reason is None and not may_be_too_long(history, self._limits):
+            return
         estimated = self._estimator.request(request)
         chosen = plan(history, self._summary, estimated, self._limits, reason=reason, weigh=self._estimator.message)
         if chosen is None:
@@ -155,7 +161,7 @@ class Compactor:
         entries = await self._store.messages(self._session_id, after, first - 1 - after)
         return shown_history(entry for entry in entries if (entry.sequence or 0) < first)
 
-    def _requests(self, request: ModelRequest, messages: Sequence[Message], estimated: int) -> list[ModelRequest]:
+    def _requests(self, request: ModelRequest, messages: Sequence[Message], estimated: int) -> Iterator[ModelRequest]:
         """Ask for a summary, and once more with half the length."""
         max_output_tokens = SUMMARY_MAX_OUTPUT_TOKENS
         if self._limits.context_window is not None:
@@ -165,7 +171,5 @@ class Compactor:
             by_setting = self._limits.history_max_characters
             longest = estimated if by_setting is None else min(estimated, by_setting // BYTES_PER_TOKEN)
         room = round((longest - max_output_tokens) / self._estimator.ratio)
-        return [
-            summary_request(request.model, self._session_id, messages, self._summary, each, max_output_tokens)
-            for each in (room, room // 2)
-        ]
+        for each in (room, room // 2):
+            yield summary_request(request.model, self._session_id, messages, self._summary, each, max_output_tokens)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.messages import MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core.messages import Attachment, Message
     from oneclaw_core.providers.base import ModelRequest
@@ -24,6 +25,7 @@ TOKENS_PER_IMAGE = 1_600
 TOKENS_PER_PAGE = 2_000
 _TOKENS_AROUND_TEXT = 4
 _TOKENS_AROUND_CALL = 16  # two ids, and the envelope of a result
+_MOST_TOOLS = 20_000
 _LEAST_RATIO, _GREATEST_RATIO = 0.5, 2.0
 _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _BYTES_PER_PDF_PAGE = 50_000  # where the pages lie compressed in the file and cannot be counted
@@ -63,6 +65,8 @@ def message_tokens(message: Message) -> int:
 
 def attachment_tokens(attachment: Attachment) -> int:
     """Estimate a file at a flat figure for an image or a page; services count them each in its own way."""
+    if attachment.left_out_bytes is not None:
+        return _TOKENS_AROUND_CALL  # a note stands for it
     if attachment.media_type.startswith("image/"):
         return TOKENS_PER_IMAGE
     if attachment.media_type.startswith("text/"):
@@ -71,26 +75,52 @@ def attachment_tokens(attachment: Attachment) -> int:
     return TOKENS_PER_PAGE * max(1, pages)
 
 
-def request_tokens(request: ModelRequest) -> int:
-    """Estimate all that is sent: the system prompt, the active tools and the messages."""
-    return Estimator().raw(request)
+class ToolSizes:
+    """Estimates tools, each once; one for many turns."""
+
+    def __init__(self) -> None:
+        # By identity, with the definition itself so that no other can take over its identity.
+        self._known: dict[int, tuple[ToolDefinition, int]] = {}
+
+    def of(self, definitions: Iterable[ToolDefinition]) -> int:
+        """Estimate some tools as they are declared to a model."""
+        if len(self._known) > _MOST_TOOLS:
+            self._known.clear()
+        return sum(map(self._of_one, definitions))
+
+    def _of_one(self, definition: ToolDefinition) -> int:
+        known = self._known.get(id(definition))
+        if known is None:
+            known = self._known[id(definition)] = definition, definition_tokens(definition)
+        return known[1]
 
 
 class Estimator:
     """Estimates the requests of one session, each part once, and learns from what the service counts.
 
-    Attributes:
-        ratio: what the service counts for each token estimated.
+    Args:
+        tool_sizes: of tools that were estimated before.
     """
 
-    def __init__(self) -> None:
-        self.ratio = 1.0
-        # By identity, with the part itself so that no other can take over its identity.
-        self._known: dict[int, tuple[object, int]] = {}
+    def __init__(self, tool_sizes: ToolSizes | None = None) -> None:
+        self._tool_sizes = tool_sizes or ToolSizes()
+        # By identity, as for tools.
+        self._known: dict[int, tuple[Message, int]] = {}
+        self._ratio = 1.0
+        # What there is to learn from, looked at only when an estimate is wanted: most turns are short and want none.
+        self._observed: tuple[ModelRequest, int] | None = None
+
+    @property
+    def ratio(self) -> float:
+        """What the service counts for each token estimated."""
+        if self._observed is not None:
+            (request, counted), self._observed = self._observed, None
+            self._learn(self.raw(request), counted)
+        return self._ratio
 
     def raw(self, request: ModelRequest) -> int:
         """Estimate a request from its length alone."""
-        definitions = sum(self._definition(each) for each in request.tools)
+        definitions = self._tool_sizes.of(request.tools)
         return text_tokens(request.system_prompt) + definitions + self._messages(request.messages)
 
     def request(self, request: ModelRequest) -> int:
@@ -108,7 +138,8 @@ class Estimator:
             request: as it was sent.
             input_tokens: the service's count, cached tokens included; ``None`` if it did not say.
         """
-        self._learn(self.raw(request), input_tokens)
+        if input_tokens:
+            self._observed = request, input_tokens
 
     def observe_earlier(self, request: ModelRequest, input_tokens: int | None) -> None:
         """Learn from the last request that was answered before this one, in another turn or another process.
@@ -119,11 +150,11 @@ class Estimator:
         """
         answers = [at for at, each in enumerate(request.messages) if each.type is MessageType.ASSISTANT]
         if answers:
-            self._learn(self.raw(request) - self._messages(request.messages[answers[-1] :]), input_tokens)
+            self.observe(replace(request, messages=request.messages[: answers[-1]]), input_tokens)
 
-    def _learn(self, estimated: int, input_tokens: int | None) -> None:
-        if input_tokens and estimated > 0:
-            self.ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)
+    def _learn(self, estimated: int, input_tokens: int) -> None:
+        if estimated > 0:
+            self._ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)
 
     def _calibrated(self, tokens: int) -> int:
         return round(tokens * self.ratio)
@@ -135,12 +166,6 @@ class Estimator:
         known = self._known.get(id(message))
         if known is None:
             known = self._known[id(message)] = message, message_tokens(message)
-        return known[1]
-
-    def _definition(self, definition: ToolDefinition) -> int:
-        known = self._known.get(id(definition))
-        if known is None:
-            known = self._known[id(definition)] = definition, definition_tokens(definition)
         return known[1]
 
 

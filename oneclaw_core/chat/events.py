@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.providers.base import StopReason
+
 if TYPE_CHECKING:
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.tools.result import ToolResult
@@ -176,14 +178,33 @@ class TurnFinishedEvent:
     Attributes:
         session: the session's name, or its id if it has none.
         text: the final answer.
+        stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing. JSON has it only then.
     """
 
     session: str
     text: str
+    stop_reason: StopReason = StopReason.COMPLETE
+
+    @property
+    def notice(self) -> str | None:
+        """What the user should know about how the answer ends, as a sentence; ``None`` if it is complete."""
+        return _NOTICES.get(self.stop_reason)
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        return {"event": "turn_finished", "session": self.session, "text": self.text}
+        document = {"event": "turn_finished", "session": self.session, "text": self.text}
+        if self.stop_reason is not StopReason.COMPLETE:
+            document["stop_reason"] = str(self.stop_reason)
+        return document
+
+
+_NOTICES: dict[str, str] = {
+    StopReason.LENGTH_LIMIT: "the answer is cut off: it has the greatest length allowed; ask for the rest, or allow "
+    "more with: oneclaw models set PROVIDER/MODEL max_output_tokens NUMBER",
+    StopReason.CONTENT_FILTER: "the answer is cut off: a content filter of the service stopped it",
+    StopReason.REFUSAL: "the model declined to answer",
+    StopReason.OTHER: "the answer may be incomplete: the service stopped it for a reason of its own",
+}
 
 
 TurnEvent = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from oneclaw_core.store.usage import PrefixFingerprint
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _HASH_BYTES = 8
 _MOST_TOOLS = 20_000
+_MOST_LISTS = 1_000
 
 
 class Fingerprints:
@@ -25,6 +26,7 @@ class Fingerprints:
 
     def __init__(self) -> None:
         self._tools: dict[int, tuple[ToolDefinition, bytes]] = {}
+        self._lists: dict[tuple[int, ...], tuple[object, str]] = {}
 
     def of(self, request: ModelRequest, *, are_groups_at_front: bool) -> PrefixFingerprint:
         """Make the fingerprint of a request.
@@ -34,20 +36,25 @@ class Fingerprints:
             are_groups_at_front: whether the tools of loaded groups stand with the core tools, before the messages,
                 so that loading a group changes what the request begins with.
         """
-        tools = request.tools if are_groups_at_front else request.tools.core
+        groups = request.tools.groups if are_groups_at_front else ()
         return PrefixFingerprint(
-            tools=self._of_tools(tools),
+            tools=self._of_tools((request.tools.core, *(group.tools for group in groups))),
             system_prompt=_hash([request.system_prompt.encode(errors="replace")]),
             history=_of_history(request.messages),
         )
 
-    def _of_tools(self, tools: Iterable[ToolDefinition]) -> str:
-        if len(self._tools) > _MOST_TOOLS:
+    def _of_tools(self, parts: tuple[Sequence[ToolDefinition], ...]) -> str:
+        if len(self._tools) > _MOST_TOOLS or len(self._lists) > _MOST_LISTS:
             self._tools.clear()
-        return _hash(map(self._of_tool, tools))
+            self._lists.clear()
+        # By identity; the thing itself is in the value, so that no other can take over its identity.
+        key = tuple(map(id, parts))
+        known = self._lists.get(key)
+        if known is None:
+            known = self._lists[key] = (parts, _hash(map(self._of_tool, chain.from_iterable(parts))))
+        return known[1]
 
     def _of_tool(self, tool: ToolDefinition) -> bytes:
-        # By identity; the definition is in the value, so that no other can take over its identity.
         known = self._tools.get(id(tool))
         if known is None:
             text = json.dumps([tool.name, tool.description, tool.parameters], default=str)

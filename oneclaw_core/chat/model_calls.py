@@ -8,23 +8,25 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.chat.dispatch import dispatched_request, undispatched_response
+from oneclaw_core.chat.dispatch import undispatched_response
 from oneclaw_core.chat.events import UsageEvent
-from oneclaw_core.chat.shown_files import with_files_taken
+from oneclaw_core.chat.sent_request import is_dispatched, sent_request
 from oneclaw_core.costs import cost_of, load_prices, needs_prices
 from oneclaw_core.errors import SpendingLimitError
 from oneclaw_core.models import LEARNED_SETTING
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
-from oneclaw_core.spending import Spending, SpendingLimits, start_of_day
+from oneclaw_core.spending import Spending, start_of_day
 from oneclaw_core.store.usage import UsageRecord
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from oneclaw_core.chat.fingerprints import Fingerprints
+    from oneclaw_core.costs import ModelPrices
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.store.store import Store
+    from oneclaw_core.turn_budget import TurnBudget
 
 _log = logging.getLogger("oneclaw.turn")
 
@@ -39,6 +41,7 @@ class ChosenModel:
         info: what is known about the model.
         tool_loading: how its loaded groups are told to it.
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+        prices: what the user says it costs, ``None`` for what is known.
     """
 
     provider: Provider
@@ -46,6 +49,7 @@ class ChosenModel:
     info: ModelInfo
     tool_loading: ToolLoading = ToolLoading.NATIVE
     max_output_tokens: int | None = None
+    prices: ModelPrices | None = None
 
     @property
     def full_name(self) -> str:
@@ -60,20 +64,19 @@ class ModelCalls:
         store: where usage is noted, and what was learned about the model.
         session_id: whose turn it is.
         chosen: the model.
-        limits: how much may be spent.
+        budget: how much may be spent.
         fingerprints: of requests, kept over turns.
     """
 
     def __init__(
-        self, store: Store, session_id: str, chosen: ChosenModel, limits: SpendingLimits, fingerprints: Fingerprints
+        self, store: Store, session_id: str, chosen: ChosenModel, budget: TurnBudget, fingerprints: Fingerprints
     ) -> None:
         self._store = store
         self._session_id = session_id
         self._chosen = chosen
-        self._limits = limits
+        self._budget = budget
         self._fingerprints = fingerprints
         self._tool_loading = chosen.tool_loading
-        self._spent = Spending()
         self._has_warned = False
         self._prices: asyncio.Task[None] | None = None
 
@@ -85,31 +88,23 @@ class ModelCalls:
             ProviderError: the model could not be asked.
         """
         await self._check_limits()
-        if self._prices is None and needs_prices(self._chosen.config):
+        if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):
             # Their import takes longer than a turn of OneClaw's own; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
-        sent = replace(
-            request,
-            messages=with_files_taken(request.messages, self._chosen.info.input_media_types),
-            tool_loading=self._tool_loading,
-            max_output_tokens=self._longest_answer(request),
-        )
-        # A request for a summary has no tools, and is to get none.
-        is_dispatched = self._tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
-        if is_dispatched:
-            sent = dispatched_request(sent)
+        sent = sent_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
+        calls_dispatcher = is_dispatched(request, self._tool_loading)
         refused: LoadingRefused | None = None
         async with aclosing(self._chosen.provider.stream(sent)) as events:
             async for event in events:
                 if isinstance(event, LoadingRefused):
                     refused = event
-                    self._tool_loading = ToolLoading.APPEND
+                    self._tool_loading = event.instead
                     continue
                 if isinstance(event, ModelResponse):
                     if refused is not None:
                         # Only now is it sure that the way of loading was what the service refused.
                         await self._remember_refusal(refused)
-                    if is_dispatched:
+                    if calls_dispatcher:
                         event = undispatched_response(event)
                 yield event
 
@@ -123,12 +118,12 @@ class ModelCalls:
         try:
             if self._prices is not None:
                 await self._prices
-            cost = cost_of(self._chosen.config, self._chosen.info.name, usage)
+            cost = cost_of(self._chosen.config, self._chosen.info.name, usage, self._chosen.prices)
         except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price
             _log.exception("the price of %s cannot be found", self._chosen.full_name)
             cost = None
-        self._spent = self._spent.plus(usage, cost)
-        warning = self._limits.warning(self._chosen.full_name, has_price=cost is not None)
+        self._budget.add(usage, cost)
+        warning = self._budget.warning(self._chosen.full_name, has_price=cost is not None)
         if warning is not None and not self._has_warned:
             self._has_warned = True
             _log.warning("%s", warning)
@@ -144,21 +139,15 @@ class ModelCalls:
             )
         return record, UsageEvent(self._chosen.full_name, usage, cost)
 
-    def _longest_answer(self, request: ModelRequest) -> int | None:
-        """How long the answer may be: as the request says, if the model can; else as is set for the model."""
-        if request.max_output_tokens is None:
-            return self._chosen.max_output_tokens
-        return min(request.max_output_tokens, self._chosen.info.max_output_tokens or request.max_output_tokens)
-
     async def _check_limits(self) -> None:
-        day = await self._store.spent_since(start_of_day()) if self._limits.limit_days else Spending()
-        reached = self._limits.exceeded(self._spent, day)
+        day = await self._store.spent_since(start_of_day()) if self._budget.limit_days else Spending()
+        reached = self._budget.exceeded(day)
         if reached is not None:
             raise SpendingLimitError(reached)
 
     async def _remember_refusal(self, refused: LoadingRefused) -> None:
-        """Have the model asked in the plain way in later turns too; the user can set another for it."""
+        """Have the model asked in the way that it takes in later turns too; the user can have another tried again."""
         name = self._chosen.full_name
-        _log.info("%s does not load tool groups natively: %s", name, refused.reason)
-        learned = {"tool_loading": str(ToolLoading.APPEND), "base_url": self._chosen.config.base_url}
+        _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
+        learned = {"tool_loading": str(refused.instead), "base_url": self._chosen.config.base_url}
         await self._store.set_setting(LEARNED_SETTING + name, learned)

@@ -8,13 +8,13 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.chat.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
-from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnknownModelError
+from oneclaw_core.errors import ProviderError, ProviderRequestError, ProviderUnavailableError, UnknownModelError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelRequest, ModelResponse, RetryNotice
 from oneclaw_core.tools.groups import ActiveTools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
     from oneclaw_core.providers.base import ModelEvent, Provider
 
@@ -78,7 +78,7 @@ def summary_request(
 
 
 async def summarise(
-    ask: Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]], requests: Sequence[ModelRequest]
+    ask: Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]], requests: Iterable[ModelRequest]
 ) -> AsyncGenerator[RetryNotice | ModelResponse, None]:
     """Ask for a summary, once for each request until one is answered with text.
 
@@ -94,7 +94,9 @@ async def summarise(
         ProviderRequestError: the last of the requests was refused.
         ProviderError: what the turn's own request would meet too: a refused key, no credit, a service that is down.
     """
-    for number, request in enumerate(requests, start=1):
+    fault: ProviderError | None = None
+    for request in requests:
+        fault = None
         try:
             async with aclosing(ask(request)) as answer:
                 async for event in answer:
@@ -106,9 +108,10 @@ async def summarise(
                             return
         except UnknownModelError:
             raise
-        except (ProviderRequestError, ProviderUnavailableError):
-            if number == len(requests):
-                raise
+        except (ProviderRequestError, ProviderUnavailableError) as error:
+            fault = error
+    if fault is not None:
+        raise fault
 
 
 def summary_text(response: ModelResponse) -> str | None:
@@ -175,11 +178,17 @@ def _greatest_cap(
     entries: list[dict[str, Any]], shortened: list[dict[str, Any]], earlier: str | None, max_bytes: int
 ) -> int | None:
     """Find how many characters the texts to be shortened can have; ``None`` if even the fewest are too many."""
-    longest = max((len(text) for entry in shortened for text in entry.values() if isinstance(text, str)), default=0)
+    longest = max(map(_longest, shortened), default=0)
     caps = range(_FEWEST_CHARACTERS, max(longest, _FEWEST_CHARACTERS) + 1)
 
+    # What a cap leaves as it is need not be written again to be measured.
+    chosen = set(map(id, shortened))
+    whole = text_bytes(_lines(entries, earlier))
+    lengths = [(entry, text_bytes(_json(entry)), _longest(entry)) for entry in entries if id(entry) in chosen]
+
     def size(cap: int) -> int:
-        return text_bytes(_lines(_capped(entries, shortened, cap), earlier))
+        cut = [(entry, length) for entry, length, longest in lengths if longest > cap]
+        return whole + sum(text_bytes(_json(_shortened(entry, cap))) - length for entry, length in cut)
 
     if size(caps[-1]) <= max_bytes:
         return caps[-1]
@@ -190,12 +199,15 @@ def _greatest_cap(
 
 def _capped(entries: list[dict[str, Any]], shortened: list[dict[str, Any]], cap: int) -> list[dict[str, Any]]:
     chosen = set(map(id, shortened))
-    return [
-        {key: _shorten(value, cap) if isinstance(value, str) else value for key, value in entry.items()}
-        if id(entry) in chosen
-        else entry
-        for entry in entries
-    ]
+    return [_shortened(entry, cap) if id(entry) in chosen else entry for entry in entries]
+
+
+def _shortened(entry: dict[str, Any], cap: int) -> dict[str, Any]:
+    return {key: _shorten(value, cap) if isinstance(value, str) else value for key, value in entry.items()}
+
+
+def _longest(entry: dict[str, Any]) -> int:
+    return max((len(text) for text in entry.values() if isinstance(text, str)), default=0)
 
 
 def _shorten(text: str, cap: int) -> str:

@@ -8,9 +8,11 @@ RFC-040, step 4; RFC-044).
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.chat.compaction import CompactionReason, ContextLimits
@@ -34,25 +36,29 @@ from oneclaw_core.chat.summary import can_summarise
 from oneclaw_core.errors import ContextTooLongError, ProviderError, TurnDeadlineError, TurnLimitError
 from oneclaw_core.messages import Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.engine import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
+from oneclaw_core.tools.turn_scope import TurnScope
+from oneclaw_core.turn_budget import TurnBudget
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from oneclaw_core.agents import Agent
+    from oneclaw_core.chat.estimate import ToolSizes
     from oneclaw_core.chat.fingerprints import Fingerprints
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.store.store import Store, TurnStart
     from oneclaw_core.store.usage import UsageRecord
+    from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.engine import ToolEngine
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.result import ToolResult
 
 # The result of a call that was cut off; whose it is, is filled in.
 INTERRUPTED = Message(
@@ -76,6 +82,8 @@ class TurnLimits:
         result_max_characters: of each result that the model is shown.
         context: how much the model may be sent.
         spending: how much may be spent.
+        agent_spending: how much the agent may spend.
+        own_spending: how much the one who sent the message allows; all three hold.
     """
 
     deadline_seconds: float
@@ -83,6 +91,18 @@ class TurnLimits:
     result_max_characters: int
     context: ContextLimits = field(default_factory=ContextLimits)
     spending: SpendingLimits = field(default_factory=SpendingLimits)
+    agent_spending: SpendingLimits = field(default_factory=SpendingLimits)
+    own_spending: SpendingLimits = field(default_factory=SpendingLimits)
+
+    def rounds_message(self, agent: Agent) -> str:
+        """Say that the rounds are used up, and what to do."""
+        option = "raise the setting turn_max_tool_rounds"
+        if agent.limits.max_tool_rounds == self.max_tool_rounds:
+            option = f"raise the agent's limit with: oneclaw agents edit {quote(agent.name)} --max-tool-rounds NUMBER"
+        return (
+            f"the turn was stopped after {self.max_tool_rounds} rounds of tool calls; send another message to go on, "
+            f"or {option}"
+        )
 
 
 class Turn:
@@ -97,6 +117,12 @@ class Turn:
         session: whose turn it is.
         limits: what it may take.
         fingerprints: of requests, kept over turns.
+        within: the tool call that it is run for, ``None`` for a turn of the user's.
+        skills: those there are.
+        tool_sizes: estimates of tools, kept over turns.
+        current_memory: writes what models are shown of the user's memory now; without it what the session was shown
+            stays.
+        refresh_tools: brings the registry up to date before each request.
     """
 
     def __init__(
@@ -109,6 +135,11 @@ class Turn:
         session: Session,
         limits: TurnLimits,
         fingerprints: Fingerprints,
+        within: ToolContext | None = None,
+        skills: SkillCatalog | None = None,
+        tool_sizes: ToolSizes | None = None,
+        current_memory: Callable[[], str] | None = None,
+        refresh_tools: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
@@ -117,14 +148,27 @@ class Turn:
         self._agent = agent
         self._session = session
         self._limits = limits
-        self._model_calls = ModelCalls(store, session.id, chosen, limits.spending, fingerprints)
+        self._skills = skills if skills is not None else SkillCatalog()
+        outer = within.turn.budget if within is not None and within.turn is not None else None
+        spending = (limits.own_spending, limits.agent_spending, limits.spending)
+        self._budget = TurnBudget(spending, limits.max_tool_rounds, outer)
+        self._scope = TurnScope(self._budget, within, chosen.full_name)
+        self._model_calls = ModelCalls(store, session.id, chosen, self._budget, fingerprints)
+        self._tool_sizes = tool_sizes
+        self._current_memory = current_memory
+        self._refresh_tools = refresh_tools
+        self._memory = ""
         self._deadline = 0.0
         self._history: list[Message] = []
         self._groups: list[str] = []
+        self._wanted_groups: list[str] = []
         self._failures = RepeatedFailures()
         self._open_calls: dict[str, ToolCall] = {}
+        self._outcomes: list[Message] = []
+        self._results: dict[str, Message] = {}
+        self._storing = asyncio.Lock()
 
-    async def run(self, start: TurnStart) -> AsyncGenerator[TurnEvent, None]:
+    async def run(self, start: TurnStart, groups: Sequence[str] = ()) -> AsyncGenerator[TurnEvent, None]:
         """Yield what happens until the model's final answer, ``TurnFinishedEvent`` last.
 
         Closing the generator, or cancelling, ends the turn: running tools are cancelled, and every open call is
@@ -132,6 +176,7 @@ class Turn:
 
         Args:
             start: how the store has begun the turn, with the user's message at the end of the history.
+            groups: tool groups to load before the model is asked.
 
         Raises:
             ProviderError: the model could not be asked.
@@ -139,7 +184,13 @@ class Turn:
             StoreError: the history could not be written.
         """
         self._begin(start)
-        for _ in range(self._limits.max_tool_rounds):
+        try:
+            async with aclosing(self._load_groups(groups)) as loading:
+                async for event in loading:
+                    yield event
+        finally:
+            await self._interrupt_open_calls()
+        while self._budget.take_round():
             final_text = None
             async with aclosing(self._round()) as events:
                 async for event in events:
@@ -148,10 +199,7 @@ class Turn:
                     yield event
             if final_text is not None:
                 return
-        raise TurnLimitError(
-            f"the turn was stopped after {self._limits.max_tool_rounds} rounds of tool calls; send another message "
-            "to go on, or raise the setting turn_max_tool_rounds"
-        )
+        raise TurnLimitError(self._limits.rounds_message(self._agent))
 
     async def compact(self, start: TurnStart) -> AsyncGenerator[TurnEvent, None]:
         """Summarise all but the last turn, instead of :meth:`run`; ``CompactedEvent`` last if there was enough.
@@ -166,12 +214,21 @@ class Turn:
         self._begin(start)
         async with aclosing(self._compactor.fit(self._request(), CompactionReason.REQUESTED)) as events:
             async for event in events:
+                if isinstance(event, CompactedEvent):
+                    await self._renew_memory()
                 yield event
+
+    async def _renew_memory(self) -> None:
+        """Show the memory as it is now: a summary has changed what is sent from its beginning on anyway."""
+        if self._current_memory is not None:
+            self._memory = self._current_memory()
+            await self._store.set_shown_memory(self._session.id, self._memory)
 
     def _begin(self, start: TurnStart) -> None:
         # Waiting for the session's lock was no part of the turn.
         self._deadline = time.monotonic() + self._limits.deadline_seconds
         self._history = shown_history(start.history)
+        self._memory = start.memory
         self._groups = restore_loaded_groups(start.group_loads)
         self._compactor = Compactor(
             self._store,
@@ -182,12 +239,20 @@ class Turn:
             start.summary,
             start.summary_until,
             start.last_input_tokens,
+            self._tool_sizes,
         )
 
     def _request(self) -> ModelRequest:
         messages = self._compactor.messages(self._history)
         return model_request(
-            self._agent, self._registry, self._chosen.info.name, self._session.id, messages, self._groups
+            self._agent,
+            self._registry,
+            self._chosen.info.name,
+            self._session.id,
+            messages,
+            self._groups,
+            memory=self._memory,
+            skills=self._skills.available(),
         )
 
     def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -203,16 +268,21 @@ class Turn:
         reason: CompactionReason | None = None
         refused: ContextTooLongError | None = None
         while True:
-            async with aclosing(self._compactor.fit(self._request(), reason)) as events:
+            if self._refresh_tools is not None:
+                await self._refresh_tools()
+            request = self._request()
+            async with aclosing(self._compactor.fit(request, reason)) as events:
                 is_compacted = False
                 async for event in events:
                     is_compacted = is_compacted or isinstance(event, CompactedEvent)
                     yield event
             if refused is not None and not is_compacted:
                 raise refused
+            if is_compacted:
+                await self._renew_memory()
             refused = None
             try:
-                async with aclosing(self._answer(self._request())) as answer_events:
+                async with aclosing(self._answer(self._request() if is_compacted else request)) as answer_events:
                     async for answer_event in answer_events:
                         yield answer_event
                 return
@@ -252,31 +322,65 @@ class Turn:
         try:
             yield usage_event
             if not calls:
-                yield TurnFinishedEvent(self._session.name or self._session.id, response.text)
+                yield TurnFinishedEvent(self._session.name or self._session.id, response.text, response.stop_reason)
                 return
             for call in calls:
                 yield ToolCallEvent(call.id, call.name, _readable(call.arguments))
             async with aclosing(self._run_calls(calls, request)) as events:
                 async for outcome_event in events:
                     yield outcome_event
+            wanted, self._wanted_groups = self._wanted_groups, []
+            async with aclosing(self._load_groups(wanted)) as events:
+                async for outcome_event in events:
+                    yield outcome_event
         finally:
-            for call in self._open_calls.values():
-                cut_off = replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
-                await self._store.finish_call(self._session.id, cut_off)
+            await self._interrupt_open_calls()
+
+    async def _interrupt_open_calls(self) -> None:
+        if self._open_calls:
+            known = {outcome.tool_call_id for outcome in self._outcomes}
+            cut_off = (
+                replace(INTERRUPTED, tool_call_id=call.id, tool_name=call.name)
+                for call in self._open_calls.values()
+                if call.id not in known
+            )
+            await self._store.finish_calls(self._session.id, [*self._outcomes, *cut_off])
+
+    async def _load_groups(self, names: Sequence[str]) -> AsyncGenerator[TurnEvent, None]:
+        """Load groups that nobody has called ``load_tool_group`` for, by calls of it like any that a model makes.
+
+        They stand in the history as an answer of their own, right behind what asked for them. So whatever reads a
+        history finds them where it looks for loaded groups, and what was sent before stays the beginning of what is
+        sent next.
+        """
+        missing = [name for name in dict.fromkeys(names) if name not in self._groups]
+        if not missing:
+            return
+        wanted = (ToolCall("", LOAD_TOOL_GROUP, json.dumps({"group_name": name})) for name in missing)
+        calls = await self._store_response(ModelResponse(tool_calls=tuple(wanted)))
+        for call in calls:
+            yield ToolCallEvent(call.id, call.name, _readable(call.arguments))
+        async with aclosing(self._run_calls(calls, self._request())) as events:
+            async for event in events:
+                yield event
 
     async def _run_calls(self, calls: Sequence[ToolCall], request: ModelRequest) -> AsyncGenerator[TurnEvent, None]:
-        scope = CallScope(request.tools, self._agent.name, self._session.id, self._failures)
-        results: dict[str, Message] = {}
+        scope = CallScope(
+            request.tools, self._agent.name, self._session.id, self._failures, self._agent.selection, self._scope
+        )
         loaded: set[str] = set()
-        async with aclosing(self._until_deadline(self._engine.execute_as_completed(calls, scope))) as items:
+        needed: dict[str, tuple[str, ...]] = {}
+        outcomes = self._engine.execute_as_completed(calls, scope, self._keep)
+        async with aclosing(self._until_deadline(outcomes)) as items:
             async for item in items:
                 if isinstance(item, ToolProgress):
                     yield ToolProgressEvent(item.call.id, item.call.name, item.message, item.fraction)
                     continue
-                results[item.call.id] = await self._finish(item.call, item.result, item.duration_ms)
                 yield ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms)
                 if _has_loaded_a_group(item):
                     loaded.add(item.call.id)
+                needed[item.call.id] = item.result.loads_groups
+        results = self._results
         self._history = [
             *self._history[: -len(calls)],
             *(
@@ -285,15 +389,15 @@ class Turn:
             ),
             *shown_history(results[call.id] for call in calls),
         ]
+        self._wanted_groups = [group for call in calls for group in needed[call.id]]
         for call in calls:
             group = requested_group(call.arguments) if call.id in loaded else None
             if group is not None and group not in self._groups:
                 self._groups.append(group)
-                yield GroupLoadedEvent(
-                    group, tuple(each.name for each in self._registry.get_group_tool_definitions(group))
-                )
+                tools = self._registry.selected(self._agent.selection).tools_of(group)
+                yield GroupLoadedEvent(group, tuple(each.name for each in tools))
 
-    async def _store_response(self, response: ModelResponse, usage: UsageRecord) -> list[ToolCall]:
+    async def _store_response(self, response: ModelResponse, usage: UsageRecord | None = None) -> list[ToolCall]:
         messages = []
         if response.text or response.provider_data or response.tool_calls:
             messages.append(
@@ -317,27 +421,22 @@ class Turn:
             if message.type is MessageType.TOOL_CALL
         ]
         self._open_calls = {call.id: call for call in calls}
+        self._results = {}
         return calls
 
-    async def _finish(self, call: ToolCall, result: ToolResult, duration_ms: float) -> Message:
-        text = result.text()
-        limit = self._limits.result_max_characters
-        message = await self._store.finish_call(
-            self._session.id,
-            Message(
-                type=MessageType.TOOL_RESULT,
-                content=text,
-                tool_call_id=call.id,
-                tool_name=call.name,
-                tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
-                error_type=result.error_type,
-                shown_characters=limit if len(text) > limit else None,
-                duration_ms=duration_ms,
-                attachments=result.attachments,
-            ),
-        )
-        self._open_calls.pop(call.id, None)
-        return message
+    async def _keep(self, outcome: ToolOutcome) -> None:
+        """Store an outcome, together with those that come while others are being stored."""
+        self._outcomes.append(_result_message(outcome, self._limits.result_max_characters))
+        async with self._storing:
+            waiting = list(self._outcomes)
+            if not waiting:
+                return
+            for stored in await self._store.finish_calls(self._session.id, waiting):
+                call_id = stored.tool_call_id or ""
+                self._results[call_id] = stored
+                self._open_calls.pop(call_id, None)
+            # Only now: what is not stored for sure is stored at the turn's end.
+            del self._outcomes[: len(waiting)]
 
     async def _until_deadline(self, items: AsyncIterator[_Item]) -> AsyncGenerator[_Item, None]:
         """Pass items on until the turn's deadline."""
@@ -361,6 +460,22 @@ class Turn:
             close = getattr(iterator, "aclose", None)
             if close is not None:
                 await close()
+
+
+def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
+    result = outcome.result
+    text = result.text()
+    return Message(
+        type=MessageType.TOOL_RESULT,
+        content=text,
+        tool_call_id=outcome.call.id,
+        tool_name=outcome.call.name,
+        tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
+        error_type=result.error_type,
+        shown_characters=shown_characters if len(text) > shown_characters else None,
+        duration_ms=outcome.duration_ms,
+        attachments=result.attachments,
+    )
 
 
 def _has_loaded_a_group(outcome: ToolOutcome) -> bool:

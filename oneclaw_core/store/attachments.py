@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, func, insert, select
 
 from oneclaw_core.messages import Attachment
 from oneclaw_core.store.schema import attachments
@@ -32,6 +32,17 @@ _OF_MESSAGES = (
     .where(attachments.c.message_sequence.in_(bindparam("sequences", expanding=True)))
     .order_by(attachments.c.message_sequence, attachments.c.position)
 )
+# SQLite finds the length of a file without reading it.
+_LENGTHS = (
+    select(
+        attachments.c.message_sequence,
+        attachments.c.name,
+        attachments.c.media_type,
+        func.length(attachments.c.data),
+    )
+    .where(attachments.c.message_sequence.in_(bindparam("sequences", expanding=True)))
+    .order_by(attachments.c.message_sequence, attachments.c.position)
+)
 
 
 def cleaned(given: Iterable[Attachment]) -> tuple[Attachment, ...]:
@@ -54,6 +65,17 @@ def store(connection: Connection, sequence: int, files: Sequence[Attachment]) ->
             for position, file in enumerate(files)
         ],
     )
+
+
+def listed(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
+    """Read what files the messages of these numbers have, without the bytes."""
+    files: dict[int, tuple[Attachment, ...]] = {}
+    for start in range(0, len(carriers), _MESSAGES_PER_QUERY):
+        parameters = {"sequences": carriers[start : start + _MESSAGES_PER_QUERY]}
+        for sequence, name, media_type, length in connection.execute(_LENGTHS, parameters):
+            file = Attachment(name, media_type, b"", left_out_bytes=length)
+            files[sequence] = (*files.get(sequence, ()), file)
+    return files
 
 
 def attach(connection: Connection, messages: Sequence[Message], carriers: Collection[int]) -> list[Message]:

@@ -5,61 +5,64 @@ SQLAlchemy's asyncio layer over aiosqlite, which changes threads for every state
 transaction sent to a thread as one function; and 0.8 s against 0.5 s to import. A turn has 5 ms for all of its
 transactions. So a transaction here is a plain function that takes a connection and returns a value.
 
-SQLite has one thread: it allows one writer at a time anyway, and readers of the same process wait their turn cheaply.
+How many threads there are, and with them connections, depends on the kind of database: see
+:class:`oneclaw_core.store.backend.Backend`. Each thread keeps its connection, so that the threads are the pool.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
+import random
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import URL, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from oneclaw_core.errors import StoreError
-from oneclaw_core.store.migrations import bring_up_to_date
-from oneclaw_core.store.sqlite_file import create_file, explained, path_of
+from oneclaw_core.store.backend import LOCKS, READS, backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Self
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
+
+    from oneclaw_core.store.backend import Backend
 
     Arguments = ParamSpec("Arguments")
 
 Value = TypeVar("Value")
 
 BUSY_SECONDS = 10.0
-LOCKS = {"oneclaw_locks": True}
-_RETRY_SECONDS = 0.02
+_TRIES = 8
+_FIRST_PAUSE_SECONDS = 0.005
 
 
 class Database:
     """An open database. Made by :meth:`open`; :meth:`close` waits for the transactions under way.
 
     Attributes:
-        path: the file.
+        backend: what kind it is, and where.
     """
 
-    def __init__(self, path: Path, *, threads: int = 1, busy_seconds: float = BUSY_SECONDS) -> None:
-        self.path = path
-        self._busy_seconds = busy_seconds
-        self._reading = make_engine(path, threads, busy_seconds)
-        self._writing = self._reading.execution_options(**LOCKS)
+    def __init__(self, backend: Backend, *, threads: int | None = None) -> None:
+        self.backend = backend
+        threads = threads or backend.threads
+        self._reading = backend.make_engine(threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="oneclaw-store")
+        # Each thread keeps its connection: to take one from the pool costs as much as a small transaction.
+        self._of_thread = threading.local()
+        self._connections: list[Connection] = []
 
     @classmethod
-    async def open(cls, url: str, *, threads: int = 1, busy_seconds: float = BUSY_SECONDS) -> Self:
+    async def open(cls, url: str, *, threads: int | None = None, busy_seconds: float = BUSY_SECONDS) -> Self:
         """Open a database, make it if it is missing, and bring it to the current schema.
 
         Args:
-            url: ``sqlite:///PATH``.
-            threads: how many transactions may run at a time.
+            url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
+            threads: how many transactions may run at a time; by default what suits the kind of database.
             busy_seconds: how long to wait for other processes that write.
 
         Raises:
@@ -67,7 +70,7 @@ class Database:
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened; the message says what to do.
         """
-        database = cls(path_of(url), threads=threads, busy_seconds=busy_seconds)
+        database = cls(backend_of(url, busy_seconds=busy_seconds), threads=threads)
         try:
             await database._in_thread(database._prepare)
         except BaseException:
@@ -94,7 +97,7 @@ class Database:
         Raises:
             StoreError: the database cannot be read, in its finer kinds.
         """
-        return await self._in_thread(lambda: self._transact(self._reading, lambda it: work(it, *args, **kwargs)))
+        return await self._in_thread(lambda: self._transact(READS, lambda it: work(it, *args, **kwargs)))
 
     async def write(
         self,
@@ -104,10 +107,11 @@ class Database:
     ) -> Value:
         """Run a function in a transaction that no other writer can interfere with.
 
-        Cancelling the waiting task does not stop it.
+        Cancelling the waiting task does not stop it. Where a database runs several such transactions at a time, the
+        function itself locks what it is about, see :mod:`oneclaw_core.store.write_locks`.
 
         Args:
-            work: if it raises, nothing is stored.
+            work: if it raises, nothing is stored; may be run again when another transaction stood in the way.
             *args: what it gets after its connection.
             **kwargs: likewise.
 
@@ -117,94 +121,93 @@ class Database:
         Raises:
             StoreError: nothing was stored; the message says why and what to do.
         """
-        return await self._in_thread(lambda: self._transact(self._writing, lambda it: work(it, *args, **kwargs)))
+        return await self._in_thread(lambda: self._transact(LOCKS, lambda it: work(it, *args, **kwargs)))
 
     async def close(self) -> None:
         """Wait for the transactions under way and close the file; more than once does no harm."""
         await asyncio.to_thread(self._shut_down)
 
     async def _in_thread(self, work: Callable[[], Value]) -> Value:
-        try:
-            future = self._threads.submit(work)
-        except RuntimeError:
-            raise StoreError(f"the database {self.path} is closed: open it again") from None
-        # Without the shield a cancelled task would take a waiting transaction out of the queue.
-        return await asyncio.shield(asyncio.wrap_future(future))
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Value] = loop.create_future()
 
-    def _transact(self, engine: Engine, work: Callable[[Connection], Value]) -> Value:
+        def job() -> None:
+            value, error = None, None
+            try:
+                value = work()
+            except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
+                error = raised
+            try:
+                loop.call_soon_threadsafe(_deliver, outcome, value, error)
+            except RuntimeError:
+                if not loop.is_closed():  # else nobody waits any more
+                    raise
+
         try:
-            with engine.begin() as connection:
+            self._threads.submit(job)
+        except RuntimeError:
+            raise StoreError(f"the database {self.backend.name} is closed: open it again") from None
+        # A cancelled task leaves its transaction in the queue.
+        return await outcome
+
+    def _transact(self, options: dict[str, bool], work: Callable[[Connection], Value]) -> Value:
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        for tries_left in range(_TRIES - 1, -1, -1):
+            try:
+                return self._try(options, work)
+            except Exception as error:
+                cause = error.orig if isinstance(error, DBAPIError) else error
+                if not isinstance(cause, self.backend.driver_errors):
+                    raise
+                if not tries_left or not self.backend.is_worth_another_try(cause):
+                    raise self.backend.explained(cause) from error
+            # Those that stood in each other's way are not to do so again.
+            time.sleep(pause_seconds * random.random())  # noqa: S311  # nothing secret
+            pause_seconds *= 2
+        raise AssertionError("unreachable")
+
+    def _try(self, options: dict[str, bool], work: Callable[[Connection], Value]) -> Value:
+        connection = self._connection_of_thread()
+        try:
+            connection.execution_options(**options)
+            with connection.begin():
                 return work(connection)
-        except DBAPIError as error:
-            raise explained(error.orig, self.path) from error
+        except BaseException:
+            # Whatever state it is in, the next transaction does not begin with it.
+            self._give_back(connection)
+            raise
+
+    def _connection_of_thread(self) -> Connection:
+        connection: Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._of_thread.connection = self._reading.connect()
+            self._connections.append(connection)
+        return connection
+
+    def _give_back(self, connection: Connection) -> None:
+        self._of_thread.connection = None
+        self._connections.remove(connection)
+        connection.close()
 
     def _prepare(self) -> None:
-        create_file(self.path)
         try:
-            # First of all a look whose file it is: another program's is not to be changed in any way.
-            bring_up_to_date(self._reading, self._writing, self.path)
-            self._write_ahead()
+            self.backend.prepare(self._reading)
         except DBAPIError as error:
-            raise explained(error.orig, self.path) from error
-        except sqlite3.Error as error:
-            raise explained(error, self.path) from error
-
-    def _write_ahead(self) -> None:
-        """Let readers and a writer work at the same time; lasting, so that later openings find it done."""
-        deadline = time.monotonic() + self._busy_seconds
-        connection = self._reading.raw_connection()
-        try:
-            cursor = connection.cursor()
-            while cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                try:
-                    cursor.execute("PRAGMA journal_mode = WAL")
-                except sqlite3.OperationalError as error:
-                    # SQLite does not wait for a writer here by itself.
-                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                        raise
-                    time.sleep(_RETRY_SECONDS)
-                else:
-                    # Where the file system knows no shared memory, the old way stays, and works.
-                    break
-            cursor.close()
-        finally:
-            connection.close()
+            raise self.backend.explained(error.orig) from error
+        except self.backend.driver_errors as error:
+            raise self.backend.explained(error) from error
 
     def _shut_down(self) -> None:
         self._threads.shutdown()
+        while self._connections:
+            self._connections.pop().close()
         self._reading.dispose()
 
 
-def make_engine(path: Path, threads: int = 1, busy_seconds: float = BUSY_SECONDS) -> Engine:
-    """Make an engine whose transactions read.
-
-    Those of ``engine.execution_options(**LOCKS)`` may write.
-    """
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": busy_seconds, "isolation_level": None},
-        pool_size=threads,
-        max_overflow=0,
-        # An error's text must not carry what people wrote.
-        hide_parameters=True,
-    )
-
-    # The driver begins no transactions ("isolation_level": None), as SQLAlchemy's documentation of SQLite advises; a
-    # transaction that will write locks at once, for one that starts as a reader cannot always become a writer.
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().keys() & LOCKS
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    @event.listens_for(engine, "connect")
-    def connect(connection: Any, record: object) -> None:
-        try:
-            connection.execute("PRAGMA foreign_keys = ON")
-            # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.
-            connection.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.Error:
-            # The pool does not know the connection yet and would leave it open.
-            connection.close()
-            raise
-
-    return engine
+def _deliver(outcome: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
+    if outcome.done():  # cancelled
+        return
+    if error is None:
+        outcome.set_result(value)
+    else:
+        outcome.set_exception(error)

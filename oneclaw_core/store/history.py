@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from oneclaw_core.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from oneclaw_core.messages import Attachment
+
+# What old files may have together: as base64 a third more, which all services take in one request.
+SENT_FILES_BYTES = 20_000_000
+_IMAGE_CHARACTERS = 6_400
+_PAGE_CHARACTERS = 8_000
+# Scanned pages are many times as long; and no document alone is to push all else out.
+_BYTES_PER_PAGE = 200_000
+_MOST_DOCUMENT_CHARACTERS = 100_000
 
 
 def newest_turns(
@@ -23,7 +34,7 @@ def newest_turns(
     call and its result are never parted, not even where a later turn answered the call of a killed one.
 
     Args:
-        from_the_end: the history backwards; it is read no further than needed.
+        from_the_end: the history backwards, of files just the lengths; it is read no further than needed.
         pending_call_ids: the calls without a result.
         max_characters: what all the entries may have together, ``None`` for no limit.
         follows_summary: whether a summary stands for all that precedes the entries. Then they may begin within a turn.
@@ -56,9 +67,44 @@ def newest_turns(
     return tuple(reversed(taken[: fitting or newest_user_message]))
 
 
+def sent_files(messages: Iterable[Message], max_bytes: int = SENT_FILES_BYTES) -> frozenset[int]:
+    """Find the messages whose files a model is sent: the newest, and the last one's in any case.
+
+    When there are too many, half are left out at once: each time, a service's prompt cache is of no use once.
+
+    Args:
+        messages: in their order; whether the bytes of their files are there makes no difference.
+        max_bytes: how long the files may be together.
+
+    Returns:
+        Places in the sequence.
+    """
+    sent: deque[tuple[int, int]] = deque()
+    total = 0
+    for place, message in enumerate(messages):
+        if not message.attachments:
+            continue
+        size = sum(each.size for each in message.attachments)
+        sent.append((place, size))
+        total += size
+        if total > max_bytes:
+            while len(sent) > 1 and total > max_bytes // 2:
+                total -= sent.popleft()[1]
+    return frozenset(place for place, _ in sent)
+
+
+def file_characters(attachment: Attachment) -> int:
+    """How many characters of text an attachment counts for: about as many as cost a model the same."""
+    if attachment.media_type.startswith("image/"):
+        return _IMAGE_CHARACTERS
+    if attachment.media_type.startswith("text/"):
+        return attachment.size
+    return min(_PAGE_CHARACTERS * -(-attachment.size // _BYTES_PER_PAGE), _MOST_DOCUMENT_CHARACTERS)
+
+
 def _characters(message: Message) -> int:
     """How long an entry is as a model gets it."""
     length = len(message.content)
     if message.shown_characters is not None:
         length = min(length, message.shown_characters)
-    return length + len(message.tool_input or "")
+    return length + len(message.tool_input or "") + sum(map(file_characters, message.attachments))

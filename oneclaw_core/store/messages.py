@@ -11,7 +11,7 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.store import attachments, history, sessions
+from oneclaw_core.store import attachments, history, search, sessions
 from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT, messages
 from oneclaw_core.store.timestamps import now, to_datetime
 from oneclaw_core.tools.result import clean_text
@@ -73,11 +73,19 @@ _PAGE = 100
 _ENDLESS = 2**63 - 1
 
 
-def append(connection: Connection, session_id: str, new: Iterable[Message]) -> list[Message]:
+def append(
+    connection: Connection, session_id: str, new: Iterable[Message], *, is_touched: bool = False
+) -> list[Message]:
     """Put entries at the end of a history.
 
     A call without a status is pending, and one whose id is empty or used already gets a new one. A result closes its
     call, as :func:`finish_call` does. ``sequence`` and ``created_at`` are assigned here.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        new: in their order.
+        is_touched: whether the session is in front of the list already, since it is just being made.
 
     Returns:
         The entries as they are stored.
@@ -87,7 +95,8 @@ def append(connection: Connection, session_id: str, new: Iterable[Message]) -> l
         StoreError: a result has no call.
     """
     moment = now()
-    sessions.touch(connection, session_id, moment)
+    if not is_touched:
+        sessions.touch(connection, session_id, moment)
     return [
         _store(connection, session_id, message, moment)
         for message in _with_unique_ids(connection, session_id, list(new))
@@ -107,7 +116,13 @@ def finish_call(connection: Connection, session_id: str, result: Message) -> Mes
     """
     if result.type is not MessageType.TOOL_RESULT:
         raise StoreError(f"a call is finished by its result, not by a message of type {str(result.type)!r}")
+    sessions.hold(connection, session_id)
     return _store(connection, session_id, result, now())
+
+
+def finish_calls(connection: Connection, session_id: str, results: Iterable[Message]) -> list[Message]:
+    """Store the outcomes of several calls, each as :func:`finish_call` does."""
+    return [finish_call(connection, session_id, result) for result in results]
 
 
 def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
@@ -132,27 +147,28 @@ def newest_turns(
         max_characters: what all the entries may have together, ``None`` for no limit.
         after: the number of the last message that a summary stands for, ``None`` without a summary.
     """
-    carriers: set[int] = set()
-
-    def from_the_end() -> Iterator[Message]:
-        for row in _backwards(connection, session_id, after or 0):
-            if row[_ATTACHMENT_COUNT]:
-                carriers.add(row[0])
-            yield _to_message(row)
-
     pending_ids = (call.tool_call_id for call in pending)
-    part = history.newest_turns(from_the_end(), pending_ids, max_characters, follows_summary=after is not None)
+    from_the_end = _backwards(connection, session_id, after or 0)
+    part = history.newest_turns(from_the_end, pending_ids, max_characters, follows_summary=after is not None)
     # Only now is it known which files are wanted.
-    return tuple(attachments.attach(connection, part, carriers))
+    wanted = {part[place].sequence or 0 for place in history.sent_files(part)}
+    return tuple(attachments.attach(connection, part, wanted))
 
 
-def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[_AnyRow]:
-    """Read a history from its end down to the entry after a number, in pages, as far as the caller goes."""
+def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[Message]:
+    """Read a history from its end down to the entry after a number, in pages, as far as the caller goes.
+
+    Files are listed without their bytes.
+    """
     before = _ENDLESS
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).all()
-        yield from rows
+        carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
+        files = attachments.listed(connection, carriers) if carriers else {}
+        for row in rows:
+            message = _to_message(row)
+            yield replace(message, attachments=files[row[0]]) if row[0] in files else message
         if len(rows) < _PAGE:
             return
         before = rows[-1].sequence
@@ -174,6 +190,10 @@ def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -
     for each in ids:
         by_stored_id.setdefault(clean_text(each), []).append(each)
     stored_ids = list(by_stored_id)
+    if len(stored_ids) == 1:  # nearly always, and faster than a list
+        call = {"session": clean_text(session_id), "call": stored_ids[0]}
+        is_used = connection.execute(_CALL_EXISTS, call).first() is not None
+        return set(by_stored_id[stored_ids[0]]) if is_used else set()
     used: set[str] = set()
     for start in range(0, len(stored_ids), _IDS_PER_QUERY):
         parameters = {"session": clean_text(session_id), "ids": stored_ids[start : start + _IDS_PER_QUERY]}
@@ -217,6 +237,7 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         raise StoreError("the database did not say where it put the entry; nothing was stored")
     if files:
         attachments.store(connection, key[0], files)
+    search.index_batch(connection, key[0])
     return replace(
         message,
         content=row["content"],

@@ -6,22 +6,26 @@ tables of its own, never today's tables: they move on, it does not.
 
 Every step is one transaction that first looks again which version it finds. So a process that is killed leaves the
 version before or after, and of two processes that open a database at once the second finds the work done.
+
+PostgreSQL came with version 4: the steps before that are for SQLite alone, those after it for both.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, update
 
+from oneclaw_core.search.words import index_terms
+from oneclaw_core.store import search
 from oneclaw_core.store.schema import METADATA, schema_version
-from oneclaw_core.store.sqlite_file import APPLICATION_ID, stored_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from sqlalchemy import Connection, Engine
+
+    from oneclaw_core.store.backend import Backend
 
     Migration = Callable[[Connection], None]
 
@@ -76,19 +80,81 @@ def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+def _add_agents_and_parents(connection: Connection) -> None:
+    """Bring version 2 to version 3."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN parent_id TEXT REFERENCES sessions (id) ON DELETE CASCADE",
+        "CREATE INDEX sessions_by_parent ON sessions (parent_id)",
+        """CREATE TABLE agents (
+            id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            name_key TEXT NOT NULL,
+            description TEXT NOT NULL,
+            system_prompt TEXT NOT NULL,
+            model TEXT,
+            parameters TEXT NOT NULL,
+            max_tool_rounds BIGINT,
+            turn_max_tokens BIGINT,
+            turn_max_cost FLOAT,
+            selected_tools TEXT,
+            selected_groups TEXT,
+            created_at BIGINT NOT NULL,
+            updated_at BIGINT NOT NULL,
+            PRIMARY KEY (id),
+            UNIQUE (name_key)
+        )""",
+    ):
+        connection.exec_driver_sql(statement)
+
+
+def _add_search_and_memory(connection: Connection) -> None:
+    """Bring version 3 to version 4, with all messages in the full-text index."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN memory TEXT",
+        "ALTER TABLE sessions ADD COLUMN search_number BIGINT",
+        "CREATE UNIQUE INDEX sessions_by_search_number ON sessions (search_number)",
+        "CREATE TABLE search_state (indexed_until BIGINT NOT NULL)",
+        """CREATE VIRTUAL TABLE message_search
+            USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')""",
+        """CREATE VIRTUAL TABLE session_search
+            USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')""",
+    ):
+        connection.exec_driver_sql(statement)
+    until = 0
+    next_messages = (
+        "SELECT sequence, type, substr(content, 1, 100000) FROM messages WHERE sequence > ? "
+        "ORDER BY sequence LIMIT 1000"
+    )
+    while rows := connection.exec_driver_sql(next_messages, (until,)).all():
+        entries = [
+            (sequence, " ".join(index_terms(content)))
+            for sequence, type_, content in rows
+            if type_ in ("user", "assistant")
+        ]
+        if entries:
+            connection.exec_driver_sql("INSERT INTO message_search (rowid, terms) VALUES (?, ?)", entries)
+        until = rows[-1][0]
+    # Titles are few, and are taken in by the first search.
+    connection.exec_driver_sql("INSERT INTO search_state (indexed_until) VALUES (?)", (until,))
+
+
 # The first brings version 1 to version 2, and so on.
-MIGRATIONS: tuple[Migration, ...] = (_add_attachments_summaries_and_fingerprints,)
+MIGRATIONS: tuple[Migration, ...] = (
+    _add_attachments_summaries_and_fingerprints,
+    _add_agents_and_parents,
+    _add_search_and_memory,
+)
 
 
 def bring_up_to_date(
-    reading: Engine, writing: Engine, path: Path, migrations: Sequence[Migration] = MIGRATIONS
+    reading: Engine, writing: Engine, backend: Backend, migrations: Sequence[Migration] = MIGRATIONS
 ) -> None:
     """Create the tables of an empty database, or migrate those of an older one.
 
     Args:
         reading: begins transactions that take no lock.
         writing: begins transactions that exclude other writers from the start.
-        path: the file, for messages.
+        backend: the kind of database.
         migrations: the steps from version 1 on.
 
     Raises:
@@ -97,12 +163,14 @@ def bring_up_to_date(
     """
     newest = 1 + len(migrations)
     with reading.begin() as connection:
-        version = _version(connection, path, newest)
+        version = backend.version(connection, newest)
     while version < newest:
         with writing.begin() as connection:
-            version = _version(connection, path, newest)
+            backend.begin_migration(connection)
+            version = backend.version(connection, newest)
             if version == 0:
                 _create(connection, newest)
+                backend.finish_creation(connection)
                 version = newest
             elif version < newest:
                 migrations[version - 1](connection)
@@ -110,14 +178,7 @@ def bring_up_to_date(
                 connection.execute(update(schema_version).values(version=version))
 
 
-def _version(connection: Connection, path: Path, newest: int) -> int:
-    def query(statement: str) -> Sequence[Sequence[Any]]:
-        return connection.exec_driver_sql(statement).all()
-
-    return stored_version(query, path, newest)
-
-
 def _create(connection: Connection, version: int) -> None:
     METADATA.create_all(connection, checkfirst=False)
+    search.create_tables(connection)
     connection.execute(insert(schema_version).values(version=version))
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.store.sqlite_file import explained, stored_version
+from oneclaw_core.store import postgres_address
+from oneclaw_core.store.sqlite_file import explained, path_of, stored_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 _BUSY_SECONDS = 10.0
@@ -36,6 +37,25 @@ class QuickStates:
     permissions: Mapping[str, str] = field(default_factory=dict)
     disabled_tools: frozenset[str] = frozenset()
     disabled_groups: frozenset[str] = frozenset()
+
+
+def states_of(url: str) -> QuickStates:
+    """Read what the user has set, without changing the database.
+
+    Args:
+        url: of the database.
+
+    Raises:
+        StoreVersionError: a newer OneClaw wrote it.
+        StoreDamagedError: it is damaged, or another program's.
+        StoreError: it cannot be read.
+    """
+    if not postgres_address.is_meant(url):
+        return read_states(path_of(url))
+    from oneclaw_core.store.postgres_states import one_state
+
+    with one_state(url) as (name, version, query):
+        return QuickStates() if version == 0 else _read(query, name)
 
 
 def read_states(database_path: Path) -> QuickStates:
@@ -63,24 +83,21 @@ def read_states(database_path: Path) -> QuickStates:
             connection.execute("BEGIN")
             if stored_version(connection.execute, database_path) == 0:
                 return QuickStates()
-            return QuickStates(
-                settings=_settings(connection),
-                permissions=dict(connection.execute("SELECT name, decision FROM permissions ORDER BY name")),
-                disabled_tools=_disabled(connection, "tool"),
-                disabled_groups=_disabled(connection, "group"),
-            )
+            return _read(connection.execute, str(database_path))
     except sqlite3.Error as error:
         raise explained(error, database_path) from error
+
+
+def _read(query: Callable[[str], Iterable[Sequence[Any]]], name: str) -> QuickStates:
+    try:
+        disabled = [(kind, tool) for kind, tool in query("SELECT kind, name FROM tool_states WHERE NOT enabled")]
+        return QuickStates(
+            settings={key: json.loads(value) for key, value in query("SELECT key, value FROM settings ORDER BY key")},
+            permissions={str(name): value for name, value in query("SELECT name, decision FROM permissions")},
+            disabled_tools=frozenset(tool for kind, tool in disabled if kind == "tool"),
+            disabled_groups=frozenset(tool for kind, tool in disabled if kind == "group"),
+        )
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"the database {database_path} holds a damaged setting: put a backup copy in its place"
+            f"the database {name} holds a damaged setting: put a backup copy in its place"
         ) from error
-
-
-def _settings(connection: sqlite3.Connection) -> dict[str, Any]:
-    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM settings ORDER BY key")}
-
-
-def _disabled(connection: sqlite3.Connection, kind: str) -> frozenset[str]:
-    rows = connection.execute("SELECT name FROM tool_states WHERE kind = ? AND NOT enabled", (kind,))
-    return frozenset(name for (name,) in rows)

@@ -25,6 +25,9 @@ METADATA = MetaData()
 # SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
 _ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
+# Texts are compared character by character, whatever the language of the database.
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+
 # A database uses a partial index only for a query that repeats the index's condition word for word, so index and query
 # share these texts. They are on users' disks: a change needs a migration.
 IS_CALL = text("type = 'tool_call'")
@@ -37,34 +40,42 @@ schema_version = Table("schema_version", METADATA, Column("version", Integer, nu
 sessions = Table(
     "sessions",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, unique=True),
-    Column("title", Text),
-    Column("agent", Text, nullable=False),
-    Column("model", Text),
+    Column("id", _TEXT, primary_key=True),
+    Column("name", _TEXT, unique=True),
+    Column("title", _TEXT),
+    Column("agent", _TEXT, nullable=False),
+    Column("model", _TEXT),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("summary", Text),
+    Column("summary", _TEXT),
     # The last message that the summary stands for.
     Column("summary_until", BigInteger),
+    # The session in which a tool call began this one.
+    Column("parent_id", _TEXT, ForeignKey("sessions.id", ondelete="CASCADE")),
+    # What the model is shown of the user's memory; NULL for a session that has asked no model yet.
+    Column("memory", _TEXT),
+    # The number of its title in the full-text index; NULL until it is there.
+    Column("search_number", BigInteger),
     Index("sessions_by_update", "updated_at", "id"),
+    Index("sessions_by_parent", "parent_id"),
+    Index("sessions_by_search_number", "search_number", unique=True),
 )
 
 messages = Table(
     "messages",
     METADATA,
     Column("sequence", _ROW_NUMBER, primary_key=True),
-    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
-    Column("type", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("tool_call_id", Text),
-    Column("tool_name", Text),
-    Column("tool_input", Text),
-    Column("tool_status", Text),
-    Column("error_type", Text),
+    Column("session_id", _TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("type", _TEXT, nullable=False),
+    Column("content", _TEXT, nullable=False),
+    Column("tool_call_id", _TEXT),
+    Column("tool_name", _TEXT),
+    Column("tool_input", _TEXT),
+    Column("tool_status", _TEXT),
+    Column("error_type", _TEXT),
     Column("shown_characters", BigInteger),
     Column("duration_ms", Float),
-    Column("provider_data", Text),
+    Column("provider_data", _TEXT),
     Column("created_at", BigInteger, nullable=False),
     # So that reading messages without attachments, nearly all, takes no look at the table of those.
     Column("attachment_count", Integer),
@@ -96,8 +107,8 @@ attachments = Table(
     METADATA,
     Column("message_sequence", BigInteger, ForeignKey("messages.sequence", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("media_type", Text, nullable=False),
+    Column("name", _TEXT, nullable=False),
+    Column("media_type", _TEXT, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
 
@@ -106,19 +117,19 @@ usage = Table(
     METADATA,
     Column("id", _ROW_NUMBER, primary_key=True),
     # What was spent stays spent when the session is deleted.
-    Column("session_id", Text, ForeignKey("sessions.id", ondelete="SET NULL"), index=True),
-    Column("provider", Text, nullable=False),
-    Column("model", Text, nullable=False),
+    Column("session_id", _TEXT, ForeignKey("sessions.id", ondelete="SET NULL"), index=True),
+    Column("provider", _TEXT, nullable=False),
+    Column("model", _TEXT, nullable=False),
     Column("input_tokens", BigInteger),
     Column("cached_input_tokens", BigInteger),
     Column("cache_write_tokens", BigInteger),
     Column("output_tokens", BigInteger),
     Column("reasoning_tokens", BigInteger),
     Column("cost", Float),
-    Column("tool_groups", Text),
-    Column("tools_hash", Text),
-    Column("system_hash", Text),
-    Column("history_hash", Text),
+    Column("tool_groups", _TEXT),
+    Column("tools_hash", _TEXT),
+    Column("system_hash", _TEXT),
+    Column("history_hash", _TEXT),
     Column("created_at", BigInteger, nullable=False),
     # Holds all that a day's limits are compared with, so that no row is looked up before each model request.
     Index("usage_by_time", "created_at", "input_tokens", "output_tokens", "cost"),
@@ -127,23 +138,52 @@ usage = Table(
 permissions = Table(
     "permissions",
     METADATA,
-    Column("name", Text, primary_key=True),
-    Column("decision", Text, nullable=False),
+    Column("name", _TEXT, primary_key=True),
+    Column("decision", _TEXT, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
 )
 
 settings = Table(
     "settings",
     METADATA,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("key", _TEXT, primary_key=True),
+    Column("value", _TEXT, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
 )
 
 tool_states = Table(
     "tool_states",
     METADATA,
-    Column("kind", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    Column("kind", _TEXT, primary_key=True),
+    Column("name", _TEXT, primary_key=True),
     Column("enabled", Boolean, nullable=False),
+)
+
+# One row. The full-text index itself is made by oneclaw_core.store.search.
+search_state = Table(
+    "search_state",
+    METADATA,
+    # The number of the last message in the index.
+    Column("indexed_until", BigInteger, nullable=False),
+)
+
+agents = Table(
+    "agents",
+    METADATA,
+    Column("id", _TEXT, primary_key=True),
+    Column("name", _TEXT, nullable=False),
+    # What names share that count as the same.
+    Column("name_key", _TEXT, nullable=False, unique=True),
+    Column("description", _TEXT, nullable=False),
+    Column("system_prompt", _TEXT, nullable=False),
+    Column("model", _TEXT),
+    Column("parameters", _TEXT, nullable=False),
+    Column("max_tool_rounds", BigInteger),
+    Column("turn_max_tokens", BigInteger),
+    Column("turn_max_cost", Float),
+    # Lists of names as JSON; NULL for all.
+    Column("selected_tools", _TEXT),
+    Column("selected_groups", _TEXT),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
 )

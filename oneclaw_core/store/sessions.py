@@ -11,8 +11,11 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
+from oneclaw_core.store import search
+from oneclaw_core.store.backend import lacks_parent
 from oneclaw_core.store.schema import messages, sessions
 from oneclaw_core.store.timestamps import now, to_datetime
+from oneclaw_core.store.write_locks import one_at_a_time, runs_several
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
+# C0, C1, line ends and what turns the direction of text: a name is typed again, and shown in lists.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LAST_TEXT_CHARACTERS = 200
 
 
@@ -39,6 +44,7 @@ class Session:
         model: the model that it was begun with as ``PROVIDER/MODEL``, ``None`` for the default.
         created_at: in UTC.
         updated_at: when something was last stored in it, in UTC.
+        parent_id: the session in which a tool call began it, ``None`` for one that the user began.
     """
 
     id: str
@@ -48,6 +54,7 @@ class Session:
     model: str | None
     created_at: datetime
     updated_at: datetime
+    parent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +78,7 @@ _COLUMNS = (
     sessions.c.model,
     sessions.c.created_at,
     sessions.c.updated_at,
+    sessions.c.parent_id,
 )
 _FIND_BY_NAME = select(*_COLUMNS).where(sessions.c.name == bindparam("it"))
 _FIND_BY_ID = select(*_COLUMNS).where(sessions.c.id == bindparam("it"))
@@ -96,6 +104,7 @@ _LIST = select(*_COLUMNS, _MESSAGE_COUNT, _LAST_TEXT).order_by(sessions.c.update
 _INSERT = insert(sessions)
 _DELETE = delete(sessions).where(sessions.c.id == bindparam("it"))
 _TOUCH = update(sessions).where(sessions.c.id == bindparam("it")).values(updated_at=bindparam("moment"))
+_HOLD = select(sessions.c.id).where(sessions.c.id == bindparam("it")).with_for_update(key_share=True)
 _SET_TITLE = _TOUCH.values(title=bindparam("new_title"))
 
 
@@ -104,40 +113,66 @@ def is_session_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def new_id() -> str:
+    """Make the id of a session that is about to begin."""
+    return uuid.uuid4().hex
+
+
 def create(
-    connection: Connection, name: str | None, agent: str, model: str | None, title: str | None = None
+    connection: Connection,
+    name: str | None,
+    agent: str,
+    model: str | None,
+    title: str | None = None,
+    parent_id: str | None = None,
+    session_id: str | None = None,
+    memory: str | None = None,
 ) -> Session:
-    """Begin a session.
+    """Begin a session, with an id from :func:`new_id` or one made here.
+
+    What its models are shown of the memory may be given at once.
 
     Raises:
-        UsageError: there is one of that name, or the name is empty.
+        UsageError: there is one of that name, or the name is empty or holds control characters.
+        NotFoundError: the session in which it is begun is gone.
     """
     moment = now()
     row = (
-        uuid.uuid4().hex,
+        session_id or new_id(),
         _clean_name(name),
         title and clean_text(title),
         clean_text(agent),
         model and clean_text(model),
         moment,
         moment,
+        parent_id,
     )
     try:
-        connection.execute(_INSERT, dict(zip((column.name for column in _COLUMNS), row, strict=True)))
-    except IntegrityError:
+        values = dict(zip((column.name for column in _COLUMNS), row, strict=True))
+        connection.execute(_INSERT, values | {"memory": memory})
+    except IntegrityError as error:
+        if parent_id is not None and lacks_parent(error.orig):
+            raise _gone(parent_id) from None
         raise UsageError(f"there is a session named {name!r} already: go on with it, or choose another name") from None
     return _to_session(row)
 
 
 def find_or_create(
-    connection: Connection, name: str, agent: str, model: str | None, title: str | None = None
+    connection: Connection,
+    name: str,
+    agent: str,
+    model: str | None,
+    title: str | None = None,
+    parent_id: str | None = None,
 ) -> Session:
     """Find the session that a name or id means, or begin one of that name.
 
     Raises:
-        UsageError: the name is empty.
+        UsageError: the name is empty or holds control characters, and there is no session of that name.
     """
-    return find(connection, name) or create(connection, name, agent, model, title)
+    # Of two processes, the second finds what the first has begun.
+    one_at_a_time(connection, "session names")
+    return find(connection, name) or create(connection, name, agent, model, title, parent_id)
 
 
 def find(connection: Connection, name_or_id: str) -> Session | None:
@@ -168,6 +203,7 @@ def summaries(connection: Connection, limit: int | None) -> list[SessionSummary]
                 model=session.model,
                 created_at=session.created_at,
                 updated_at=session.updated_at,
+                parent_id=session.parent_id,
                 message_count=message_count,
                 last_text=last_text or "",
             )
@@ -181,6 +217,7 @@ def remove(connection: Connection, session_id: str) -> bool:
     Returns:
         Whether there was one of that id.
     """
+    search.forget_session(connection, clean_text(session_id))
     return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
 
 
@@ -195,12 +232,23 @@ def touch(connection: Connection, session_id: str, moment: int | None = None) ->
         raise _gone(session_id)
 
 
+def hold(connection: Connection, session_id: str) -> None:
+    """Keep others from storing anything in a session until this transaction ends.
+
+    So numbers that are given later belong to what is stored later, and who reads a history from a number on misses
+    nothing.
+    """
+    if runs_several(connection):
+        connection.execute(_HOLD, {"it": clean_text(session_id)})
+
+
 def set_title(connection: Connection, session_id: str, title: str | None) -> None:
     """Say what a session is about.
 
     Raises:
         NotFoundError: there is no session of that id.
     """
+    search.forget_title(connection, clean_text(session_id))
     parameters = {"it": clean_text(session_id), "moment": now(), "new_title": title and clean_text(title)}
     if connection.execute(_SET_TITLE, parameters).rowcount == 0:
         raise _gone(session_id)
@@ -218,11 +266,16 @@ def _clean_name(name: str | None) -> str | None:
     cleaned = clean_text(name)
     if not cleaned.strip():
         raise UsageError("a session's name must not be empty: give it a name, or none at all")
+    if _CONTROL.search(cleaned):
+        raise UsageError(
+            f"a session's name must hold no line ends or other control characters, as {cleaned[:100]!a} does: "
+            "give it another name"
+        )
     return cleaned
 
 
 def _to_session(row: Sequence[Any]) -> Session:
-    session_id, name, title, agent, model, created_at, updated_at = row
+    session_id, name, title, agent, model, created_at, updated_at, parent_id = row
     try:
         return Session(
             id=session_id,
@@ -232,6 +285,7 @@ def _to_session(row: Sequence[Any]) -> Session:
             model=model,
             created_at=to_datetime(created_at),
             updated_at=to_datetime(updated_at),
+            parent_id=parent_id,
         )
     except (TypeError, OverflowError) as error:
         raise StoreDamagedError(

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
 from oneclaw_core.store.schema import permissions, settings, tool_states
 from oneclaw_core.store.timestamps import now
+from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
 
 def _put(connection: Connection, table: Table, key: dict[str, Any], values: dict[str, Any]) -> None:
     """Change the row of a key, or add it."""
+    one_at_a_time(connection, table.name)
     conditions: list[ColumnElement[bool]] = [table.c[name] == value for name, value in key.items()]
     if connection.execute(update(table).where(*conditions).values(**values)).rowcount == 0:
         connection.execute(insert(table).values(**key, **values))

@@ -16,7 +16,7 @@ from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 4
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77
@@ -45,7 +45,7 @@ def path_of(url: str) -> Path:
             return Path(name).absolute()
     scheme = _SCHEME.match(url)
     what = f"databases of type {scheme[1]!r} are not supported" if scheme else "the database URL is not understood"
-    raise StoreError(f"{what}: write sqlite:///PATH")
+    raise StoreError(f"{what}: write sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE")
 
 
 def create_file(path: Path) -> None:
@@ -115,6 +115,11 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
         ("no such table", "no such column", "Could not decode")
     ):
         return _damaged(path)
+    if text.startswith("no such module"):
+        return StoreError(
+            f"the SQLite of this Python lacks full-text search ({text}): use a Python whose SQLite has FTS5, such as "
+            "those of python.org and of Linux distributions"
+        )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreError(f"the database {path} cannot be written: let this user write to the file and its directory")
     if code == sqlite3.SQLITE_CANTOPEN:

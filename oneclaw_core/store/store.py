@@ -7,13 +7,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError
-from oneclaw_core.store import locks, messages, sessions, settings, summaries, usage, usage_report
+from oneclaw_core.store import (
+    agents,
+    memory_snapshots,
+    messages,
+    search,
+    sessions,
+    settings,
+    summaries,
+    usage,
+    usage_report,
+)
 from oneclaw_core.store.database import Database
 from oneclaw_core.store.summaries import Summary
 from oneclaw_core.store.timestamps import to_stored
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
     from types import TracebackType
@@ -21,12 +31,31 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from oneclaw_core.agents import Agent
     from oneclaw_core.messages import Message
+    from oneclaw_core.search.query import Query
     from oneclaw_core.spending import Spending
+    from oneclaw_core.store.search import Found, SearchRange
     from oneclaw_core.store.sessions import Session, SessionSummary
     from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates
     from oneclaw_core.store.usage import UsageRecord
     from oneclaw_core.store.usage_report import UsageGrouping, UsageRow, UsageTotals
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutset:
+    """What decides how a turn is to be run, read at one moment, before its session is locked or even begun.
+
+    Attributes:
+        settings: all settings.
+        session: the session, ``None`` if there is none of that name.
+        agent: the agent asked for, else the session's, else the General Assistant; ``None`` if there is none of that
+            name.
+    """
+
+    settings: dict[str, Any]
+    session: Session | None
+    agent: Agent | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +72,7 @@ class TurnStart:
         summary: stands for what precedes ``history``, ``None`` for nothing.
         summary_until: the ``sequence`` of the last message that it stands for.
         last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
+        memory: what the session's models are shown of the user's memory.
     """
 
     history: tuple[Message, ...]
@@ -53,6 +83,7 @@ class TurnStart:
     summary: str | None = None
     summary_until: int | None = None
     last_input_tokens: int | None = None
+    memory: str = ""
 
 
 class Store:
@@ -64,15 +95,16 @@ class Store:
 
     def __init__(self, database: Database, lock_directory: Path) -> None:
         self._database = database
-        self._lock_directory = lock_directory
+        self._locks = database.backend.session_locks(lock_directory)
 
     @classmethod
     async def open(cls, url: str, *, lock_directory: Path) -> Self:
         """Open the database; a missing one is made, an older one is brought up to date.
 
         Args:
-            url: ``sqlite:///PATH``.
-            lock_directory: where the locks of sessions are; the same for all processes that use the database.
+            url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
+            lock_directory: where the locks of sessions are, the same for all processes that use a SQLite file; in
+                PostgreSQL the server has them.
 
         Raises:
             StoreVersionError: a newer OneClaw wrote it.
@@ -82,13 +114,14 @@ class Store:
         return cls(await Database.open(url), lock_directory)
 
     @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._database.path
+    def name(self) -> str:
+        """The database as messages show it: the file, or the server and its database."""
+        return self._database.backend.name
 
     async def close(self) -> None:
         """Wait for what is under way, then close the database; more than once does no harm."""
         await self._database.close()
+        await self._locks.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -101,24 +134,37 @@ class Store:
     # Sessions
 
     async def create_session(
-        self, name: str | None = None, *, agent: str, model: str | None = None, title: str | None = None
+        self,
+        name: str | None = None,
+        *,
+        agent: str,
+        model: str | None = None,
+        title: str | None = None,
+        parent_id: str | None = None,
     ) -> Session:
         """Begin a session; the title says in a few words what it is about.
 
         Raises:
             UsageError: there is one of that name, or the name is empty.
+            NotFoundError: there is no session of the id ``parent_id``, in which a tool call begins this one.
         """
-        return await self._database.write(sessions.create, name, agent, model, title)
+        return await self._database.write(sessions.create, name, agent, model, title, parent_id)
 
     async def find_or_create_session(
-        self, name: str, *, agent: str, model: str | None = None, title: str | None = None
+        self,
+        name: str,
+        *,
+        agent: str,
+        model: str | None = None,
+        title: str | None = None,
+        parent_id: str | None = None,
     ) -> Session:
         """Find the session that a name or id means, else begin one of that name; two processes get the same one.
 
         Raises:
             UsageError: the name is empty.
         """
-        return await self._database.write(sessions.find_or_create, name, agent, model, title)
+        return await self._database.write(sessions.find_or_create, name, agent, model, title, parent_id)
 
     async def find_session(self, name_or_id: str) -> Session | None:
         """Find a session by its name, its id, or the first 6 or more digits of its id if no other begins so."""
@@ -185,12 +231,12 @@ class Store:
         Raises:
             SessionBusyError: it was still under way then.
             NotFoundError: that is no session's id.
-            StoreError: the lock's file cannot be used.
+            StoreError: the lock cannot be used.
         """
         if not sessions.is_session_id(session_id):
             raise NotFoundError(f"{session_id!r} is no session's id: find the session first")
-        lock = await locks.acquire(self._lock_directory / f"{session_id}.lock", wait_seconds)
-        if lock is None:
+        give_back = await self._locks.acquire(session_id, wait_seconds)
+        if give_back is None:
             session = await self.find_session(session_id)
             shown = repr(session.name) if session is not None and session.name else session_id
             raise SessionBusyError(
@@ -200,7 +246,7 @@ class Store:
         try:
             yield
         finally:
-            lock.release()
+            give_back()
 
     # Messages
 
@@ -242,17 +288,31 @@ class Store:
         """
         return await self._database.write(messages.finish_call, session_id, result)
 
-    async def load_turn(self, session_id: str, max_characters: int | None) -> TurnStart:
+    async def finish_calls(self, session_id: str, results: Iterable[Message]) -> list[Message]:
+        """Store the outcomes of several calls, all or none, each as :meth:`finish_call` does."""
+        return await self._database.write(messages.finish_calls, session_id, list(results))
+
+    async def turn_outset(self, session: str | None, agent: str | None) -> TurnOutset:
+        """Read what decides how a turn is to be run.
+
+        Args:
+            session: the session's name or id, as for :meth:`find_session`; ``None`` for one that is yet to begin.
+            agent: the agent's name or id; ``None`` for the session's.
+        """
+        return await self._database.read(_turn_outset, session, agent)
+
+    async def load_turn(self, session_id: str, max_characters: int | None, memory: str = "") -> TurnStart:
         """Read all that a turn needs at its start; how long the history is does not matter.
 
         Args:
             session_id: the session.
             max_characters: the limit of the history, see :meth:`history`.
+            memory: as in :meth:`begin_turn`.
         """
-        return await self._database.read(_load_turn, session_id, max_characters)
+        return await self._database.read(_load_turn, session_id, max_characters, memory)
 
     async def begin_turn(
-        self, session_id: str, message: Message, interrupted: Message, max_characters: int | None
+        self, session_id: str, message: Message, interrupted: Message, max_characters: int | None, memory: str = ""
     ) -> TurnStart:
         """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
 
@@ -263,11 +323,46 @@ class Store:
             message: the user's.
             interrupted: the result for each open call, without its id and name.
             max_characters: the limit of the history, see :meth:`history`.
+            memory: what models are shown of the user's memory now; the turn gets what the session was shown before,
+                unless that is to be renewed, see :mod:`oneclaw_core.store.memory_snapshots`.
 
         Raises:
             NotFoundError: the session is gone.
         """
-        return await self._database.write(_begin_turn, session_id, message, interrupted, max_characters)
+        return await self._database.write(_begin_turn, session_id, message, interrupted, max_characters, memory)
+
+    async def set_shown_memory(self, session_id: str, memory: str) -> None:
+        """Set what a session's models are shown of the user's memory from now on."""
+        await self._database.write(memory_snapshots.write, session_id, memory)
+
+    async def begin_session_with_turn(
+        self,
+        session_id: str,
+        message: Message,
+        *,
+        agent: str,
+        model: str | None = None,
+        title: str | None = None,
+        parent_id: str | None = None,
+        memory: str = "",
+    ) -> tuple[Session, TurnStart]:
+        """Begin a session without a name together with its first turn: both or neither is done.
+
+        Args:
+            session_id: from :func:`oneclaw_core.store.sessions.new_id`, so that it can be locked before.
+            message: the user's.
+            agent: as for :meth:`create_session`.
+            model: likewise.
+            title: likewise.
+            parent_id: likewise.
+            memory: as for :meth:`begin_turn`.
+
+        Raises:
+            NotFoundError: there is no session of the id ``parent_id``.
+        """
+        return await self._database.write(
+            _begin_session_with_turn, session_id, message, agent, model, title, parent_id, memory
+        )
 
     async def history(self, session_id: str, *, max_characters: int | None) -> list[Message]:
         """Read the newest turns that fit, at least the last one.
@@ -306,6 +401,59 @@ class Store:
     async def count_messages(self, session_id: str) -> int:
         """Count the entries of a history."""
         return await self._database.read(messages.count, session_id)
+
+    async def search(self, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
+        """Find messages and titles that may fit a query, and how common its words are.
+
+        Args:
+            query: not an empty one.
+            where: in what part of what is stored.
+            wants_all: find what has all words, else what has some.
+        """
+        if not await self._database.read(search.is_current):
+            await self._database.write(search.index_new)
+        return await self._database.read(search.find, query, where, wants_all=wants_all)
+
+    # Agents
+
+    async def list_agents(self) -> list[Agent]:
+        """List the stored agents, by their names in alphabetical order; built-in ones are not stored."""
+        return await self._database.read(agents.listed)
+
+    async def find_agent(self, name_or_id: str) -> Agent | None:
+        """Find an agent, built in or stored, by its name, in any case, or its id."""
+        return await self._database.read(agents.find_any, name_or_id)
+
+    async def create_agent(self, agent: Agent) -> Agent:
+        """Store a new agent, and give it back with its id.
+
+        Raises:
+            DuplicateError: there is one of that name already.
+        """
+        return await self._database.write(agents.create, agent)
+
+    async def change_agent(self, name_or_id: str, change: Callable[[Agent], Agent]) -> Agent:
+        """Change a stored agent, and give it back as it is now; its sessions stay its own when its name changes.
+
+        Args:
+            name_or_id: which agent.
+            change: makes the new agent of the one that is stored now, whatever other processes have made of it.
+
+        Raises:
+            NotFoundError: there is no such agent.
+            ProtectedError: it is built in.
+            DuplicateError: there is another one of the new name.
+        """
+        return await self._database.write(agents.change, name_or_id, change)
+
+    async def delete_agent(self, name_or_id: str) -> tuple[Agent, int]:
+        """Delete a stored agent; its sessions, which are counted, go on with the General Assistant.
+
+        Raises:
+            NotFoundError: there is no such agent.
+            ProtectedError: it is built in.
+        """
+        return await self._database.write(agents.remove, name_or_id)
 
     # What was used
 
@@ -415,14 +563,42 @@ def _append(connection: Connection, session_id: str, new: Sequence[Message], use
 
 
 def _begin_turn(
-    connection: Connection, session_id: str, message: Message, interrupted: Message, max_characters: int | None
+    connection: Connection,
+    session_id: str,
+    message: Message,
+    interrupted: Message,
+    max_characters: int | None,
+    memory: str,
 ) -> TurnStart:
+    # First, for a message ends the session's rest.
+    shown_memory = memory_snapshots.take(connection, session_id, memory)
     answers = [
         replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
         for call in messages.pending_calls(connection, session_id)
     ]
     messages.append(connection, session_id, [*answers, message])
-    return _load_turn(connection, session_id, max_characters)
+    return _turn_start(connection, session_id, (), max_characters, shown_memory)
+
+
+def _begin_session_with_turn(
+    connection: Connection,
+    session_id: str,
+    message: Message,
+    agent: str,
+    model: str | None,
+    title: str | None,
+    parent_id: str | None,
+    memory: str,
+) -> tuple[Session, TurnStart]:
+    session = sessions.create(connection, None, agent, model, title, parent_id, session_id, memory)
+    return session, TurnStart(
+        history=tuple(messages.append(connection, session_id, [message], is_touched=True)),
+        group_loads=(),
+        pending_calls=(),
+        permissions=settings.read_permissions(connection),
+        tool_states=settings.read_tool_states(connection),
+        memory=memory,
+    )
 
 
 def _history(connection: Connection, session_id: str, max_characters: int | None) -> tuple[Message, ...]:
@@ -430,8 +606,22 @@ def _history(connection: Connection, session_id: str, max_characters: int | None
     return messages.newest_turns(connection, session_id, pending, max_characters)
 
 
-def _load_turn(connection: Connection, session_id: str, max_characters: int | None) -> TurnStart:
+def _turn_outset(connection: Connection, session: str | None, agent: str | None) -> TurnOutset:
+    found = sessions.find(connection, session) if session is not None else None
+    wanted = agent if agent is not None or found is None else found.agent
+    return TurnOutset(settings.read_settings(connection), found, agents.find_any(connection, wanted))
+
+
+def _load_turn(connection: Connection, session_id: str, max_characters: int | None, memory: str) -> TurnStart:
     pending = messages.pending_calls(connection, session_id)
+    return _turn_start(
+        connection, session_id, pending, max_characters, memory_snapshots.due(connection, session_id, memory)
+    )
+
+
+def _turn_start(
+    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None, memory: str
+) -> TurnStart:
     summary = summaries.read(connection, session_id)
     until = summary.until if summary is not None else None
     return TurnStart(
@@ -443,4 +633,5 @@ def _load_turn(connection: Connection, session_id: str, max_characters: int | No
         summary=summary.text if summary is not None else None,
         summary_until=until,
         last_input_tokens=usage.last_input_tokens(connection, session_id),
+        memory=memory,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import BigInteger, and_, case, cast, func, literal_column, or_, select
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.store.schema import sessions, usage
@@ -115,14 +115,21 @@ def _count_changes(*parts: str) -> ColumnElement[Any]:
     return func.coalesce(func.sum(case((and_(_HAS_FINGERPRINT, changed), 1), else_=0)), 0)
 
 
+def _whole_sum(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    # PostgreSQL adds whole numbers up to one of another type, lest they become too large.
+    return cast(func.sum(column), BigInteger)
+
+
 _TOTALS: dict[str, ColumnElement[Any]] = {
     "requests": func.count(),
-    "input_tokens": func.sum(_REQUESTS.c.input_tokens),
-    "cached_input_tokens": func.sum(_REQUESTS.c.cached_input_tokens),
-    "cache_write_tokens": func.sum(_REQUESTS.c.cache_write_tokens),
-    "output_tokens": func.sum(_REQUESTS.c.output_tokens),
-    "reasoning_tokens": func.sum(_REQUESTS.c.reasoning_tokens),
-    "cacheable_input_tokens": func.sum(case((_REQUESTS.c.cached_input_tokens.is_not(None), _REQUESTS.c.input_tokens))),
+    "input_tokens": _whole_sum(_REQUESTS.c.input_tokens),
+    "cached_input_tokens": _whole_sum(_REQUESTS.c.cached_input_tokens),
+    "cache_write_tokens": _whole_sum(_REQUESTS.c.cache_write_tokens),
+    "output_tokens": _whole_sum(_REQUESTS.c.output_tokens),
+    "reasoning_tokens": _whole_sum(_REQUESTS.c.reasoning_tokens),
+    "cacheable_input_tokens": _whole_sum(
+        case((_REQUESTS.c.cached_input_tokens.is_not(None), _REQUESTS.c.input_tokens))
+    ),
     "cost": func.sum(_REQUESTS.c.cost),
     "priced_requests": func.count(_REQUESTS.c.cost),
     "prefix_breaks": _count_changes(*_PARTS),
@@ -134,7 +141,8 @@ _TOTALS: dict[str, ColumnElement[Any]] = {
 _SUM_COLUMNS = tuple(column.label(name) for name, column in _TOTALS.items())
 
 _KEYS: dict[UsageGrouping, tuple[ColumnElement[Any], ...]] = {
-    UsageGrouping.DAY: (_REQUESTS.c.created_at // _PART_OF_DAY_MICROSECONDS,),
+    # Written out: PostgreSQL does not take two parameters for one value, in the columns and in the grouping.
+    UsageGrouping.DAY: (_REQUESTS.c.created_at // literal_column(str(_PART_OF_DAY_MICROSECONDS), BigInteger),),
     UsageGrouping.MODEL: (_REQUESTS.c.provider, _REQUESTS.c.model),
     UsageGrouping.SESSION: (_REQUESTS.c.session_id, sessions.c.name),
     UsageGrouping.GROUP: (_REQUESTS.c.tool_groups,),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
-from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
+from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
     from concurrent.futures import Future
 
     import httpx
@@ -26,21 +28,23 @@ class RunningCall:
 
     Args:
         timeout_seconds: how long the tool may run.
-        require_permission: asks for a permission, with a detail for the user.
+        require_permission: asks for a permission, with a detail for the user, and what it is needed for.
         report_progress: passes on how far the tool has come.
     """
 
     def __init__(
         self,
         timeout_seconds: float,
-        require_permission: Callable[[str, str], Awaitable[None]],
+        require_permission: Callable[[str, str, str | None], Awaitable[None]],
         report_progress: Callable[[str, float | None], None],
     ) -> None:
         self._deadline = time.monotonic() + timeout_seconds
         self._require_permission = require_permission
         self._report_progress = report_progress
         self._loop = asyncio.get_running_loop()
+        self._loop_thread = threading.get_ident()
         self._questions_since: float | None = None
+        self._asked_seconds = 0.0
         self._questions = 0
         self._is_closed = False
         self._questions_of_threads: set[Future[None]] = set()
@@ -53,6 +57,12 @@ class RunningCall:
     def remaining_seconds(self) -> float | None:
         """How long the tool may still run; ``None`` while the user is being asked."""
         return None if self._questions else self._deadline - time.monotonic()
+
+    def asked_seconds(self) -> float:
+        """How long the user has been asked questions so far, in seconds."""
+        if not self._questions or self._questions_since is None:
+            return self._asked_seconds
+        return self._asked_seconds + time.monotonic() - self._questions_since
 
     def changed(self) -> asyncio.Future[None]:
         """Is done when ``remaining_seconds`` has started or stopped to count."""
@@ -67,24 +77,51 @@ class RunningCall:
             fraction = min(max(fraction, 0.0), 1.0) if is_number else None
         self._loop.call_soon_threadsafe(self._report_progress, str(message), fraction)
 
-    async def ask_permission(self, permission: str, detail: str) -> None:
+    async def ask_permission(self, permission: str, detail: str, subject: str | None = None) -> None:
         """Go on if the user grants the permission.
 
         Raises:
             PermissionDeniedError: the user does not.
         """
         self._check_open()
+        with self.paused():
+            await self._require_permission(permission, detail, subject)
+
+    def ask_permission_sync(self, permission: str, detail: str, subject: str | None = None) -> None:
+        """Do what :meth:`ask_permission` does, from a thread.
+
+        Raises:
+            PermissionDeniedError: the user does not grant it.
+            OneClawError: this is the event loop's own thread, which would wait for itself.
+        """
+        if threading.get_ident() == self._loop_thread:
+            raise OneClawError("an async tool asks with: await context.ask_permission(...)")
+        self._wait_for(self.ask_permission(permission, detail, subject))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the time stand still, because the user is being asked."""
         if not self._questions:
             self._questions_since = time.monotonic()
         self._questions += 1
         self._notify()
         try:
-            await self._require_permission(permission, detail)
+            yield
         finally:
             self._questions -= 1
             if not self._questions and self._questions_since is not None:
-                self._deadline += time.monotonic() - self._questions_since
+                asked_seconds = time.monotonic() - self._questions_since
+                self._deadline += asked_seconds
+                self._asked_seconds += asked_seconds
             self._notify()
+
+    async def allow_address(self, host: str, address: str) -> None:
+        """Go on if the tool may connect to an address.
+
+        Raises:
+            PermissionDeniedError: it may not.
+        """
+        await (self._allow_public if is_public_address(address) else self._allow_private)(host, address)
 
     def http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call."""
@@ -113,15 +150,16 @@ class RunningCall:
             self._sync_client.close()
 
     def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
-        def ask(host: str, address: str) -> None:
-            question = asyncio.run_coroutine_threadsafe(gate(host, address), self._loop)
-            self._questions_of_threads.add(question)
-            try:
-                question.result()
-            finally:
-                self._questions_of_threads.discard(question)
+        return lambda host, address: self._wait_for(gate(host, address))
 
-        return ask
+    def _wait_for(self, answer: Coroutine[Any, Any, None]) -> None:
+        """Have the event loop ask, and wait in this thread."""
+        question = asyncio.run_coroutine_threadsafe(answer, self._loop)
+        self._questions_of_threads.add(question)
+        try:
+            question.result()
+        finally:
+            self._questions_of_threads.discard(question)
 
     async def _allow_public(self, host: str, address: str) -> None:
         await self.ask_permission("network.public", f"connect to {host} at the public address {address}")

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
     import httpx
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.turn_scope import TurnScope
 
 NOT_IN_A_RUNNING_CALL = (
     "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
@@ -28,8 +34,24 @@ class CallServices(Protocol):
         """Tell the user how far the tool has come."""
         ...
 
-    async def ask_permission(self, permission: str, detail: str) -> None:
+    async def ask_permission(self, permission: str, detail: str, subject: str | None = None) -> None:
         """Go on if the user grants the permission, else raise ``PermissionDeniedError``."""
+        ...
+
+    def ask_permission_sync(self, permission: str, detail: str, subject: str | None = None) -> None:
+        """The same in the thread of a synchronous tool."""
+        ...
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Let the call's timeout stand still."""
+        ...
+
+    def asked_seconds(self) -> float:
+        """Tell how long the user has been asked questions during this call, in seconds."""
+        ...
+
+    async def allow_address(self, host: str, address: str) -> None:
+        """Go on if the tool may connect to an address, else raise ``PermissionDeniedError``."""
         ...
 
     def http_client(self) -> httpx.AsyncClient:
@@ -54,6 +76,8 @@ class ToolContext:
         tool_name: the tool called.
         call_id: the id of this call.
         paths: which files the tool may read and write.
+        selection: the tools that the agent may have.
+        turn: the turn that the call belongs to, ``None`` outside one.
     """
 
     home: Path
@@ -64,6 +88,8 @@ class ToolContext:
     paths: PathGuard
     _services: CallServices | None = field(default=None, repr=False)
     _app: OneClaw | None = field(default=None, repr=False)
+    selection: ToolSelection = ALL_TOOLS
+    turn: TurnScope | None = field(default=None, repr=False)
 
     @property
     def app(self) -> OneClaw:
@@ -102,21 +128,69 @@ class ToolContext:
         """
         self._running_services().progress(message, fraction)
 
-    async def ask_permission(self, permission: str, detail: str = "") -> None:
+    async def ask_permission(self, permission: str, detail: str = "", subject: str | None = None) -> None:
         """Go on only if the user grants a permission that the arguments alone do not call for.
 
         Args:
             permission: a name such as ``network.private``.
             detail: what exactly the tool is about to do, shown to the user.
+            subject: what patterns are compared with, where the permission has any: for ``shell.execute``, the command.
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
         """
-        await self._running_services().ask_permission(permission, detail)
+        await self._running_services().ask_permission(permission, detail, subject)
+
+    def ask_permission_sync(self, permission: str, detail: str = "", subject: str | None = None) -> None:
+        """The same for a synchronous tool.
+
+        Args:
+            permission: as for :meth:`ask_permission`.
+            detail: likewise.
+            subject: likewise.
+
+        Raises:
+            PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
+            OneClawError: an async tool called it.
+        """
+        self._running_services().ask_permission_sync(permission, detail, subject)
+
+    async def allow_address(self, host: str, address: str) -> None:
+        """Go on only if the tool may connect to an address, for tools that cannot use :attr:`http`.
+
+        Args:
+            host: the name that was looked up, or an address.
+            address: what it is; the connection must be made to this one.
+
+        Raises:
+            PermissionDeniedError: the address is private, and the user does not allow it.
+        """
+        await self._running_services().allow_address(host, address)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the call's timeout stand still, because the user is being asked something on its behalf."""
+        with self._running_services().paused():
+            yield
+
+    def asked_seconds(self) -> float:
+        """How long the user has been asked questions during this call, in seconds.
+
+        The tool's timeout does not count it; a tool with a deadline of its own should not either.
+        """
+        return self._running_services().asked_seconds()
 
     def without_services(self) -> ToolContext:
         """A copy that can be sent to a worker process; only its data and ``paths`` work there."""
-        return ToolContext(self.home, self.session_id, self.agent_name, self.tool_name, self.call_id, self.paths)
+        return ToolContext(
+            self.home,
+            self.session_id,
+            self.agent_name,
+            self.tool_name,
+            self.call_id,
+            self.paths,
+            selection=self.selection,
+        )
 
     def _running_services(self) -> CallServices:
         if self._services is None:

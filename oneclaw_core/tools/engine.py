@@ -21,13 +21,15 @@ from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_group
-from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest
+from oneclaw_core.tools.permission_rules import subject_of
+from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
 from oneclaw_core.tools.result import ToolResult, clean_text
 from oneclaw_core.tools.running import execution_error, run_tool
 from oneclaw_core.tools.schema import argument_faults, compile_schema
+from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from jsonschema.protocols import Validator
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.turn_scope import TurnScope
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
@@ -77,12 +80,16 @@ class CallScope:
         agent_name: the agent.
         session_id: the conversation, ``None`` outside one.
         failures: of the turn so far.
+        selection: the tools that the agent may have, active or not.
+        turn: the turn that makes the calls, ``None`` outside one.
     """
 
     active: ActiveTools
     agent_name: str
     session_id: str | None = None
     failures: RepeatedFailures = field(default_factory=RepeatedFailures)
+    selection: ToolSelection = ALL_TOOLS
+    turn: TurnScope | None = None
 
 
 class ToolEngine:
@@ -125,25 +132,43 @@ class ToolEngine:
         return [outcomes[id(call)] for call in calls]
 
     async def execute_as_completed(
-        self, calls: Sequence[ToolCall], scope: CallScope
+        self,
+        calls: Sequence[ToolCall],
+        scope: CallScope,
+        keep: Callable[[ToolOutcome], Awaitable[None]] | None = None,
     ) -> AsyncIterator[ToolOutcome | ToolProgress]:
         """Run the calls of one response in parallel and yield each outcome when it is there.
 
         Closing the iterator, or cancelling, cancels the tools that still run and waits until they have ended.
+
+        Args:
+            calls: of one response.
+            scope: on whose behalf.
+            keep: awaited with each outcome before it is yielded, as soon as it is there: whether anybody is asking for
+                the next item or not. What it raises ends the iteration.
         """
         loading = {requested_group(call.arguments) for call in calls if call.name == LOAD_TOOL_GROUP}
-        arrivals: asyncio.Queue[ToolOutcome | ToolProgress] = asyncio.Queue()
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception] = asyncio.Queue()
         slots = asyncio.Semaphore(MAX_PARALLEL_CALLS)
 
         async def answer(call: ToolCall) -> None:
             async with slots:
-                arrivals.put_nowait(await self._outcome(call, scope, loading, arrivals))
+                outcome = await self._outcome(call, scope, loading, arrivals)
+            try:
+                if keep is not None:
+                    await keep(outcome)
+            except Exception as error:  # noqa: BLE001  # raised again where it can be caught
+                arrivals.put_nowait(error)
+            else:
+                arrivals.put_nowait(outcome)
 
         tasks = [asyncio.create_task(answer(call)) for call in calls]
         try:
             missing = len(tasks)
             while missing:
                 item = await arrivals.get()
+                if isinstance(item, Exception):
+                    raise item
                 missing -= isinstance(item, ToolOutcome)
                 yield item
         finally:
@@ -156,7 +181,7 @@ class ToolEngine:
         call: ToolCall,
         scope: CallScope,
         loading: set[str | None],
-        arrivals: asyncio.Queue[ToolOutcome | ToolProgress],
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
     ) -> ToolOutcome:
         started = time.perf_counter()
         try:
@@ -187,13 +212,16 @@ class ToolEngine:
     ) -> ToolResult | None:
         name = call.name
         if tool is None:
-            if self._registry.get_group_definition(name) is not None:
+            if self._registry.selected(scope.selection).has_group(name):
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
             else:
                 close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)
                 hint = f"Did you mean {' or '.join(close)}?" if close else ""
             text = f"Tool '{name[:100]}' is not available: there is none of that name. {hint}"
             return ToolResult.error("not_found", text.rstrip())
+        not_selected = f"Tool '{name}' is not available for this agent: it is not among this agent's tools."
+        if not self._registry.selected(scope.selection).allows(name):
+            return ToolResult.error("not_available", not_selected)
         source = self._registry.get_source_info(name)
         group = source.group_name if source else None
         if not self._registry.is_enabled(name):
@@ -205,8 +233,8 @@ class ToolEngine:
         if name in scope.active.names:
             return None
         if group is None:
-            reason = "it is not among this agent's tools."
-        elif group in loading:
+            return ToolResult.error("not_available", not_selected)
+        if group in loading:
             reason = f"its tool group '{group}' was only being loaded by this same response. Call it again now."
         else:
             reason = (
@@ -220,9 +248,10 @@ class ToolEngine:
         call: ToolCall,
         tool: Tool,
         scope: CallScope,
-        arrivals: asyncio.Queue[ToolOutcome | ToolProgress],
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
     ) -> ToolResult:
-        definition = tool.definition
+        # As it was registered: that is what the model was sent, whatever the tool says of itself by now.
+        definition = self._registry.get_definition(call.name) or tool.definition
         try:
             arguments = without_absent(parse_arguments(call.arguments), definition.parameters)
         except ArgumentsError as error:
@@ -234,10 +263,14 @@ class ToolEngine:
                     "validation_error",
                     f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
                 )
-        ask = partial(PermissionRequest, tool_name=call.name, arguments=arguments, session_id=scope.session_id)
+        session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
+        ask = partial(PermissionRequest, tool_name=call.name, arguments=arguments, session_id=session_id)
         try:
             for permission in definition.required_permissions:
-                await self._permissions.require(ask(permission))
+                if not getattr(tool, "asks_itself", False):
+                    await self._require(ask(permission, subject=subject_of(permission, arguments)), scope)
+                elif self._permissions.denied(permission):
+                    raise denied_for_good(permission)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
 
@@ -247,7 +280,7 @@ class ToolEngine:
 
         running = RunningCall(
             definition.timeout_seconds,
-            lambda permission, detail: self._permissions.require(ask(permission, detail=detail)),
+            lambda permission, detail, subject: self._require(ask(permission, detail=detail, subject=subject), scope),
             report_progress,
         )
         context = ToolContext(
@@ -259,11 +292,20 @@ class ToolEngine:
             paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
             _services=running,
             _app=self._app,
+            selection=scope.selection,
+            turn=scope.turn,
         )
         try:
-            return await run_tool(tool, arguments, context, running)
+            return await run_tool(tool, arguments, context, running, definition.timeout_seconds)
         finally:
             await running.aclose()
+
+    async def _require(self, request: PermissionRequest, scope: CallScope) -> None:
+        if scope.turn is None:
+            await self._permissions.require(request)
+            return
+        with scope.turn.outer_calls_paused():
+            await self._permissions.require(request)
 
     def _validator(self, definition: ToolDefinition) -> Validator:
         known = self._validators.get(definition.name)
@@ -282,11 +324,14 @@ def _presentable(result: ToolResult) -> ToolResult:
         )
     if not all(isinstance(each, Attachment) for each in result.attachments):
         return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")
+    groups = result.loads_groups
+    if not isinstance(groups, tuple) or not all(isinstance(each, str) for each in groups):
+        return ToolResult.error("execution_error", "The tool returned loads_groups that are no tuple of names.")
     if isinstance(result.result, str):
-        return ToolResult.success(clean_text(result.result), result.attachments)
+        return replace(result, result=clean_text(result.result))
     try:
         value = json.loads(clean_text(json.dumps(result.result, ensure_ascii=False, allow_nan=False)))
-        return ToolResult.success(value, result.attachments)
+        return replace(result, result=value)
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(
             "execution_error",

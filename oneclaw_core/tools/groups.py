@@ -11,12 +11,14 @@ from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.selected_tools import SelectedTools
 
 LOAD_TOOL_GROUP = "load_tool_group"
 LISTED_DESCRIPTION_CHARACTERS = 240
@@ -85,7 +87,7 @@ class LoadToolGroupTool:
 
         Args:
             arguments: ``{"group_name": ...}``.
-            context: not used.
+            context: says which tools the agent may have; without one, all.
 
         Returns:
             The tools' names and descriptions, or one of the errors ``missing_parameter``, ``not_found`` and
@@ -95,14 +97,28 @@ class LoadToolGroupTool:
         if not isinstance(name, str):
             return ToolResult.error("missing_parameter", "Required parameter 'group_name' is missing.")
         group = self._registry.get_group_definition(name)
-        if group is None:
-            available = ", ".join(each.name for each in self._registry.get_all_group_definitions()) or "none"
+        selection = context.selection if context is not None else ALL_TOOLS
+        tools = self._registry.selected(selection)
+        if group is None or not tools.has_group(name):
+            known = self._known_groups(tools) if selection.is_everything else tools.groups
+            available = ", ".join(each.name for each in known) or "none"
             return ToolResult.error("not_found", f"Tool group '{name}' not found. Available groups: {available}")
-        definitions = self._registry.get_group_tool_definitions(name)
+        definitions = tools.tools_of(name)
         if not definitions:
             return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
         lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
         return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
+
+    def _known_groups(self, tools: SelectedTools) -> list[ToolGroupDefinition]:
+        """The groups that an agent with all tools is told of: empty ones too (RFC-040, step 3), disabled ones not."""
+        loadable = {group.name for group in tools.groups}
+        with_tools = self._registry.get_tool_groups()
+        return [
+            group
+            for group in self._registry.get_all_group_definitions()
+            if group.name in loadable
+            or (group.name not in with_tools and not self._registry.is_group_disabled(group.name))
+        ]
 
 
 @dataclass(frozen=True)
@@ -140,28 +156,28 @@ class ActiveTools:
             yield from group.tools
 
 
-def active_tools(registry: ToolRegistry, group_names: Sequence[str]) -> ActiveTools:
+def active_tools(
+    registry: ToolRegistry, group_names: Sequence[str], selection: ToolSelection = ALL_TOOLS
+) -> ActiveTools:
     """Find the active tools of a conversation.
 
     Args:
         registry: the tools there are.
-        group_names: the loaded groups in the order of loading; one that is gone, or empty, is passed over.
+        group_names: the loaded groups in the order of loading; one that is gone, or empty for the agent, is passed
+            over.
+        selection: the tools that the agent may have.
     """
-    loaded = (
-        LoadedGroup(name, tuple(registry.get_group_tool_definitions(name))) for name in dict.fromkeys(group_names)
-    )
+    tools = registry.selected(selection)
+    loaded = (LoadedGroup(name, tools.tools_of(name)) for name in dict.fromkeys(group_names))
     return ActiveTools(
-        core=tuple(registry.get_core_tool_definitions()),
+        core=tools.core_tools,
         groups=tuple(group for group in loaded if group.tools),
-        find_loadable=partial(_loadable_groups, registry),
+        find_loadable=partial(_loadable_groups, tools),
     )
 
 
-def _loadable_groups(registry: ToolRegistry) -> tuple[LoadedGroup, ...]:
-    return tuple(
-        LoadedGroup(group.name, tuple(registry.get_group_tool_definitions(group.name)))
-        for group in registry.get_available_group_definitions()
-    )
+def _loadable_groups(tools: SelectedTools) -> tuple[LoadedGroup, ...]:
+    return tuple(LoadedGroup(group.name, tools.tools_of(group.name)) for group in tools.groups)
 
 
 def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:

@@ -29,14 +29,12 @@ from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinit
 from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.tools.result import ToolResult, ToolResultStatus
+from oneclaw_core.tools.worker_process import EXIT_SECONDS, describe_end, end_process
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
     from oneclaw_core.tools.context import ToolContext
-
-# How long a worker that has answered may take to end by itself.
-EXIT_SECONDS = 2.0
 
 _BOOTSTRAP = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from oneclaw_core.tools.isolation import serve; serve()"
@@ -98,7 +96,7 @@ async def call_in_process(
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), EXIT_SECONDS)
     finally:
-        await _end(process)
+        await end_process(process)
     return _result_of(answer, process.returncode, target)
 
 
@@ -122,29 +120,11 @@ async def _exchange(process: Process, request: bytes) -> bytes:
     return await process.stdout.read()
 
 
-async def _end(process: Process) -> None:
-    import anyio
-
-    assert process.stdin is not None
-    assert process.stdout is not None
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-    process.stdin.close()
-    # Awaiting must go on although the task is being cancelled; a killed process makes no one wait for long.
-    with anyio.CancelScope(shield=True), suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), EXIT_SECONDS)
-        await asyncio.wait_for(process.stdout.read(), EXIT_SECONDS)
-
-
 def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) -> ToolResult:
     try:
         fields = json.loads(answer)
     except ValueError:
-        cause = _describe_end(returncode)
+        cause = describe_end(returncode)
         _log.warning("%s: the worker process %s before it had answered", target.origin, cause)
         return ToolResult.error(
             "execution_error", f"The process that ran the tool {cause} before the tool had finished."
@@ -167,17 +147,6 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
         error = type(fields["raised"], (WorkerError,), {})(message)
     error.add_note("In the worker process:\n" + fields["traceback"])
     raise error
-
-
-def _describe_end(returncode: int | None) -> str:
-    if returncode is None:
-        return "went silent"
-    if returncode >= 0:
-        return f"ended with exit status {returncode}"
-    try:
-        return f"was ended by signal {signal.Signals(-returncode).name}"
-    except ValueError:
-        return f"was ended by signal {-returncode}"
 
 
 def serve() -> None:

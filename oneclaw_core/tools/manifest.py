@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.errors import ToolDefinitionError, UsageError
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition, one_line
 from oneclaw_core.tools.manifest_entry import ManifestSource, Report, read_tool_entry, report_unknown_key
 from oneclaw_core.tools.manifest_tool import ManifestTool
@@ -31,6 +31,8 @@ __all__ = [
     "ManifestTool",
     "load_manifest",
     "parse_group_manifest",
+    "parse_json",
+    "parse_manifest",
     "parse_tool_manifest",
 ]
 
@@ -72,7 +74,7 @@ class Manifest:
 
     Attributes:
         tools: in the order of the file.
-        group: what they belong to; ``None`` for a manifest of one tool.
+        group: what they belong to; ``None`` for a manifest of one tool, or of a group without tools and metadata.
         problems: what was left out or ignored, and why.
     """
 
@@ -89,25 +91,42 @@ def load_manifest(path: Path | Traversable, *, default_module: str | None = None
         default_module: where functions that are named without a module are found; if not given, in a module named
             like the file.
     """
-    problems: list[ManifestProblem] = []
-    base_name = re.sub(r"\.json$", "", path.name, flags=re.IGNORECASE)
     try:
-        document, repeated_keys = _parse(_read(path))
+        content = _read(path)
+    except _FileFaultError as error:
+        return Manifest(problems=(ManifestProblem(path.name, None, "", str(error)),))
+    return parse_manifest(content, path.name, default_module=default_module)
+
+
+def parse_manifest(content: bytes, file_name: str, *, default_module: str | None = None) -> Manifest:
+    """Read the content of a manifest; whatever is wrong with it is among its problems.
+
+    Args:
+        content: JSON in UTF-8.
+        file_name: with ``.json``.
+        default_module: as for :func:`load_manifest`.
+    """
+    problems: list[ManifestProblem] = []
+    base_name = re.sub(r"\.json$", "", file_name, flags=re.IGNORECASE)
+    try:
+        document, repeated_keys = _parse(_decoded(content))
         problems.extend(
-            ManifestProblem(path.name, None, "", f"the key {key!r} stands twice in an object; the last one counts")
+            ManifestProblem(file_name, None, "", f"the key {key!r} stands twice in an object; the last one counts")
             for key in repeated_keys
         )
         if isinstance(document, list):
             tools, group = parse_group_manifest(
-                document, base_name, path.name, default_module=default_module, problems=problems
+                document, base_name, file_name, default_module=default_module, problems=problems
             )
-            return Manifest(tuple(tools), group, tuple(problems))
+            # Metadata alone declare a group, whose tools the plugin's code may bring.
+            is_group = bool(tools) or _metadata_of(document) is not None
+            return Manifest(tuple(tools), group if is_group else None, tuple(problems))
         if not isinstance(document, dict):
             raise _FileFaultError("a manifest must be an object (one tool) or an array (a tool group)")
-        tool = parse_tool_manifest(document, base_name, path.name, default_module=default_module, problems=problems)
+        tool = parse_tool_manifest(document, base_name, file_name, default_module=default_module, problems=problems)
         return Manifest((tool,) if tool is not None else (), None, tuple(problems))
     except (_FileFaultError, ToolDefinitionError) as error:
-        return Manifest(problems=(*problems, ManifestProblem(path.name, None, "", str(error))))
+        return Manifest(problems=(*problems, ManifestProblem(file_name, None, "", str(error))))
 
 
 def parse_group_manifest(
@@ -136,9 +155,10 @@ def parse_group_manifest(
     """
     problems_of_call: list[ManifestProblem] = []
     source = ManifestSource(base_name, file_name, default_module)
-    meta = entries[0] if entries and isinstance(entries[0], dict) and entries[0].get("_meta") is True else None
+    meta = _metadata_of(entries)
     if not entries:
-        problems_of_call.append(ManifestProblem(file_name, None, "", "the array is empty: it declares no tools"))
+        message = "the array is empty: it declares no tools, and so no tool group"
+        problems_of_call.append(ManifestProblem(file_name, None, "", message, is_error=False))
     tools: dict[str, ManifestTool] = {}
     for index, entry in enumerate(entries):
         if index == 0 and meta is not None:
@@ -186,6 +206,11 @@ def parse_tool_manifest(
     return tool
 
 
+def _metadata_of(entries: Sequence[Any]) -> Mapping[str, Any] | None:
+    first = entries[0] if entries else None
+    return first if isinstance(first, dict) and first.get("_meta") is True else None
+
+
 def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: Report) -> ToolGroupDefinition:
     for key, value in meta.items():
         if key not in _META_KEYS:
@@ -219,18 +244,39 @@ def _hand_over(found: list[ManifestProblem], problems: list[ManifestProblem] | N
             _log.warning("%s", problem)
 
 
+def parse_json(content: bytes) -> Any:
+    """Read JSON as strictly as that of a manifest, so that nothing of it is lost.
+
+    Args:
+        content: JSON in UTF-8.
+
+    Raises:
+        UsageError: it is none, or a key stands twice in an object; the message begins with a verb.
+    """
+    try:
+        document, repeated_keys = _parse(_decoded(content))
+    except _FileFaultError as error:
+        raise UsageError(str(error)) from None
+    if repeated_keys:
+        raise UsageError(f"has the key {repeated_keys[0][:80]!r} twice in an object: give it once")
+    return document
+
+
 class _FileFaultError(ValueError):
     """The file as a whole cannot be used."""
 
 
-def _read(path: Path | Traversable) -> str:
+def _read(path: Path | Traversable) -> bytes:
     try:
         if not path.is_file():
             raise _FileFaultError("there is no such file")
         with path.open("rb") as stream:
-            data = stream.read(MAX_MANIFEST_BYTES + 1)
+            return stream.read(MAX_MANIFEST_BYTES + 1)
     except OSError as error:
         raise _FileFaultError(f"cannot be read: {error.strerror or error}") from None
+
+
+def _decoded(data: bytes) -> str:
     if len(data) > MAX_MANIFEST_BYTES:
         raise _FileFaultError(f"is larger than {MAX_MANIFEST_BYTES // (1024 * 1024)} MB")
     try:

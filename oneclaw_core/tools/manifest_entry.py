@@ -28,6 +28,7 @@ TOOL_KEYS = (
     "required_permissions",
     "timeout_seconds",
     "isolation",
+    "asks_itself",
 )
 OTHER_SPELLINGS = {"requiredPermissions": "required_permissions", "timeoutSeconds": "timeout_seconds"}
 SINGLE_FORM_FUNCTION = "execute"
@@ -95,7 +96,7 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
     definition = _define(values, keys, report) if not missing and not faults else None
     if definition is None or target is None:
         return None
-    return ManifestTool(definition, target, values.get("isolation"))
+    return ManifestTool(definition, target, values.get("isolation"), asks_itself=values.get("asks_itself", False))
 
 
 def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None:
@@ -140,6 +141,10 @@ def _check_isolation(value: object) -> str | None:
     return None if value == "process" else f'must be "process", not {_kind(value)}; leave it out for none'
 
 
+def _check_asks_itself(value: object) -> str | None:
+    return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
+
+
 def _check_function(value: object) -> str | None:
     if isinstance(value, str) and _FUNCTION.fullmatch(value):
         return None
@@ -153,6 +158,7 @@ _CHECKS: dict[str, Callable[[object], str | None]] = {
     "parameters": _check_parameters,
     "required_permissions": _check_permissions,
     "isolation": _check_isolation,
+    "asks_itself": _check_asks_itself,
     "function": _check_function,
 }
 

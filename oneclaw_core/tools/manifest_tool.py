@@ -23,14 +23,22 @@ class ManifestTool:
         definition: what a model is told about it.
         target: where its function is found.
         isolation: ``"process"`` if it runs in a process of its own.
+        asks_itself: whether its function asks for the permissions that it requires, when it knows what it is about to
+            do; the engine then refuses only what is denied for good.
     """
 
     def __init__(
-        self, definition: ToolDefinition, target: FunctionTarget, isolation: Literal["process"] | None = None
+        self,
+        definition: ToolDefinition,
+        target: FunctionTarget,
+        isolation: Literal["process"] | None = None,
+        *,
+        asks_itself: bool = False,
     ) -> None:
         self.definition = definition
         self.target = target
         self.isolation = isolation
+        self.asks_itself = asks_itself
         self._loaded: ToolFunction | FunctionTool[..., Any] | None = None
 
     def __repr__(self) -> str:

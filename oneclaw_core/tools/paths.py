@@ -43,19 +43,25 @@ class PathGuard:
         self._require("files.read")
         wanted = _expand(path)
         candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
-        inside = [
-            resolved
-            for resolved in map(_resolve, candidates)
-            if _is_inside(resolved, self.workspace)
-            or (_is_inside(resolved, self.start_directory) and not self._is_closed(resolved))
-        ]
-        if not inside:
+        resolved_candidates = [_resolve(each) for each in candidates]
+        inside = [each for each in resolved_candidates if self._is_readable(each)]
+        found = next((each for each in inside if each.exists()), None)
+        if found is not None:
+            return found
+        bases = (self.start_directory, self.workspace)
+        # A link that leads out is no missing file; what is behind it is not looked at.
+        leads_out = any(
+            _is_written_inside(each, base) and not any(_is_inside(resolved, other) for other in bases)
+            for each, resolved in zip(candidates, resolved_candidates, strict=True)
+            for base in bases
+        )
+        if leads_out or not inside:
             raise PermissionDeniedError(
                 f"{str(path)!r} lies outside the directories that tools may read: "
                 f"the workspace {self.workspace} and the start directory {self.start_directory}",
                 "files.read",
             )
-        return next((resolved for resolved in inside if resolved.exists()), inside[0])
+        return inside[0]
 
     def writable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to write; a relative one lies in the workspace.
@@ -87,10 +93,19 @@ class PathGuard:
         if permission in self.denied:
             raise denied_for_good(permission)
 
+    def _is_readable(self, path: Path) -> bool:
+        if _is_inside(path, self.workspace):
+            return True
+        return _is_inside(path, self.start_directory) and not self._is_closed(path)
+
     def _is_closed(self, path: Path) -> bool:
         if any(path.is_relative_to(each) for each in _KERNEL_DIRECTORIES):
             return True
         return self.home is not None and _is_inside(path, self.home)
+
+
+def _is_written_inside(path: Path, directory: Path) -> bool:
+    return ".." not in path.parts and path.is_relative_to(directory)
 
 
 def _expand(path: str | Path) -> Path:

@@ -1,28 +1,37 @@
 """May a tool do what it wants to do (FEAT-004, "Permission Rules")?
 
 A tool declares permissions by name; each is checked before every run. What the user decided for good is remembered by
-whoever makes the policy; this module neither reads nor writes anything.
+whoever makes the policy; this module neither reads nor writes anything. A decision is on a permission as a whole, or on
+what fits a pattern: see :mod:`oneclaw_core.tools.permission_rules`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.tools.permission_rules import PermissionRule, exact_rule
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 KNOWN_PERMISSIONS: dict[str, str] = {
+    "agents.create": "create agents, and have them do a task within the limits of the turn",
+    "config.write": "change providers, models, agents, settings, tools and variables",
     "files.read": "read files in the workspace and in the directory OneClaw was started in",
     "files.write": "write files in the workspace",
     "network.public": "make requests to public addresses",
     "network.private": "make requests to private, loopback and link-local addresses",
+    "shell.execute": "run shell commands, which can do all that you can",
+    "tools.write": "create, change and delete your own JavaScript tools",
+    "tasks.write": "schedule tasks that agents do later, change, run and delete them",
 }
-GRANTED_BY_DEFAULT = frozenset({"files.read", "files.write", "network.public"})
+GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "network.public"})
+_LONGEST_NAMED_RULE = 200
 
 
 class Decision(StrEnum):
@@ -37,6 +46,7 @@ class PermissionAnswer(StrEnum):
 
     ONCE = "once"
     SESSION = "session"
+    EXACTLY = "exactly"
     ALWAYS = "always"
     NO = "no"
     NEVER = "never"
@@ -52,6 +62,7 @@ class PermissionRequest:
         arguments: what the tool was called with.
         detail: what exactly it is about to do, where the tool says so.
         session_id: the conversation, ``None`` outside one.
+        subject: what it is needed for, where the permission has patterns: of ``shell.execute``, the command.
     """
 
     permission: str
@@ -59,16 +70,25 @@ class PermissionRequest:
     arguments: Mapping[str, Any]
     detail: str = ""
     session_id: str | None = None
+    subject: str | None = None
+
+    @property
+    def exact_rule(self) -> PermissionRule | None:
+        """What ``PermissionAnswer.EXACTLY`` grants for good; ``None`` where that is no answer, or means just once."""
+        return exact_rule(self.permission, self.subject)
 
 
 class PermissionPolicy:
     """Decides on permissions: by what was allowed for this run, what is remembered, the defaults, and asking.
 
     Args:
-        decisions: what the user decided for good, by permission.
-        remember: called with a permission and the user's lasting decision about it.
+        decisions: what the user decided for good, by permission or rule.
+        remember: called with a permission or rule and the user's lasting decision about it.
         ask: asks the user; ``None`` where there is nobody to ask.
-        allowed: granted for as long as the program runs, whatever is remembered.
+        allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
+
+    Raises:
+        UsageError: something in ``allowed`` has a pattern that is none.
     """
 
     def __init__(
@@ -78,21 +98,26 @@ class PermissionPolicy:
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         allowed: Iterable[str] = (),
     ) -> None:
-        self._decisions = dict(decisions)
+        self.replace_decisions(decisions)
         self._remember = remember
         self._ask = ask
-        self._allowed = frozenset(allowed)
+        self._allowed = tuple(PermissionRule.check(each) for each in allowed)
         self._granted_in_session: set[tuple[str | None, str]] = set()
         self._asking = asyncio.Lock()
 
     def replace_decisions(self, decisions: Mapping[str, Decision]) -> None:
         """Take over what is remembered now; another process may have changed it."""
-        self._decisions = dict(decisions)
+        self._decisions: dict[PermissionRule, Decision] = {
+            PermissionRule.read(text): decision for text, decision in decisions.items()
+        }
 
     def denied(self, *permissions: str) -> frozenset[str]:
         """Those of some permissions that the user has denied for good."""
+        rules = {each: PermissionRule(each) for each in permissions}
         return frozenset(
-            each for each in permissions if each not in self._allowed and self._decisions.get(each) == Decision.DENY
+            each
+            for each, rule in rules.items()
+            if rule not in self._allowed and self._decisions.get(rule) == Decision.DENY
         )
 
     async def require(self, request: PermissionRequest) -> None:
@@ -107,45 +132,71 @@ class PermissionPolicy:
             if self._is_granted(request):
                 return
             if self._ask is None:
-                raise PermissionDeniedError(
-                    f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
-                    f"The user can grant it with: oneclaw permissions grant {request.permission}",
-                    request.permission,
-                )
+                raise PermissionDeniedError(_nobody_to_ask(request), request.permission)
             await self._settle(request, await self._ask(request))
 
     def _is_granted(self, request: PermissionRequest) -> bool:
-        permission = request.permission
-        if permission in self._allowed:
+        """Whether it is granted without asking; what is denied goes before what is granted."""
+        permission, subject = request.permission, request.subject
+        if any(rule.grants(permission, subject) for rule in self._allowed):
             return True
-        decision = self._decisions.get(permission)
-        if decision == Decision.DENY:
+        if (decision := self._decisions.get(PermissionRule(permission))) == Decision.DENY:
             raise denied_for_good(permission)
+        patterns = [each for each in self._decisions if each.permission == permission and each.pattern is not None]
+        for rule in patterns:
+            if self._decisions[rule] == Decision.DENY and rule.denies(permission, subject):
+                raise denied_for_good(permission, rule)
+        if decision == Decision.GRANT or permission in GRANTED_BY_DEFAULT:
+            return True
         if (request.session_id, permission) in self._granted_in_session:
             return True
-        return decision == Decision.GRANT or permission in GRANTED_BY_DEFAULT
+        return any(self._decisions[rule] == Decision.GRANT and rule.grants(permission, subject) for rule in patterns)
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
+        whole = PermissionRule(request.permission)
         if answer == PermissionAnswer.ONCE:
+            return
+        if answer == PermissionAnswer.EXACTLY:
+            if request.exact_rule is not None:
+                await self._decide(request.exact_rule, Decision.GRANT)
             return
         if answer == PermissionAnswer.SESSION:
             self._granted_in_session.add((request.session_id, request.permission))
             return
         if answer == PermissionAnswer.ALWAYS:
-            self._decisions[request.permission] = Decision.GRANT
-            await self._remember(request.permission, Decision.GRANT)
+            await self._decide(whole, Decision.GRANT)
             return
         if answer == PermissionAnswer.NEVER:
-            self._decisions[request.permission] = Decision.DENY
-            await self._remember(request.permission, Decision.DENY)
+            await self._decide(whole, Decision.DENY)
             raise denied_for_good(request.permission)
         raise PermissionDeniedError(f"Permission '{request.permission}' was denied by the user.", request.permission)
 
+    async def _decide(self, rule: PermissionRule, decision: Decision) -> None:
+        self._decisions[rule] = decision
+        await self._remember(str(rule), decision)
 
-def denied_for_good(permission: str) -> PermissionDeniedError:
-    """Make the error that says how a lasting denial is changed."""
+
+def denied_for_good(permission: str, rule: PermissionRule | None = None) -> PermissionDeniedError:
+    """Make the error that says how a lasting denial is changed.
+
+    Args:
+        permission: what is denied.
+        rule: the rule by which it is, if that is for a pattern.
+    """
+    what = f"'{rule}' is" if rule is not None else f"Permission '{permission}' is"
     return PermissionDeniedError(
-        f"Permission '{permission}' is set to never. "
-        f"The user can change that with: oneclaw permissions reset {permission}",
+        f"{what} set to never. "
+        f"The user can change that with: oneclaw permissions reset {shlex.quote(str(rule or permission))}",
         permission,
     )
+
+
+def _nobody_to_ask(request: PermissionRequest) -> str:
+    text = (
+        f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
+        f"The user can grant it with: oneclaw permissions grant {request.permission}"
+    )
+    rule = request.exact_rule
+    if rule is None or len(str(rule)) > _LONGEST_NAMED_RULE:
+        return text
+    return f"{text}; for this alone with: oneclaw permissions grant {shlex.quote(str(rule))}"

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import Tool, ToolDefinition
+from oneclaw_core.tools.selected_tools import SelectedTools
+from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core.tools.groups import ToolGroupDefinition
+
+_MAX_VIEWS = 256
 
 
 class ToolSourceType(StrEnum):
@@ -57,6 +61,8 @@ class ToolRegistry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        # Taken once: a tool may make its definition anew whenever it is asked.
+        self._definitions_by_name: dict[str, ToolDefinition] = {}
         self._sources: dict[str, ToolSourceInfo] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
@@ -65,6 +71,7 @@ class ToolRegistry:
         # Made when first asked for, and thrown away when something changes that they depend on.
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
+        self._views: dict[ToolSelection, SelectedTools] = {}
         self.version = 0
 
     def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
@@ -87,6 +94,7 @@ class ToolRegistry:
                 f"a tool named {name!r} is registered already, by {holder}; the first one stays: rename the other"
             )
         self._tools[name] = tool
+        self._definitions_by_name[name] = definition
         self._sources[name] = source_info
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed(source_info.group_name)
@@ -99,6 +107,7 @@ class ToolRegistry:
         """
         if self._tools.pop(name, None) is None:
             return False
+        del self._definitions_by_name[name]
         group_name = self._sources.pop(name).group_name
         names = self._names_by_group[group_name]
         del names[name]
@@ -120,6 +129,18 @@ class ToolRegistry:
         self.version += 1
         return True
 
+    def unregister_group(self, name: str) -> bool:
+        """Take a group's metadata out; its tools stay.
+
+        Returns:
+            Whether there were any.
+        """
+        if self._groups.pop(name, None) is None:
+            return False
+        self._available_groups = None
+        self.version += 1
+        return True
+
     def set_disabled(self, tools: Iterable[str], groups: Iterable[str]) -> None:
         """Replace what is disabled; names that are not registered are kept for when they are."""
         disabled_tools, disabled_groups = frozenset(tools), frozenset(groups)
@@ -137,6 +158,10 @@ class ToolRegistry:
             and self._sources[name].group_name not in self._disabled_groups
         )
 
+    def is_tool_disabled(self, name: str) -> bool:
+        """Whether a tool is disabled by itself, whatever its group is."""
+        return name in self._disabled_tools
+
     def is_group_disabled(self, name: str) -> bool:
         """Whether a group is disabled as a whole."""
         return name in self._disabled_groups
@@ -144,6 +169,10 @@ class ToolRegistry:
     def get_tool(self, name: str) -> Tool | None:
         """The tool of that name, also when it is disabled."""
         return self._tools.get(name)
+
+    def get_definition(self, name: str) -> ToolDefinition | None:
+        """The definition with which the tool of that name was registered, also when it is disabled."""
+        return self._definitions_by_name.get(name)
 
     def get_source_info(self, name: str) -> ToolSourceInfo | None:
         """Where the tool of that name comes from."""
@@ -169,7 +198,7 @@ class ToolRegistry:
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
-        return [tool.definition for name, tool in self._tools.items() if self.is_enabled(name)]
+        return [definition for name, definition in self._definitions_by_name.items() if self.is_enabled(name)]
 
     def get_core_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of the tools in no group."""
@@ -187,11 +216,25 @@ class ToolRegistry:
         """The names of all tools, disabled ones included."""
         return list(self._tools)
 
+    def selected(self, selection: ToolSelection = ALL_TOOLS) -> SelectedTools:
+        """What an agent sees of this registry, the same object for the same selection.
+
+        Args:
+            selection: the tools that the agent may have.
+        """
+        view = self._views.pop(selection, None)
+        if view is None:
+            view = SelectedTools(self, selection)
+            if len(self._views) >= _MAX_VIEWS:
+                del self._views[next(iter(self._views))]
+        self._views[selection] = view  # to the end: the one used longest ago is the first to go
+        return view
+
     def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
         definitions = self._definitions.get(group_name)
         if definitions is None:
             names = self._names_by_group.get(group_name, ())
-            definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))
+            definitions = tuple(self._definitions_by_name[name] for name in names if self.is_enabled(name))
             self._definitions[group_name] = definitions
         return definitions
 

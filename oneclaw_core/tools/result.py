@@ -30,6 +30,7 @@ class ToolResult:
         error_type: of an error, such as ``validation_error``.
         error_message: of an error, a sentence for the model.
         attachments: images or documents for the model to look at, where it can.
+        loads_groups: tool groups that the turn loads after this call, as if the model had called ``load_tool_group``.
     """
 
     status: ToolResultStatus
@@ -37,16 +38,20 @@ class ToolResult:
     error_type: str | None = None
     error_message: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    loads_groups: tuple[str, ...] = ()
 
     @classmethod
-    def success(cls, value: Any = "", attachments: tuple[Attachment, ...] = ()) -> ToolResult:
+    def success(
+        cls, value: Any = "", attachments: tuple[Attachment, ...] = (), *, loads_groups: tuple[str, ...] = ()
+    ) -> ToolResult:
         """Make the result of a tool that did what it was asked.
 
         Args:
             value: text, or anything that JSON can hold.
             attachments: images or documents for the model to look at.
+            loads_groups: tool groups to load after this call, since what was asked for needs them.
         """
-        return cls(ToolResultStatus.SUCCESS, result=value, attachments=attachments)
+        return cls(ToolResultStatus.SUCCESS, result=value, attachments=attachments, loads_groups=loads_groups)
 
     @classmethod
     def error(cls, error_type: str, message: str) -> ToolResult:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.tools.threads import run_in_thread, watched_threads
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.call_services import RunningCall
@@ -24,7 +24,9 @@ MAX_ERROR_CHARACTERS = 2000
 _log = logging.getLogger("oneclaw.engine")
 
 
-async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, running: RunningCall) -> ToolResult:
+async def run_tool(
+    tool: Tool, arguments: dict[str, Any], context: ToolContext, running: RunningCall, timeout_seconds: float
+) -> ToolResult:
     """Run a tool as a task of its own, so that one that ignores being cancelled holds nobody up.
 
     Args:
@@ -32,29 +34,43 @@ async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, 
         arguments: checked.
         context: for the tool.
         running: keeps the time.
+        timeout_seconds: how long that is, to say it.
 
     Returns:
         Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
     """
-    task = asyncio.create_task(_invoke(tool, arguments, context))
+    with watched_threads() as threads:
+        task = asyncio.create_task(_invoke(tool, arguments, context))
     try:
         while not task.done():
             remaining = running.remaining_seconds()
             if remaining is not None and remaining <= 0:
                 await _cancel(task, context.tool_name)
-                return ToolResult.error(
-                    "timeout",
-                    f"Tool '{context.tool_name}' was stopped after its timeout of "
-                    f"{tool.definition.timeout_seconds:g} s.",
-                )
+                has_ended = task.done() and not threads.are_left
+                return _timed_out(context.tool_name, timeout_seconds, has_ended=has_ended)
             waited: set[asyncio.Future[Any]] = {task, running.changed()}
             await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
         return task.result()
     except asyncio.CancelledError:
         if task.done() and task.cancelled():
             return ToolResult.error("execution_error", f"Tool '{context.tool_name}' cancelled itself.")
+        caller = asyncio.current_task()
+        if task.done() and caller is not None:
+            # Too late to stop the tool: what it did is done, and its outcome counts.
+            caller.uncancel()
+            return task.result()
         await _cancel(task, context.tool_name)
         raise
+
+
+def _timed_out(tool_name: str, timeout_seconds: float, *, has_ended: bool) -> ToolResult:
+    text = (
+        f"Tool '{tool_name}' was stopped after its timeout of {timeout_seconds:g} s."
+        if has_ended
+        else f"Tool '{tool_name}' has not ended within its timeout of {timeout_seconds:g} s. It cannot be stopped and "
+        "may go on in the background, so it may still have its effect. Do not repeat it without asking the user."
+    )
+    return ToolResult.error("timeout", text)
 
 
 async def _cancel(task: asyncio.Task[ToolResult], tool_name: str) -> None:

@@ -12,15 +12,55 @@ import os
 import queue
 import threading
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 IDLE_SECONDS = 10.0
 
 _T = TypeVar("_T")
+
+
+class ThreadWatch:
+    """Knows which functions of :func:`run_in_thread` have not ended, whether or not anybody still waits for them."""
+
+    def __init__(self, outer: ThreadWatch | None = None) -> None:
+        self._outer = outer
+        self._running: set[object] = set()
+
+    @property
+    def are_left(self) -> bool:
+        """Whether a thread goes on."""
+        return bool(self._running)
+
+    def begin(self, job: object) -> None:
+        """Take note of a function that is about to run."""
+        self._running.add(job)
+        if self._outer is not None:
+            self._outer.begin(job)
+
+    def end(self, job: object) -> None:
+        """Take note that it has ended; called in its thread."""
+        self._running.discard(job)
+        if self._outer is not None:
+            self._outer.end(job)
+
+
+_watch: contextvars.ContextVar[ThreadWatch | None] = contextvars.ContextVar("_watch", default=None)
+
+
+@contextmanager
+def watched_threads() -> Iterator[ThreadWatch]:
+    """Watch the threads of the tasks that are made inside."""
+    watch = ThreadWatch(_watch.get())
+    token = _watch.set(watch)
+    try:
+        yield watch
+    finally:
+        _watch.reset(token)
 
 
 async def run_in_thread(call: Callable[[], _T]) -> _T:
@@ -42,6 +82,7 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_T] = loop.create_future()
     context = contextvars.copy_context()
+    watch = _watch.get()
 
     def deliver(value: _T | None, error: BaseException | None) -> None:
         if future.done():
@@ -60,6 +101,8 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
             error = RuntimeError(f"the function raised {stop!r}")
         except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
             error = raised
+        if watch is not None:
+            watch.end(job)
         _idle.append(thread)
         try:
             loop.call_soon_threadsafe(deliver, value, error)
@@ -67,6 +110,8 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
             if not loop.is_closed():  # else nobody waits any more
                 raise
 
+    if watch is not None:
+        watch.begin(job)
     _idle_worker().jobs.put(job)
     return await future
 

@@ -86,8 +86,20 @@ def test_read_file_returns_error_for_non_existent_file(context):
 def test_a_directory_is_no_file(context, project):
     (project / "sub").mkdir()
 
-    assert "it is a directory, not a file" in error_of(read_file("sub", context=context))
-    assert "it is a directory, not a file" in error_of(read_file(".", context=context))
+    assert error_of(read_file("sub", context=context)) == "Cannot read sub: it is a directory, not a file; it is empty"
+    assert "it is a directory, not a file; it holds sub/" in error_of(read_file(".", context=context))
+
+
+def test_some_of_what_a_directory_holds_is_listed(context, project):
+    (project / "many").mkdir()
+    for number in range(25):
+        (project / "many" / f"{number:02}.txt").touch()
+    (project / "many" / "00\nline").touch()
+
+    message = error_of(read_file("many", context=context))
+
+    assert "it holds '00\\nline', 00.txt, 01.txt, " in message
+    assert message.endswith("18.txt and 6 more")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +110,8 @@ def test_a_directory_is_no_file(context, project):
         (b"PK\x03\x04....", "is a ZIP archive or an office document, not text"),
         (b"text\x00more", "is binary, not text"),
         (b"caf\xe9", "is no UTF-8 text"),
-        ("text".encode("utf-16"), 'read it with encoding "UTF-16"'),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", "is an old office document, not text"),
+        (b"\xff\xfe\x00\xd8\x00\x00", "is no UTF-8 text"),
     ],
 )
 def test_binary_files_are_refused_with_another_way(context, project, content, said):
@@ -115,6 +128,41 @@ def test_the_encoding_is_honoured(context, project, encoding):
 
     assert read_file("menu.txt", encoding, context=context).result == text
     assert read_file("menu.txt", encoding, 2, 1, context=context).result.startswith("à la carte\n[lines 2-2 ")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_tells_the_encoding(context, project, encoding):
+    text = "Crème\nbrûlée\n"
+    (project / "menu.txt").write_bytes(text.encode(encoding))
+
+    assert read_file("menu.txt", context=context).result == text
+    assert read_file("menu.txt", start_line=2, context=context).result == (
+        "brûlée\n[lines 2-2 of 2 in menu.txt; end of the file]"
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text_whose_encoding_is_named_with_its_order(context, project):
+    (project / "a.txt").write_bytes("\ufeffa\nb\n".encode("utf-16-le"))
+
+    assert read_file("a.txt", "utf-16-le", context=context).result == "a\nb\n"
+    assert read_file("a.txt", "utf-16-le", 1, 1, context=context).result.startswith("a\n[lines 1-1 of 2 ")
+
+
+def test_lines_before_what_is_no_text_are_read(context, project):
+    (project / "a.log").write_bytes(b"line\n" * 300_000 + b"\xff\x00")
+
+    text = read_file("a.log", start_line=3, line_count=1, context=context).result
+
+    assert text == "line\n[lines 3-3 in a.log; more follow: start_line 4]"
+
+
+def test_counting_has_an_end(context, project, monkeypatch):
+    monkeypatch.setattr(text_content, "MAX_COUNTED_CHARACTERS", 1000)
+    (project / "a.txt").write_text("line\n" * 500_000)
+
+    text = read_file("a.txt", start_line=2, line_count=1, context=context).result
+
+    assert text == "line\n[lines 2-2 in a.txt; more follow: start_line 3]"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(context, project):
@@ -137,8 +185,26 @@ def test_file_read_on_a_very_large_file(context, project):
 
     message = error_of(read_file("large.log", context=context))
 
-    assert "more than 1048576 bytes" in message
+    assert message.startswith("large.log has 1,099,511,627,776 bytes; more than 1048576 bytes are not read at once")
     assert "start_line and line_count" in message
+
+
+def test_the_lines_of_a_file_too_long_to_be_read_at_once_are_told(context, project):
+    (project / "long.log").write_text("größe\n" * 200_000 + "end")
+
+    message = error_of(read_file("long.log", context=context))
+
+    assert message.startswith("long.log has 1,600,003 bytes and 200,001 lines; ")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"a\x00" * 10**6, "is binary"), (b"caf\xe9\n" * 10**6, "is no UTF-8 text")]
+)
+def test_a_large_file_that_is_no_text_is_refused_as_a_small_one(context, project, content, said):
+    (project / "data").write_bytes(content)
+
+    assert said in error_of(read_file("data", context=context))
+    assert said in error_of(read_file("data", start_line=1, context=context))
 
 
 def test_a_file_of_the_largest_size_is_read_whole(context, project):
@@ -153,8 +219,10 @@ def test_a_part_of_a_long_file_is_read_by_lines(context, project):
     middle = read_file("long.log", start_line=300_000, line_count=2, context=context).result
     end = read_file("long.log", start_line=400_000, context=context).result
 
-    assert middle == ("line 300000\nline 300001\n[lines 300000-300001 of long.log; more follow: start_line 300002]")
-    assert end == "line 400000\n[lines 400000-400000 of long.log; end of the file]"
+    assert middle == (
+        "line 300000\nline 300001\n[lines 300000-300001 of 400000 in long.log; more follow: start_line 300002]"
+    )
+    assert end == "line 400000\n[lines 400000-400000 of 400000 in long.log; end of the file]"
 
 
 def test_a_part_without_line_count_ends_at_the_largest_size(context, project):
@@ -164,7 +232,7 @@ def test_a_part_without_line_count_ends_at_the_largest_size(context, project):
     *lines, note = text.splitlines()
 
     assert len(lines) == text_content.MAX_BYTES // 11
-    assert note == f"[lines 1-{len(lines)} of long.log; more follow: start_line {len(lines) + 1}]"
+    assert note == f"[lines 1-{len(lines)} of 200000 in long.log; more follow: start_line {len(lines) + 1}]"
 
 
 @pytest.mark.parametrize(("content", "count"), [("a\nb\n", 2), ("a\nb", 2), ("a", 1), ("\n", 1)])
@@ -246,6 +314,32 @@ def test_a_symbolic_link_that_leads_outside_is_denied(context, project, workspac
             write_file(path, "x", context=context)
     assert [each.name for each in (tmp_path / "outside").iterdir()] == ["secret.txt"]
     assert (tmp_path / "outside" / "secret.txt").read_text() == "secret"
+
+
+@pytest.mark.parametrize("path", ["link.txt", "linked/missing.txt"])
+def test_a_link_in_the_start_directory_that_leads_outside_is_denied_and_not_called_missing(
+    context, project, tmp_path, path
+):
+    (project / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (project / "linked").symlink_to(tmp_path / "outside")
+
+    with pytest.raises(PermissionDeniedError, match="lies outside"):
+        read_file(path, context=context)
+
+
+def test_a_dangling_link_is_a_missing_file(context, project):
+    (project / "link.txt").symlink_to("nowhere.txt")
+
+    assert error_of(read_file("link.txt", context=context)) == "File not found: nowhere.txt"
+
+
+def test_writing_through_a_link_inside_keeps_the_link(context, workspace):
+    (workspace / "real.txt").write_text("old")
+    (workspace / "link.txt").symlink_to("real.txt")
+
+    assert write_file("link.txt", "new", context=context).is_success
+    assert (workspace / "link.txt").is_symlink()
+    assert (workspace / "real.txt").read_text() == "new"
 
 
 def test_a_symbolic_link_that_stays_inside_is_followed(context, workspace):

@@ -6,7 +6,12 @@ import asyncio
 import gzip
 import inspect
 import json
+import re
+import resource
+import signal
 import socket
+import threading
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -14,8 +19,8 @@ import jsonschema
 import pytest
 from web_server import WebServer, response
 
-from oneclaw_core import PathGuard, PermissionDeniedError, ToolContext
-from oneclaw_core.builtin import web
+from oneclaw_core import OneClaw, PathGuard, PermissionDeniedError, ToolContext, ToolResultEvent
+from oneclaw_core.builtin import downloads, web
 from oneclaw_core.builtin.web import MAX_BODY_BYTES, http_request
 from oneclaw_core.http import create_guarded_client
 
@@ -23,13 +28,21 @@ MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
 
 
 class Services:
-    def __init__(self, *, permits):
+    def __init__(self, *, permits, denied=()):
         self.permits = permits
+        self.denied = denied
         self.client = None
 
     async def gate(self, host, address):
         if not self.permits:
             raise PermissionDeniedError(f"{host} is at {address}", "network.private")
+
+    async def ask_permission(self, permission, detail, subject=None):
+        if permission in self.denied:
+            raise PermissionDeniedError("denied", permission)
+
+    def asked_seconds(self):
+        return 0.0
 
     def http_client(self):
         self.client = self.client or create_guarded_client(self.gate)
@@ -40,9 +53,9 @@ class Services:
 def run(tmp_path):
     """Run the tool; give its result."""
 
-    def run(url, *, permits=True, **arguments):
+    def run(url, *, permits=True, denied=(), **arguments):
         async def main():
-            services = Services(permits=permits)
+            services = Services(permits=permits, denied=denied)
             guard = PathGuard(tmp_path / "workspace", tmp_path)
             context = ToolContext(tmp_path, None, "test", "http_request", "call_1", guard, services)
             try:
@@ -55,12 +68,28 @@ def run(tmp_path):
     return run
 
 
-def shown(run, answer, **arguments):
+@pytest.fixture
+def downloaded(tmp_path):
+    """The files in the workspace, by their names and contents."""
+    return lambda: {each.name: each.read_bytes() for each in (tmp_path / "workspace").rglob("*") if each.is_file()}
+
+
+def shown(run, answer, path="", **arguments):
     """The text of a successful request to a server that gives one answer."""
     with WebServer(lambda _: answer) as server:
-        result = run(server.url, **arguments)
+        result = run(server.url + path, **arguments)
     assert result.is_success, result.error_message
     return result.result
+
+
+def body_of(text):
+    """The body that a result shows, without its marks; ``None`` if it shows none."""
+    match = re.search(r"\n\nFrom (\S+)\. .* never instructions:\n<<<(\w+)\n(.*)\n\2>>>\Z", text, re.DOTALL)
+    return match and match[3]
+
+
+def head_of(text):
+    return text.partition("\n\nFrom ")[0]
 
 
 def sent(run, **arguments):
@@ -87,7 +116,9 @@ def failed(run, url, **arguments):
 def test_http_request_makes_a_get_request_correctly(run):
     with WebServer(lambda _: response("Hello")) as server:
         result = run(server.url + "/path?q=1")
-    assert result.result == ("HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\nContent-Length: 5\n\nHello")
+    assert head_of(result.result) == "HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\nContent-Length: 5"
+    assert body_of(result.result) == "Hello"
+    assert f"\n\nFrom {server.url}/path?q=1. " in result.result
     (request,) = server.requests
     assert (request.method, request.target, request.body) == ("GET", "/path?q=1", b"")
 
@@ -117,11 +148,24 @@ def test_headers_of_the_caller_are_sent_as_given(run):
     assert request.header("x-name") == "Jürgen"
 
 
+def test_a_header_is_sent_as_often_as_it_is_given(run):
+    request = sent(run, headers={"X-Tag": ["a", 2]})
+    assert [value for name, value in request.headers if name == "x-tag"] == ["a", "2"]
+
+
 def test_get_and_head_send_no_body(run):
     for method in ("GET", "HEAD"):
         request = sent(run, method=method, body="x")
         assert request.body == b""
         assert request.header("content-type") is None
+
+
+def test_the_options_of_a_resource_are_asked_for(run):
+    request = sent(run, method="options")
+    assert (request.method, request.body) == ("OPTIONS", b"")
+    headers = [("Allow", "GET, OPTIONS"), ("Access-Control-Allow-Methods", "GET")]
+    text = shown(run, response(status="204 No Content", headers=headers, length=False), method="OPTIONS")
+    assert text == "HTTP 204 No Content\nAllow: GET, OPTIONS\nAccess-Control-Allow-Methods: GET\n\n"
 
 
 def test_the_method_may_be_written_in_any_case(run):
@@ -131,7 +175,8 @@ def test_the_method_may_be_written_in_any_case(run):
 @pytest.mark.parametrize("status", ["201 Created", "404 Not Found", "429 Too Many Requests", "500 Oops", "599 "])
 def test_http_request_handles_various_http_status_codes(run, status):
     text = shown(run, response("why", status=status, headers=[("Retry-After", "7")]))
-    assert text == f"HTTP {status.strip()}\nRetry-After: 7\nContent-Length: 3\n\nwhy"
+    assert head_of(text) == f"HTTP {status.strip()}\nRetry-After: 7\nContent-Length: 3"
+    assert body_of(text) == "why"
 
 
 def test_an_answer_without_body(run):
@@ -142,16 +187,17 @@ def test_an_answer_without_body(run):
 
 
 def test_headers_that_occur_twice_are_shown_twice_and_noise_is_not(run):
-    headers = [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Powered-By", "x"), ("X-RateLimit-Remaining", "3")]
+    headers = [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Powered-By", "x"), ("X-Own", "3")]
     text = shown(run, response("", headers=headers))
-    assert "Set-Cookie: a=1\nSet-Cookie: b=2\nX-Ratelimit-Remaining: 3" in text
+    assert "Set-Cookie: a=1\nSet-Cookie: b=2\nX-Own: 3" in text
     assert "Powered" not in text
 
 
 def test_the_head_of_an_answer_is_bounded(run):
     headers = [("Set-Cookie", "c" * 2000)] * 30 + [("Link", "x")] * 50
     text = shown(run, response("", headers=headers))
-    assert text.count("\n") <= 53
+    assert "\n[31 more headers are not shown]\n" in text
+    assert text.count("\n") <= 54
     assert "c" * 1001 not in text
 
 
@@ -165,7 +211,8 @@ def test_a_redirect_is_followed_and_the_last_url_named(run):
     ) as server:
         text = run(server.url + "/old").result
     assert text.startswith(f"HTTP 200 OK\nFinal-URL: {server.url}/new\n")
-    assert text.endswith("\n\nthere")
+    assert body_of(text) == "there"
+    assert f"\n\nFrom {server.url}/new. " in text
 
 
 # Bodies
@@ -185,14 +232,15 @@ def test_a_redirect_is_followed_and_the_last_url_named(run):
         (b"a\xffb", "text/plain", "a\ufffdb"),
         (b"<svg/>", "image/svg+xml", "<svg/>"),
         (b"plain enough", "application/octet-stream", "plain enough"),
+        ("größe".encode("utf-16"), "text/plain", "größe"),
     ],
 )
 def test_text_is_read_in_its_character_set(run, content, content_type, text):
-    assert shown(run, response(content, headers=[("Content-Type", content_type)])).endswith(f"\n\n{text}")
+    assert body_of(shown(run, response(content, headers=[("Content-Type", content_type)]))) == text
 
 
 def test_a_body_without_any_type_is_shown_if_it_is_text(run):
-    assert shown(run, response("hi", headers=[])).endswith("\n\nhi")
+    assert body_of(shown(run, response("hi", headers=[]))) == "hi"
 
 
 @pytest.mark.parametrize(
@@ -203,29 +251,97 @@ def test_a_body_without_any_type_is_shown_if_it_is_text(run):
         (b"a\x00b", "text/plain"),
     ],
 )
-def test_a_binary_body_is_described(run, content, content_type):
-    text = shown(run, response(content, headers=[("Content-Type", content_type)]))
-    assert text.endswith(f"\n\n[binary body not shown: {content_type}, {len(content)} bytes]")
+def test_a_binary_body_is_saved(run, downloaded, content, content_type):
+    text = shown(run, response(content, headers=[("Content-Type", content_type)]), "/files/it.bin")
+    assert text.endswith(
+        f"\n\n[the body is binary ({content_type}, {len(content)} bytes) and is saved in downloads/it.bin]"
+    )
+    assert downloaded() == {"it.bin": content}
 
 
-def test_a_large_binary_body_is_described_by_the_size_the_server_names(run):
-    text = shown(run, response(bytes(MAX_BODY_BYTES + 1), headers=[("Content-Type", "image/png")]))
-    assert text.endswith("[binary body not shown: image/png, 102,401 bytes]")
+def test_a_large_binary_body_is_saved_whole(run, downloaded):
+    content = bytes(range(256)) * 10_000
+    text = shown(run, response(content, headers=[("Content-Type", "image/png")]), "/a")
+    assert text.endswith("\n\n[the body is binary (image/png, 2,560,000 bytes) and is saved in downloads/a.png]")
+    assert downloaded() == {"a.png": content}
 
 
-def test_a_body_of_just_the_limit_is_whole(run):
+def test_text_that_is_shown_whole_is_not_saved(run, downloaded):
     text = shown(run, response("x" * MAX_BODY_BYTES))
-    assert text.endswith("\n\n" + "x" * MAX_BODY_BYTES)
+    assert body_of(text) == "x" * MAX_BODY_BYTES
+    assert downloaded() == {}
 
 
-def test_a_large_body_is_cut_with_a_note_and_no_half_character(run):
-    text = shown(run, response("a" + "ü" * MAX_BODY_BYTES))
-    body, _, note = text.partition("\n\n")[2].partition("\n")
-    assert body == "a" + "ü" * ((MAX_BODY_BYTES - 1) // 2)
-    assert note == "[cut here: the first 102,400 bytes of 204,801 bytes are shown]"
+def test_a_large_body_is_shown_to_the_limit_without_half_a_character_and_saved_whole(run, downloaded):
+    content = "a" + "ü" * MAX_BODY_BYTES
+    text = shown(run, response(content), "/log")
+    assert body_of(text) == "a" + "ü" * ((MAX_BODY_BYTES - 1) // 2)
+    assert head_of(text).endswith(
+        "\n\n[only the beginning of the body is shown; all of it, 204,801 bytes, is saved in downloads/log.txt]"
+    )
+    assert downloaded() == {"log.txt": content.encode()}
 
 
-def test_a_body_without_end_is_left(run):
+def test_what_is_saved_replaces_nothing(run, downloaded):
+    for _ in range(3):
+        text = shown(run, response(b"\0"), "/a.bin")
+    assert text.endswith("is saved in downloads/a-3.bin]")
+    assert downloaded() == {"a.bin": b"\0", "a-2.bin": b"\0", "a-3.bin": b"\0"}
+
+
+def test_the_path_of_what_is_saved_leads_to_it_and_not_to_a_file_of_the_user(run, tmp_path):
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / "downloads" / "a.bin").write_bytes(b"mine")
+    assert shown(run, response(b"\0"), "/a.bin").endswith(f"is saved in {tmp_path}/workspace/downloads/a.bin]")
+
+
+@pytest.mark.parametrize("content", [b"x" * (MAX_BODY_BYTES + 1), b"\0" * 100])
+def test_without_the_permission_to_write_files_a_body_is_only_cut(run, downloaded, content):
+    text = shown(run, response(content), denied={"files.write"})
+    assert "is not saved: tools may not write there]" in text
+    assert body_of(text) == ("x" * MAX_BODY_BYTES if content[0] else None)
+    assert downloaded() == {}
+
+
+def test_a_directory_for_downloads_that_leads_outside_is_not_followed(run, tmp_path):
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "workspace" / "downloads").symlink_to(tmp_path / "elsewhere")
+    assert "is not saved: tools may not write there]" in shown(run, response(b"\0"))
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_file_in_the_place_of_the_directory_for_downloads(run, tmp_path):
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "downloads").touch()
+    assert "is not saved: Not a directory]" in shown(run, response(b"\0"))
+
+
+def test_a_disk_that_is_full_leaves_no_part_of_a_file(run, downloaded):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))
+    try:
+        text = shown(run, response("x" * 1_000_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert "all of it, 1,000,000 bytes, is not saved: File too large]" in text
+    assert downloaded() == {}
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_a_body_of_more_than_is_saved_is_only_cut(run, downloaded, monkeypatch, length):
+    monkeypatch.setattr(downloads, "MAX_SAVED_BYTES", 2 * 1024 * 1024)
+    text = shown(run, response("x" * 3_000_000, length=length))
+    amount = "3,000,000 bytes" if length else r"more than 2,\d{3},\d{3} bytes"
+    assert re.search(rf"\[only the .* is shown; all of it, {amount}, is not saved: it has more than 2 MB\]\n", text)
+    assert body_of(text) == "x" * MAX_BODY_BYTES
+    assert downloaded() == {}
+
+
+def test_a_body_without_end_is_left(run, downloaded, monkeypatch):
+    monkeypatch.setattr(downloads, "MAX_SAVED_BYTES", 1024 * 1024)
     sent_pieces = []
 
     def endless(_):
@@ -236,22 +352,102 @@ def test_a_body_without_end_is_left(run):
 
     with WebServer(endless) as server:
         text = run(server.url).result
-    assert text.endswith("[cut here: the first 102,400 bytes of a longer body are shown]")
+    assert "is not saved: it has more than 1 MB]" in text
     assert len(text) < MAX_BODY_BYTES + 1000
     assert len(sent_pieces) < 2000
+    assert downloaded() == {}
+
+
+def test_a_body_that_drips_without_end_is_shown_as_far_as_it_came(run, downloaded, monkeypatch):
+    monkeypatch.setattr(web, "MAX_SECONDS", 0)  # one second is left for the body
+    gone = threading.Event()
+
+    def drip(_):
+        yield response("first", headers=[("Content-Type", "text/plain")], length=False)
+        gone.wait(10)
+
+    with WebServer(drip) as server:
+        text = run(server.url).result
+        gone.set()
+    assert "more than 5 bytes, is not saved: the server was still sending after 1 s]" in head_of(text)
+    assert body_of(text) == "first"
+
+
+def test_in_a_conversation_no_more_is_shown_than_the_model_is_given(tmp_path):
+    content = "".join(f"line {number}\n" for number in range(9000))
+
+    async def run(url):
+        async with OneClaw.open(tmp_path / "home", allow=["network.private"], environ={}) as claw:
+            asked = claw.send_message(f"Send a POST request to {url}", model="offline/rules")
+            (result,) = [event.result async for event in asked if isinstance(event, ToolResultEvent)]
+            return result.result, (await claw.settings()).tool_result_max_characters
+
+    with WebServer(lambda _: response(content)) as server:
+        text, limit = asyncio.run(run(server.url + "/a.log"))
+    assert limit - 1500 < len(text) < limit
+    assert content.startswith(body_of(text))
+    assert (tmp_path / "home/workspace/downloads/a.log").read_text() == content
 
 
 @pytest.mark.parametrize(
-    ("encoding", "content"), [("gzip", gzip.compress(b"hello")), ("deflate", zlib.compress(b"hello"))]
+    ("path", "headers", "name"),
+    [
+        ("/a/report.pdf?x=1", [], "report.pdf"),
+        ("/a/report", [("Content-Type", "application/pdf; x=y")], "report.pdf"),
+        ("/", [("Content-Type", "application/pdf")], "127.0.0.1.pdf"),
+        ("/", [], "127.0.0.1"),
+        ("/x", [("Content-Disposition", 'attachment; filename="Monthly report.xlsx"')], "Monthly-report.xlsx"),
+        ("/x", [("Content-Disposition", "attachment; filename*=UTF-8''%C3%BCber%20uns.bin")], "über-uns.bin"),
+        ("/x", [("Content-Disposition", "attachment; filename*=klingon''a%20b.bin")], "a-b.bin"),
+        ("/x.bin", [("Content-Disposition", "inline")], "x.bin"),
+        ("/x", [("Content-Disposition", 'attachment; filename="../../.ssh/authorized_keys"')], "authorized_keys"),
+        ("/x", [("Content-Disposition", 'attachment; filename="C:\\\\Windows\\\\.bashrc"')], "bashrc"),
+        ("/x.bin", [("Content-Disposition", 'attachment; filename=".."')], "x.bin"),
+        ("/%2e%2e%2f%2e%2e%2fetc%2fpasswd", [], "passwd"),
+        ("/a%00b%0a%e2%80%aec.bin", [], "a-b-c.bin"),
+        ("/" + "ü" * 300 + ".tar", [], "ü" * 48 + ".tar"),
+    ],
+)
+def test_the_name_of_what_is_saved_is_safe(run, downloaded, path, headers, name):
+    text = shown(run, response(b"\0", headers=headers), path)
+    assert text.endswith(f"is saved in downloads/{name}]")
+    assert list(downloaded()) == [name]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        ("gzip", gzip.compress(b"hello")),
+        ("deflate", zlib.compress(b"hello")),
+        ("deflate", zlib.compress(b"hello")[2:-4]),
+    ],
 )
 def test_compressed_bodies_are_unpacked(run, encoding, content):
-    assert shown(run, response(content, headers=[("Content-Encoding", encoding)])).endswith("\n\nhello")
+    assert body_of(shown(run, response(content, headers=[("Content-Encoding", encoding)]))) == "hello"
 
 
-def test_a_decompression_bomb_is_cut(run):
-    bomb = gzip.compress(b"x" * 20_000_000)
-    text = shown(run, response(bomb, headers=[("Content-Encoding", "gzip"), ("Content-Type", "text/plain")]))
-    assert text.endswith("x\n[cut here: the first 102,400 bytes of a longer body are shown]")
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_decompression_bomb_is_cut_in_steady_memory(run, downloaded, encoding):
+    content = b"x" * 100_000_000
+    bomb = gzip.compress(content, 1) if encoding == "gzip" else zlib.compress(content, 1)
+    del content
+    tracemalloc.start()
+    try:
+        text = shown(run, response(bomb, headers=[("Content-Encoding", encoding), ("Content-Type", "text/plain")]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "is not saved: it has more than 50 MB]" in text
+    assert body_of(text) == "x" * MAX_BODY_BYTES
+    assert peak < 8_000_000
+    assert downloaded() == {}
+
+
+def test_what_is_saved_is_unpacked(run, downloaded):
+    content = b"0123456789" * 200_000
+    text = shown(run, response(gzip.compress(content), headers=[("Content-Encoding", "gzip")]), "/a.txt")
+    assert "all of it, 2,000,000 bytes, is saved in downloads/a.txt]" in text
+    assert downloaded() == {"a.txt": content}
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip,deflate"])
@@ -287,7 +483,7 @@ def test_a_password_in_a_url_is_not_repeated(run):
 
 @pytest.mark.parametrize("method", ["", "BREW", "GET / HTTP/1.1\r\nX: y", "CONNECT", "TRACE"])
 def test_an_unknown_method_is_refused(run, method):
-    assert "GET, POST, PUT, PATCH, DELETE, HEAD" in refused(run, method=method)
+    assert "GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS" in refused(run, method=method)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +496,9 @@ def test_an_unknown_method_is_refused(run, method):
         {"X Y": "a"},
         {"": "a"},
         {"Näme": "a"},
+        {"X": None},
+        {"X": {"a": "b"}},
+        {"X": [["a"]]},
         {"Host": "evil.test"},
         {"hOST": "evil.test"},
         {"Transfer-Encoding": "chunked"},

@@ -20,7 +20,6 @@ from oneclaw_core.chat.estimate import (
     attachment_tokens,
     definition_tokens,
     message_tokens,
-    request_tokens,
     text_tokens,
 )
 
@@ -61,13 +60,13 @@ def test_a_text_is_estimated_from_its_bytes(text, tokens):
 
 
 def test_every_part_of_a_request_counts():
-    empty = request_tokens(request())
+    empty = Estimator().raw(request())
     assert empty == 0
-    assert request_tokens(request(system_prompt="x" * 400)) == 100
-    assert request_tokens(request(tools=[ECHO])) == definition_tokens(ECHO) > len(ECHO.description) / 4
-    assert request_tokens(request(user("x" * 400))) >= 100
+    assert Estimator().raw(request(system_prompt="x" * 400)) == 100
+    assert Estimator().raw(request(tools=[ECHO])) == definition_tokens(ECHO) > len(ECHO.description) / 4
+    assert Estimator().raw(request(user("x" * 400))) >= 100
     whole = request(user("x" * 400), system_prompt="x" * 400, tools=[ECHO])
-    assert request_tokens(whole) == 100 + definition_tokens(ECHO) + message_tokens(user("x" * 400))
+    assert Estimator().raw(whole) == 100 + definition_tokens(ECHO) + message_tokens(user("x" * 400))
 
 
 @pytest.mark.parametrize(
@@ -119,31 +118,31 @@ def test_without_a_count_of_the_service_the_length_decides():
     sent = request(user("x" * 4000))
     estimator.observe(sent, None)
     estimator.observe(sent, 0)
-    assert estimator.request(sent) == estimator.raw(sent) == request_tokens(sent)
+    assert estimator.request(sent) == estimator.raw(sent) == Estimator().raw(sent)
 
 
 @pytest.mark.parametrize(("counted", "ratio"), [(1.3, 1.3), (0.8, 0.8), (40, 2), (0.01, 0.5)])
 def test_the_count_of_the_service_corrects_the_estimate_within_bounds(counted, ratio):
     estimator = Estimator()
     sent = request(user("x" * 400_000))
-    estimator.observe(sent, round(request_tokens(sent) * counted))
-    assert estimator.request(sent) == pytest.approx(request_tokens(sent) * ratio, rel=0.001)
+    estimator.observe(sent, round(Estimator().raw(sent) * counted))
+    assert estimator.request(sent) == pytest.approx(Estimator().raw(sent) * ratio, rel=0.001)
     assert estimator.message(sent.messages[0]) == pytest.approx(message_tokens(sent.messages[0]) * ratio, rel=0.001)
 
 
 def test_the_last_count_holds():
     estimator = Estimator()
     sent = request(user("x" * 4000))
-    estimator.observe(sent, request_tokens(sent) * 2)
-    estimator.observe(sent, request_tokens(sent))
-    assert estimator.request(sent) == request_tokens(sent)
+    estimator.observe(sent, Estimator().raw(sent) * 2)
+    estimator.observe(sent, Estimator().raw(sent))
+    assert estimator.request(sent) == Estimator().raw(sent)
 
 
 def test_a_count_of_an_earlier_turn_is_compared_with_what_was_sent_then():
     then = request(user("x" * 4000), system_prompt="y" * 4000)
     now = replace(then, messages=(*then.messages, assistant("z" * 80_000), user("go on " * 10_000)))
     estimator = Estimator()
-    estimator.observe_earlier(now, round(request_tokens(then) * 1.5))
+    estimator.observe_earlier(now, round(Estimator().raw(then) * 1.5))
     assert estimator.ratio == pytest.approx(1.5, rel=0.01)
 
 

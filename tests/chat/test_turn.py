@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from stage import ScriptedModel, Stage, calls, says
@@ -12,6 +13,7 @@ from oneclaw_core import (
     MessageType,
     ModelResponse,
     ProviderError,
+    StoreError,
     TextDelta,
     TextEvent,
     TokenUsage,
@@ -27,6 +29,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.agents import GENERAL_ASSISTANT
 from oneclaw_core.chat.turn import TurnLimits
+from oneclaw_core.providers.base import StopReason
 
 
 @pytest.fixture
@@ -365,3 +368,122 @@ def test_a_later_request_of_a_turn_and_of_another_process_see_the_same_history(s
         ToolCallStatus.SUCCESS,
         ToolCallStatus.ERROR,
     ]
+
+
+async def until(condition):
+    """Wait for what happens while nobody asks for events."""
+    async with asyncio.timeout(10):
+        while not await condition():
+            await asyncio.sleep(0.001)
+
+
+def test_an_outcome_is_stored_although_nobody_asks_for_the_next_event(stage):
+    slow_started, quick_may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(arguments):
+        slow_started.set()
+        await asyncio.sleep(60)
+
+    async def quick(arguments):
+        await quick_may_end.wait()
+        return ToolResult.success("it is done")
+
+    stage.add("slow", slow)
+    stage.add("quick", quick)
+
+    async def run():
+        async with stage.session():
+            model = ScriptedModel(calls(("echo", {"text": "first"}), ("slow", {}), ("quick", {})))
+            events = stage.turn(model).run(await stage.begin("go"))
+            async for event in events:
+                if isinstance(event, ToolResultEvent):
+                    break
+            assert event.name == "echo"
+            await slow_started.wait()
+            quick_may_end.set()
+
+            async def is_stored():
+                return [row for row in await stage.rows() if row.content == "it is done"]
+
+            await until(is_stored)
+            await events.aclose()
+            return {row.tool_call_id: row.error_type for row in await stage.rows() if row.tool_status}
+
+    assert asyncio.run(run()) == {"c0": None, "c1": "interrupted", "c2": None}
+
+
+def test_outcomes_that_come_together_are_stored_together(stage):
+    model = ScriptedModel(calls(*(("echo", {"text": str(n)}) for n in range(20))), says("done"))
+    written = []
+
+    async def run():
+        async with stage.session():
+            finish_calls = stage.store.finish_calls
+
+            async def counting(session_id, results):
+                written.append(len(results))
+                return await finish_calls(session_id, results)
+
+            stage.store.finish_calls = counting
+            await stage.send(model)
+            return await stage.rows()
+
+    rows = asyncio.run(run())
+    assert sorted(row.content for row in rows if row.type is MessageType.TOOL_RESULT) == sorted(map(str, range(20)))
+    assert sum(written) == 20
+    assert len(written) < 5
+
+
+def test_outcomes_that_cannot_be_stored_end_the_turn_with_the_reason(stage):
+    def break_the_store(arguments):
+        stage.store.finish_calls = refuse
+        return ToolResult.success("done")
+
+    async def refuse(session_id, results):
+        raise StoreError("the disk is full")
+
+    stage.add("breaking", break_the_store)
+    events = []
+
+    async def run():
+        async with stage.session():
+            await stage.send(ScriptedModel(calls(("breaking", {}), ("echo", {}))), events=events)
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        asyncio.run(run())
+    assert not [event for event in events if isinstance(event, ToolResultEvent)]
+
+
+def test_results_stand_in_the_order_of_their_calls_in_this_turn_and_the_next(stage):
+    quick_has_ended = asyncio.Event()
+
+    async def slow(arguments):
+        await quick_has_ended.wait()
+        return ToolResult.success("slow")
+
+    stage.add("slow", slow)
+    model = ScriptedModel(calls(("slow", {}), ("echo", {"text": "quick"})), says("done"))
+
+    async def run():
+        async with stage.session():
+            arrived = []
+            async for event in stage.turn(model).run(await stage.begin("go")):
+                if isinstance(event, ToolResultEvent):
+                    arrived.append(event.name)
+                    quick_has_ended.set()
+            return arrived
+
+    assert asyncio.run(run()) == ["echo", "slow"]
+    later = ScriptedModel(says("hi"))
+    stage.play((later, "again"))
+    for request in (model.requests[1], later.requests[0]):
+        results = [each.content for each in request.messages if each.type is MessageType.TOOL_RESULT]
+        assert results == ["slow", "quick"]
+
+
+@pytest.mark.parametrize("reason", StopReason)
+def test_the_last_event_says_why_the_answer_ends(stage, reason):
+    finished = stage.play((ScriptedModel(replace(says("Half of"), stop_reason=reason)), "tell me"))[-1]
+    assert finished == TurnFinishedEvent("story", "Half of", reason)
+    assert finished.to_dict().get("stop_reason", "complete") == str(reason)
+    assert (finished.notice is None) == (reason is StopReason.COMPLETE)

@@ -1,56 +1,67 @@
 """A turn costs the same whatever is registered, because nothing walks all tools for a request."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 from stage import ScriptedModel, Stage, calls, says
 
-from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceInfo, ToolSourceType
+from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, ToolResult, ToolSourceInfo, ToolSourceType
 
 
-class CountingTool:
-    """Counts how often it is looked at."""
-
-    looked_at = 0
+class PassiveTool:
+    """A tool that nobody calls."""
 
     def __init__(self, name):
-        self._definition = ToolDefinition(name, "Does something.")
-
-    @property
-    def definition(self):
-        CountingTool.looked_at += 1
-        return self._definition
+        self.definition = ToolDefinition(name, "Does something.")
 
     async def execute(self, arguments, context):
         return ToolResult.success("")
 
 
+@pytest.fixture
+def looked_at(monkeypatch):
+    """Count by tool how often the registry is asked for it, in whatever way all of a group's tools are found."""
+    counts = Counter()
+    is_enabled = ToolRegistry.is_enabled
+
+    def counting(registry, name):
+        counts[name] += 1
+        return is_enabled(registry, name)
+
+    monkeypatch.setattr(ToolRegistry, "is_enabled", counting)
+    return counts
+
+
 @pytest.mark.parametrize(("groups", "tools_per_group"), [(2, 50), (200, 50)])
-def test_a_turn_looks_at_no_tool_of_a_group_that_is_not_loaded(tmp_path, groups, tools_per_group):
+def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(tmp_path, looked_at, groups, tools_per_group):
     stage = Stage(tmp_path)
     for number in range(groups):
         group = f"group_{number}"
         stage.registry.register_group(ToolGroupDefinition(group, group, f"Tools number {number}"))
         for tool in range(tools_per_group):
             source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
-            stage.registry.register(CountingTool(f"tool_{number}_{tool}"), source)
-    CountingTool.looked_at = 0
+            stage.registry.register(PassiveTool(f"tool_{number}_{tool}"), source)
+    looked_at.clear()
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "pdf"})), calls(("pdf_info", {})), says("6"))
     stage.play((model, "how many pages?"))
     assert len(model.requests) == 3
-    assert CountingTool.looked_at == 0
+    # To list the group it has to be known that it has an enabled tool.
+    of_others = {name: count for name, count in looked_at.items() if name.startswith("tool_")}
+    assert of_others == {f"tool_{number}_0": 1 for number in range(groups)}
 
 
-def test_loading_a_group_looks_at_its_own_tools_only(tmp_path):
+def test_loading_a_group_looks_at_its_own_tools_only(tmp_path, looked_at):
     stage = Stage(tmp_path)
     for group in ("wanted", "other"):
         stage.registry.register_group(ToolGroupDefinition(group, group, "Tools"))
         for tool in range(50):
             source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group)
-            stage.registry.register(CountingTool(f"{group}_{tool}"), source)
-    CountingTool.looked_at = 0
+            stage.registry.register(PassiveTool(f"{group}_{tool}"), source)
+    looked_at.clear()
     model = ScriptedModel(calls(("load_tool_group", {"group_name": "wanted"})), says("ok"))
     stage.play((model, "load"))
-    assert CountingTool.looked_at == 50
+    assert {name for name in looked_at if name.startswith("wanted_")} == {f"wanted_{number}" for number in range(50)}
+    assert {name for name in looked_at if name.startswith("other_")} == {"other_0"}
     assert len([definition for definition in model.requests[1].tools if definition.name.startswith("wanted")]) == 50
     assert asyncio.run(stage.registry.get_tool("wanted_0").execute({}, None)).is_success

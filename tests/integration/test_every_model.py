@@ -19,7 +19,7 @@ from tempfile import TemporaryFile
 
 import pytest
 from model_server import ModelServer
-from wire_formats import CORE, FORMATS, PDF, SEAL, THOUGHT
+from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.chat.events import CompactedEvent, GroupLoadedEvent, UsageEvent
@@ -50,7 +50,7 @@ native_formats = pytest.mark.parametrize(
 
 def addresses(server):
     names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
-    return dict.fromkeys(names, server.url)
+    return dict.fromkeys(names, server.url) | {"ONECLAW_DISABLED_PLUGINS": OTHERS}
 
 
 def said(home, environ, wire, message, *, session="s", attachments=()):
@@ -68,7 +68,7 @@ def stored(home, session="s"):
     """The history of a session, ``None`` if there is none, and the settings."""
 
     async def read():
-        async with OneClaw.open(home, environ={}, start_directory=EXAMPLES) as claw:
+        async with OneClaw.open(home, environ={"ONECLAW_DISABLED_PLUGINS": OTHERS}, start_directory=EXAMPLES) as claw:
             found = await claw.store.find_session(session)
             return found and await claw.store.messages(found.id), await claw.store.settings()
 
@@ -104,7 +104,7 @@ def command(home, *arguments, environ=None, stdin=""):
         typed.seek(0)
         for name in filter(OTHERS_VARIABLES.fullmatch, list(os.environ)):
             patch.delenv(name)
-        for name, value in ({"ONECLAW_HOME": str(home)} | (environ or {})).items():
+        for name, value in ({"ONECLAW_HOME": str(home), "ONECLAW_DISABLED_PLUGINS": OTHERS} | (environ or {})).items():
             patch.setenv(name, value)
         patch.setattr(sys, "stdin", typed)
         assert main(list(arguments)) == 0
@@ -129,7 +129,7 @@ def of_type(kind, events):
 
 
 @every_format
-def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_path, wire):
+def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_path, wire, database_environ):
     script = [
         wire.calls(LOAD, thought=THOUGHT),
         wire.calls(INFO, thought=THOUGHT),
@@ -138,9 +138,10 @@ def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_
         wire.says("Still six."),
     ]
     with ModelServer(script) as server:
-        first = said(tmp_path, addresses(server), wire, "How many pages?")
+        environ = addresses(server) | database_environ
+        first = said(tmp_path, environ, wire, "How many pages?")
         arguments = ("run", "--session", "s", "--model", wire.full_model, "--json", "And now?")
-        second = succeeded(oneclaw(tmp_path, addresses(server), *arguments))
+        second = succeeded(oneclaw(tmp_path, environ, *arguments))
     assert all(request.path.endswith(wire.path) for request in server.requests)
     assert [event.tools for event in of_type(GroupLoadedEvent, first)] == [tuple(PDF)]
     assert results(first) == [(True, True)]
@@ -205,6 +206,48 @@ def test_what_is_refused_in_both_ways_teaches_nothing(tmp_path, wire):
         said(tmp_path, addresses(server), wire, "Hello")
     assert [is_native(wire, body) for body in server.bodies[1:]] == [True, False, True]
     assert f"learned:{wire.full_model}" not in stored(tmp_path)[1]
+
+
+MESSAGES = next(wire for wire in FORMATS if wire.provider == "anthropic")
+NOT_INLINE = "messages.3: tool_addition requires a model that supports mid-conversation tool changes"
+
+
+def is_inline(body):
+    return "tool_addition" in json.dumps(body["messages"])
+
+
+def test_definitions_in_the_conversation_leave_all_before_them_as_it_was(tmp_path):
+    calls_info = MESSAGES.calls(INFO, thought=THOUGHT)
+    script = [MESSAGES.calls(LOAD, thought=THOUGHT), calls_info, MESSAGES.says("Six."), calls_info, MESSAGES.says("6.")]
+    override(tmp_path, MESSAGES, "tool_loading", "inline")
+    with ModelServer(script) as server:
+        first = said(tmp_path, addresses(server), MESSAGES, "How many pages?")
+        arguments = ("run", "--session", "s", "--model", MESSAGES.full_model, "--json", "And now?")
+        succeeded(oneclaw(tmp_path, addresses(server), *arguments))
+    assert results(first) == [(True, True)]
+    assert [is_inline(body) for body in server.bodies] == [False, *[True] * 4]
+    assert not any(set(PDF) & set(MESSAGES.declared(body)) for body in server.bodies)
+    for earlier, later in itertools.pairwise(server.contents):
+        MESSAGES.assert_goes_on(earlier, later)
+    # Nothing of it is taken for a break of the prefix.
+    assert usage_by_model(tmp_path)["prefix_breaks"] == 0
+
+
+def test_a_model_that_refuses_definitions_in_the_conversation_is_asked_natively_until_it_is_to_be_tried_again(tmp_path):
+    answers = iter([MESSAGES.calls(LOAD), MESSAGES.says("Loaded."), MESSAGES.says("Hello."), MESSAGES.says("Again.")])
+
+    def script(body):
+        return MESSAGES.refuses(400, NOT_INLINE) if is_inline(body) else next(answers)
+
+    override(tmp_path, MESSAGES, "tool_loading", "inline")
+    with ModelServer(script) as server:
+        said(tmp_path, addresses(server), MESSAGES, "How many pages?")
+        said(tmp_path, addresses(server), MESSAGES, "Hello")
+        assert stored(tmp_path)[1][f"learned:{MESSAGES.full_model}"]["tool_loading"] == "native"
+        override(tmp_path, MESSAGES, "tool_loading", "inline")
+        said(tmp_path, addresses(server), MESSAGES, "Hello again")
+    assert [is_inline(body) for body in server.bodies] == [False, True, False, False, True, False]
+    assert all(has_deferred_tools(server.bodies[place]) for place in (2, 3, 5))
 
 
 @every_format
@@ -344,8 +387,9 @@ def test_usage_and_cost_at_the_vendors_own_address(tmp_path, monkeypatch, wire):
     with ModelServer(script) as server:
         for provider in PROVIDERS:
             monkeypatch.setattr(provider, "default_base_url", server.url)
-        events = said(tmp_path, {}, wire, "How many pages?")
-        said(tmp_path, {}, wire, "Thanks")
+        key = {wire.key_variable: KEY}  # which a vendor always wants
+        events = said(tmp_path, key, wire, "How many pages?")
+        said(tmp_path, key, wire, "Thanks")
     cost = cost_of(ProviderConfig(wire.provider, wire.provider), wire.model, wire.usage)
     assert cost > 0
     assert {(event.usage, event.cost) for event in of_type(UsageEvent, events)} == {(wire.usage, cost)}
@@ -528,10 +572,13 @@ def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_p
 
             async def listen():
                 text = ""
-                async for event in claw.send_message("Hello", session="s", model=wire.full_model):
-                    text += event.text
-                    if text == "Hello there.":
-                        shown.set()
+                try:
+                    async for event in claw.send_message("Hello", session="s", model=wire.full_model):
+                        text += event.text
+                        if text == "Hello there.":
+                            shown.set()
+                finally:
+                    shown.set()  # of a turn that fails, lest it be waited for
 
             turn = asyncio.create_task(listen())
             await shown.wait()

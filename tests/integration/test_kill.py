@@ -13,6 +13,7 @@ from pathlib import Path
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
+from oneclaw_core.home import find_home
 from oneclaw_core.store.store import Store
 
 ROUNDS = 4
@@ -55,7 +56,9 @@ def run_turns(home, server, *delays):
     return [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
 
 
-def test_kill_at_twenty_random_points(tmp_path):
+def test_kill_at_twenty_random_points(tmp_path, database_environ, monkeypatch):
+    for name, value in database_environ.items():
+        monkeypatch.setenv(name, value)
     model = AppendingModel()
     chance = random.Random(40)
     killed = 0
@@ -74,12 +77,12 @@ def test_kill_at_twenty_random_points(tmp_path):
         assert run_turns(tmp_path, server, -1)[0][0] == "ended 0"
     assert killed >= KILLS
     assert model.faults == []
-    audit(tmp_path)
+    audit(find_home(path=tmp_path))
 
 
 def audit(home):
     async def rows():
-        async with await Store.open(f"sqlite:///{home / 'oneclaw.db'}", lock_directory=home / "locks") as store:
+        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
             session = await store.find_session("story")
             return await store.messages(session.id), await store.pending_calls(session.id)
 
@@ -89,7 +92,7 @@ def audit(home):
     for message in messages:
         if message.type is MessageType.TOOL_RESULT:
             results[message.tool_call_id].append(message)
-    written = collections.Counter((home / "workspace" / "marks.txt").read_text().split())
+    written = collections.Counter((home.workspace / "marks.txt").read_text().split())
     assert max(written.values()) == 1
     stored = [message for message in messages if message.type is MessageType.TOOL_CALL]
     assert len(stored) > 2 * ROUNDS

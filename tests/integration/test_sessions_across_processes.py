@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
+from wire_formats import CORE, OTHERS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-CORE = ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
 PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
 KEY = "sk-canary-7f3a9b2c5d"
 
 
 def oneclaw(home, server_url, *arguments, **environ):
-    values = {"ONECLAW_HOME": str(home), "OPENAI_BASE_URL": server_url, "OPENAI_API_KEY": KEY, **environ}
+    values = {
+        "ONECLAW_HOME": str(home),
+        "OPENAI_BASE_URL": server_url,
+        "OPENAI_API_KEY": KEY,
+        "ONECLAW_DISABLED_PLUGINS": OTHERS,
+        **environ,
+    }
     return subprocess.run(
         [sys.executable, "-m", "oneclaw_core", *arguments],
         env=os.environ | values,
@@ -99,7 +105,7 @@ def test_a_failed_load_leaves_no_trace_in_the_next_process(tmp_path):
 def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(tmp_path):
     with ModelServer([load("pdf"), text("Loaded."), text("Hi."), text("Again.")]) as server:
         run(tmp_path, server, "load it", "--session", "s")
-        run(tmp_path, server, "hello", "--session", "s", ONECLAW_DISABLED_PLUGINS="pdf")
+        run(tmp_path, server, "hello", "--session", "s", ONECLAW_DISABLED_PLUGINS=f"pdf,{OTHERS}")
         run(tmp_path, server, "hello", "--session", "s")
     assert tool_names(server.bodies[2]) == CORE
     assert "Available Tool Groups" not in server.bodies[2]["messages"][0]["content"]

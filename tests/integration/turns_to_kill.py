@@ -27,6 +27,7 @@ def main() -> None:
         "jsonschema",
         "oneclaw_core.builtin.files",
         "oneclaw_core.providers.openai_chat",
+        "oneclaw_core.store.postgres_backend",
     ):
         import_module(module)
     home, *delays = sys.argv[1:]

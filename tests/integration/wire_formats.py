@@ -27,7 +27,23 @@ from oneclaw_core.messages import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CORE = ["load_tool_group", "get_current_time", "read_file", "write_file", "http_request"]
+CORE = [
+    "load_tool_group",
+    "get_current_time",
+    "read_file",
+    "write_file",
+    "webfetch",
+    "http_request",
+    "exec",
+    "js_eval",
+    "load_skill",
+    "create_agent",
+    "save_memory",
+    "search_history",
+    "browser",
+]
+# One group is enough, whatever else is installed.
+OTHERS = "config,google_workspace,js_tool_management,scheduled_tasks"
 PDF = ["pdf_info", "pdf_extract_text", "pdf_render_page"]
 # What a model thinks: to be read, and sealed for the service to read again.
 THOUGHT = "a thought for nobody else"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+import os
+import sqlite3
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from postgres_server import VARIABLE, database_on_server
 
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.store.store import Store
@@ -61,7 +66,29 @@ def url_of(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
+def database_url(home: Path) -> str:
+    """The database of a home: a SQLite file in it, or one on the PostgreSQL server that the test runs with."""
+    server = os.environ.get(VARIABLE)
+    return url_of(database_path(home)) if server is None else database_on_server(server, home)
+
+
+def change(home: Path, statement: str, *parameters: object) -> None:
+    """Change a home's database behind the store's back."""
+    rows(home, statement, *parameters)
+
+
+def rows(home: Path, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Read a home's database behind the store's back; parameters are written as ``?``."""
+    if VARIABLE in os.environ:
+        url = database_url(home).replace("+psycopg", "")
+        with psycopg.connect(url, options="-c search_path=oneclaw") as server:
+            cursor = server.execute(statement.replace("?", "%s").encode(), parameters or None)
+            return cursor.fetchall() if cursor.description else []
+    with closing(sqlite3.connect(database_path(home))) as connection, connection:
+        return connection.execute(statement, parameters).fetchall()
+
+
 @asynccontextmanager
 async def opened(home: Path) -> AsyncIterator[Store]:
-    async with await Store.open(url_of(database_path(home)), lock_directory=home / "locks") as store:
+    async with await Store.open(database_url(home), lock_directory=home / "locks") as store:
         yield store

@@ -6,12 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from histories import assistant, call, database_path, opened, success, user
+import pytest
+from histories import assistant, call, opened, success, user
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
 
 from oneclaw_core.messages import Attachment, Message
+from oneclaw_core.store.history import SENT_FILES_BYTES, file_characters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,12 +90,12 @@ def test_text_that_no_database_can_hold_is_replaced_in_a_files_name(tmp_path: Pa
 
 
 def statements_about_files(store: Store) -> list[str]:
-    """A list that grows with what is asked of the table of files."""
+    """A list that grows with what is asked of the bytes of files."""
     seen: list[str] = []
 
     @event.listens_for(store._database._reading, "before_cursor_execute")
     def see(connection: object, cursor: object, statement: str, parameters: object, *_: object) -> None:
-        if "FROM attachments" in statement:
+        if "FROM attachments" in statement and "length(" not in statement:
             seen.append(f"{statement} {parameters}")
 
     return seen
@@ -152,7 +154,6 @@ def test_files_go_with_their_session(tmp_path: Path) -> None:
             )
 
     assert asyncio.run(main()) == 1
-    assert database_path(tmp_path).exists()
 
 
 @given(st.lists(st.lists(st.binary(max_size=20), max_size=3), max_size=8), st.integers(0, 40))
@@ -165,7 +166,7 @@ def test_a_window_has_the_files_of_just_its_messages(
     ]
 
     async def main() -> None:
-        async with opened(tmp_path_factory.mktemp("home")) as store:  # type: ignore[attr-defined]
+        async with opened(tmp_path_factory.getbasetemp() / "files") as store:  # type: ignore[attr-defined]
             session = await store.create_session(agent="default")
             await store.append(session.id, entries)
             window = await store.history(session.id, max_characters=max_characters)
@@ -175,3 +176,42 @@ def test_a_window_has_the_files_of_just_its_messages(
             ]
 
     asyncio.run(main())
+
+
+def listed(file: Attachment) -> Attachment:
+    return Attachment(file.name, file.media_type, b"", left_out_bytes=len(file.data))
+
+
+@pytest.mark.only("sqlite")
+def test_old_files_are_read_without_their_bytes_when_there_are_too_many(tmp_path: Path) -> None:
+    half = Attachment("half.png", "image/png", bytes(SENT_FILES_BYTES // 2))
+
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [with_files(user(), half, DOCUMENT), with_files(user(), half)])
+            seen = statements_about_files(store)
+            history = (await store.load_turn(session.id, None)).history
+            assert files_of(history) == [(listed(half), listed(DOCUMENT)), (half,)]
+            assert [statement.rpartition("(")[2] for statement in seen] == ["2,)"]
+            # They are there whenever the history itself is wanted.
+            assert files_of(await store.messages(session.id)) == [(half, DOCUMENT), (half,)]
+
+    asyncio.run(main())
+
+
+def test_files_count_for_the_length_of_a_history(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.append(session.id, [with_files(user("old"), PICTURE), user("new")])
+            length = file_characters(PICTURE) + 6
+            for limit, shown in ((length, ["old", "new"]), (length - 1, ["new"])):
+                history = (await store.load_turn(session.id, limit)).history
+                assert [each.content for each in history] == shown
+
+    asyncio.run(main())
+    assert file_characters(PICTURE) == file_characters(listed(PICTURE)) > 1_000
+    assert file_characters(Attachment("a.txt", "text/plain", b"four")) == 4
+    huge = Attachment("a.pdf", "application/pdf", b"", left_out_bytes=20_000_000)
+    assert file_characters(DOCUMENT) < file_characters(huge) <= 100_000

@@ -9,11 +9,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, database_path, opened, url_of, user
+from histories import assistant, database_path, database_url, opened, user
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.store import settings
 from oneclaw_core.store.database import Database
+from oneclaw_core.store.write_locks import one_at_a_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def test_what_raises_stores_nothing(tmp_path: Path) -> None:
         raise ZeroDivisionError
 
     async def main() -> dict[str, object]:
-        database = await Database.open(url_of(database_path(tmp_path)))
+        database = await Database.open(database_url(tmp_path))
         with pytest.raises(ZeroDivisionError):
             await database.write(work)
         found = await database.read(settings.read_settings)
@@ -46,7 +47,7 @@ def test_a_cancelled_task_does_not_stop_its_transaction_nor_one_that_waits(tmp_p
         settings.set_setting(connection, "running", 1)
 
     async def main() -> dict[str, object]:
-        database = await Database.open(url_of(database_path(tmp_path)))
+        database = await Database.open(database_url(tmp_path))
         running = asyncio.create_task(database.write(slow))
         assert await asyncio.to_thread(started.wait, 10)
         waiting = asyncio.create_task(database.write(settings.set_setting, "waiting", 2))
@@ -58,7 +59,7 @@ def test_a_cancelled_task_does_not_stop_its_transaction_nor_one_that_waits(tmp_p
         closing_down = asyncio.create_task(database.close())
         go_on.set()
         await closing_down
-        again = await Database.open(url_of(database_path(tmp_path)))
+        again = await Database.open(database_url(tmp_path))
         found = await again.read(settings.read_settings)
         await again.close()
         return found
@@ -70,7 +71,7 @@ def test_the_event_loop_runs_while_a_transaction_does(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     async def main() -> bool:
-        database = await Database.open(url_of(database_path(tmp_path)))
+        database = await Database.open(database_url(tmp_path))
         running = asyncio.create_task(database.read(lambda _: go_on.wait(10)))
         await asyncio.sleep(0)
         go_on.set()
@@ -83,7 +84,7 @@ def test_the_event_loop_runs_while_a_transaction_does(tmp_path: Path) -> None:
 
 def test_a_closed_database_says_so_and_closes_twice(tmp_path: Path) -> None:
     async def main() -> None:
-        database = await Database.open(url_of(database_path(tmp_path)))
+        database = await Database.open(database_url(tmp_path))
         await database.close()
         await database.close()
         with pytest.raises(StoreError, match="is closed: open it again"):
@@ -92,6 +93,7 @@ def test_a_closed_database_says_so_and_closes_twice(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_nothing_of_the_database_stays_behind(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -102,6 +104,7 @@ def test_nothing_of_the_database_stays_behind(tmp_path: Path) -> None:
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("oneclaw-store")]
 
 
+@pytest.mark.only("sqlite")
 def test_a_full_disk_stores_nothing_and_says_what_to_do(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -120,6 +123,7 @@ def test_a_full_disk_stores_nothing_and_says_what_to_do(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_a_database_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -130,9 +134,10 @@ def test_a_database_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
-        database = await Database.open(url_of(database_path(tmp_path)), busy_seconds=0.05)
+        database = await Database.open(database_url(tmp_path), busy_seconds=0.05)
         with closing(sqlite3.connect(database_path(tmp_path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreError, match="is locked by another process: try again"):
@@ -148,10 +153,11 @@ def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
 
 def test_two_databases_on_one_file_take_turns(tmp_path: Path) -> None:
     def count_up(connection: Connection) -> None:
+        one_at_a_time(connection, "counting")
         settings.set_setting(connection, "n", settings.read_settings(connection).get("n", 0) + 1)
 
     async def main() -> dict[str, object]:
-        databases = [await Database.open(url_of(database_path(tmp_path))) for _ in range(2)]
+        databases = [await Database.open(database_url(tmp_path)) for _ in range(2)]
         await asyncio.gather(*(database.write(count_up) for database in databases for _ in range(20)))
         found = await databases[0].read(settings.read_settings)
         for database in databases:

@@ -75,6 +75,7 @@ def test_of_two_tasks_the_second_waits_for_the_first(tmp_path: Path) -> None:
     assert asyncio.run(main()) == ["refused", "first", "second"]
 
 
+@pytest.mark.only("sqlite")
 def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -92,6 +93,7 @@ def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize("end", ["release", "kill"])
 def test_a_lock_is_free_when_the_other_process_is_done_or_killed(tmp_path: Path, end: str) -> None:
     path = tmp_path / "session.lock"
@@ -135,6 +137,7 @@ def test_a_lock_is_given_back_when_the_turn_fails_or_is_cancelled(tmp_path: Path
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_the_loop_runs_while_a_lock_is_waited_for(tmp_path: Path) -> None:
     async def main() -> None:
         lock = await locks.acquire(tmp_path / "lock", 0)
@@ -152,6 +155,7 @@ def test_the_loop_runs_while_a_lock_is_waited_for(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_lock_files_are_private(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -175,6 +179,7 @@ def test_only_the_id_of_a_session_can_be_locked(tmp_path: Path, session_id: str)
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"lock file .* cannot be used .*check the path"):

@@ -15,6 +15,9 @@ from oneclaw_core.store.quick_states import read_states
 from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
 from oneclaw_core.store.usage import PrefixFingerprint, UsageRecord
 
+# PostgreSQL came with version 4; its migrations are in tests/store/test_store_postgres.py.
+pytestmark = pytest.mark.only("sqlite")
+
 SESSION = "0123456789abcdef0123456789abcdef"
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
 

@@ -17,6 +17,9 @@ from oneclaw_core.store.quick_states import QuickStates, read_states
 if TYPE_CHECKING:
     from pathlib import Path
 
+# What PostgreSQL does: tests/store/test_store_postgres.py.
+pytestmark = pytest.mark.only("sqlite")
+
 STATES = QuickStates(
     settings={"a": [1], "b": "ü"},
     permissions={"files.write": "deny"},

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from histories import assistant, opened
+from histories import assistant, change, opened
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.messages import TokenUsage
@@ -46,8 +47,8 @@ def record(
 async def store_at(store: Store, session_id: str, moment: datetime, used: UsageRecord) -> None:
     """Store what a request used as if it were another time."""
     await store.append(session_id, [], usage=used)
-    statement = "UPDATE usage SET created_at = ? WHERE id = (SELECT max(id) FROM usage)"
-    await store._database.write(lambda it: it.exec_driver_sql(statement, (to_stored(moment),)).close())
+    statement = text("UPDATE usage SET created_at = :moment WHERE id = (SELECT max(id) FROM usage)")
+    await store._database.write(lambda it: it.execute(statement, {"moment": to_stored(moment)}).close())
 
 
 def test_usage_is_added_up(tmp_path: Path) -> None:
@@ -276,6 +277,7 @@ def test_what_was_spent_is_added_up_from_a_moment_on(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.only("sqlite")
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -302,8 +304,8 @@ def test_damaged_tool_groups_are_reported(tmp_path: Path, damaged: str) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [], usage=record())
-            statement = "UPDATE usage SET tool_groups = ?"
-            await store._database.write(lambda it: it.exec_driver_sql(statement, (damaged,)).close())
+            statement = text("UPDATE usage SET tool_groups = :damaged")
+            await store._database.write(lambda it: it.execute(statement, {"damaged": damaged}).close())
             with pytest.raises(StoreDamagedError, match="damaged usage"):
                 await store.usage_by(UsageGrouping.GROUP)
 
@@ -341,8 +343,11 @@ def expected_breaks(records: Iterable[tuple[int, UsageRecord]]) -> int:
 def test_every_request_is_counted_once_by_day_model_and_session(
     tmp_path_factory: pytest.TempPathFactory, records: list[tuple[int, UsageRecord]]
 ) -> None:
+    home = tmp_path_factory.getbasetemp() / "usage"
+
     async def main() -> None:
-        async with opened(tmp_path_factory.mktemp("home")) as store:
+        async with opened(home) as store:
+            change(home, "DELETE FROM usage")
             ids = [(await store.create_session(agent="default")).id for _ in range(3)]
             for session, used in records:
                 await store.append(ids[session], [], usage=used)

@@ -19,6 +19,7 @@ from oneclaw_core import (
     ToolResult,
     ToolSourceInfo,
     ToolSourceType,
+    tool,
 )
 from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
 from oneclaw_core.tools.groups import active_tools
@@ -544,3 +545,120 @@ def test_a_fraction_that_is_none_is_left_out(bench, given, passed_on):
         return [item async for item in bench.engine().execute_as_completed([call], bench.scope)]
 
     assert asyncio.run(collect())[0].fraction == passed_on
+
+
+def test_the_timeout_of_a_thread_says_that_it_goes_on(bench):
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    class Synchronous(Tool):
+        def execute(self, arguments, context):
+            may_end.wait(10)
+            has_ended.set()
+
+    bench.registry.register(Synchronous("probe", None, timeout_seconds=0.05))
+    result = bench.result()
+    assert result.error_type == "timeout"
+    assert "may go on in the background" in result.error_message
+    assert "stopped after" not in result.error_message
+    assert not has_ended.is_set()
+    may_end.set()
+    assert has_ended.wait(10)
+
+
+def test_a_function_made_a_tool_that_runs_in_a_thread_is_told_of_alike(bench):
+    may_end = threading.Event()
+
+    @tool(timeout_seconds=0.05)
+    def probe() -> str:
+        """Probes."""
+        may_end.wait(10)
+        return "done"
+
+    bench.registry.register(probe)
+    assert "may go on in the background" in bench.result().error_message
+    may_end.set()
+
+
+def test_a_tool_that_has_ended_is_not_cancelled_any_more(bench):
+    kept = []
+
+    async def keep(outcome):
+        kept.append(outcome.result)
+
+    async def run():
+        may_end = asyncio.Event()
+
+        async def probe(arguments, context):
+            await may_end.wait()
+            return ToolResult.success("done")
+
+        bench.add(run=probe)
+        bench.add("quick")
+        calls = [ToolCall("c0", "probe", "{}"), ToolCall("c1", "quick", "{}")]
+        items = bench.engine().execute_as_completed(calls, bench.scope, keep)
+        assert (await anext(items)).call.name == "quick"
+        may_end.set()
+        # The tool ends in this round of the event loop, and its call hears of it in the next one.
+        await asyncio.sleep(0)
+        await items.aclose()
+
+    asyncio.run(run())
+    assert kept == [ToolResult.success("done")] * 2
+
+
+def test_an_outcome_that_cannot_be_kept_ends_the_iteration(bench):
+    async def keep(outcome):
+        raise OSError("no space left")
+
+    async def run():
+        bench.add()
+        async for _ in bench.engine().execute_as_completed([ToolCall("c", "probe", "{}")], bench.scope, keep):
+            raise AssertionError("an outcome that is not kept is not told")
+
+    with pytest.raises(OSError, match="no space left"):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(("answer", "status"), [(PermissionAnswer.ONCE, "success"), (PermissionAnswer.NO, "error")])
+def test_a_synchronous_tool_can_ask_for_a_permission_too(tmp_path, answer, status):
+    async def slow_user(request):
+        assert (request.permission, request.detail) == ("door.open", "the front door")
+        await asyncio.sleep(0.2)
+        return answer
+
+    class Synchronous(Tool):
+        def execute(self, arguments, context):
+            context.ask_permission_sync("door.open", "the front door")
+            return "open"
+
+    bench = Workbench(tmp_path, ask=slow_user)
+    bench.registry.register(Synchronous("probe", None, timeout_seconds=0.1))
+    result = bench.result()
+    assert result.status == status
+    assert result.error_type == (None if status == "success" else "permission_denied")
+
+
+def test_an_async_tool_that_asks_in_the_synchronous_way_is_told_how(bench):
+    async def run(arguments, context):
+        context.ask_permission_sync("door.open")
+
+    bench.add(run=run)
+    assert "await context.ask_permission" in bench.result().error_message
+
+
+def test_a_definition_is_taken_when_the_tool_is_registered(bench):
+    class Changing(Tool):
+        @property
+        def definition(self):
+            self.asked += 1
+            return ToolDefinition("probe" if self.asked == 1 else "other", "Probes.", timeout_seconds=self.asked)
+
+        @definition.setter
+        def definition(self, value):
+            self.asked = 0
+
+    changing = Changing("probe", lambda arguments, context: "done")
+    bench.registry.register(changing)
+    assert bench.result() == ToolResult.success("done")
+    assert bench.registry.get_definition("probe").timeout_seconds == 1
+    assert changing.asked == 1

@@ -292,6 +292,7 @@ def test_an_empty_array_is_reported():
     tools, group, problems = parse_group()
     assert (tools, group.name) == ([], "group")
     assert "declares no tools" in str(problems[0])
+    assert problems[0].is_error is False
 
 
 def test_without_a_list_problems_are_logged(caplog):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest
+from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy
 
 
@@ -123,3 +123,92 @@ def test_a_denial_counts_also_in_a_session_that_was_granted_before():
     assert is_granted(policy, request()) == [True]
     policy.replace_decisions({"network.private": Decision.DENY})
     assert is_granted(policy, request()) == [False]
+
+
+# --- patterns ---
+
+
+def command(text, session="s1"):
+    return PermissionRequest("shell.execute", "exec", {"command": text}, session_id=session, subject=text)
+
+
+def test_shell_commands_are_asked_for():
+    household = Household(PermissionAnswer.ONCE)
+    assert is_granted(household.policy(), command("git status")) == [True]
+    assert household.questions[0].subject == "git status"
+
+
+def test_a_grant_for_a_pattern_holds_for_what_fits_and_the_user_is_asked_about_the_rest():
+    household = Household(PermissionAnswer.NO, PermissionAnswer.NO)
+    policy = household.policy({"shell.execute:git *": Decision.GRANT})
+    requests = (command("git log -p"), command("git log; rm -rf /"), command("ls"))
+    assert is_granted(policy, *requests) == [True, False, False]
+    assert [question.subject for question in household.questions] == ["git log; rm -rf /", "ls"]
+
+
+def test_a_pattern_can_be_allowed_for_this_run():
+    policy = Household().policy(
+        {"shell.execute": Decision.DENY}, allowed=["shell.execute:git status", " shell.execute"], with_ask=False
+    )
+    assert is_granted(policy, command("git status"), command("git log")) == [True, False]
+
+
+@pytest.mark.parametrize("rule", ["shell.execute:", "shell.execute:*", "shell.execute:a; b"])
+def test_a_pattern_that_is_none_cannot_be_allowed(rule):
+    with pytest.raises(UsageError):
+        Household().policy(allowed=[rule])
+
+
+def test_what_is_denied_goes_before_what_is_granted():
+    granted = {"shell.execute": Decision.GRANT, "shell.execute:git *": Decision.GRANT}
+    policy = Household().policy({**granted, "shell.execute:git push *": Decision.DENY})
+    assert is_granted(policy, command("git log"), command("cd x && git push -f")) == [True, False]
+    with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset 'shell.execute:git push \*'"):
+        asyncio.run(policy.require(command("git push")))
+    policy = Household().policy({**granted, "shell.execute": Decision.DENY})
+    assert is_granted(policy, command("git log")) == [False]
+
+
+def test_a_denied_pattern_counts_also_in_a_session_that_was_granted_before():
+    household = Household(PermissionAnswer.SESSION)
+    policy = household.policy({"shell.execute:rm *": Decision.DENY})
+    assert is_granted(policy, command("ls"), command("rm x"), command("cat x")) == [True, False, True]
+
+
+def test_exactly_this_is_remembered_and_is_nothing_else():
+    household = Household(PermissionAnswer.EXACTLY, PermissionAnswer.NO)
+    policy = household.policy()
+    assert is_granted(policy, command("git log"), command(" git log "), command("git log -p")) == [True, True, False]
+    assert household.remembered == {"shell.execute:git log": Decision.GRANT}
+
+
+@pytest.mark.parametrize("asked", [command("git log | cat"), request()])
+def test_exactly_this_means_once_where_there_is_no_such_rule(asked):
+    household = Household(PermissionAnswer.EXACTLY, PermissionAnswer.NO)
+    assert asked.exact_rule is None
+    assert is_granted(household.policy(), asked, asked) == [True, False]
+    assert household.remembered == {}
+
+
+def test_without_a_subject_no_pattern_holds():
+    policy = Household().policy({"shell.execute:git *": Decision.GRANT}, with_ask=False)
+    assert is_granted(policy, PermissionRequest("shell.execute", "other", {"command": "git log"})) == [False]
+
+
+def test_the_denial_names_the_rule_for_this_alone():
+    policy = Household().policy(with_ask=False)
+    with pytest.raises(PermissionDeniedError) as caught:
+        asyncio.run(policy.require(command("git commit -m 'a b'")))
+    assert str(caught.value) == (
+        "Permission 'shell.execute' is not granted, and nobody can be asked here. The user can grant it with: "
+        "oneclaw permissions grant shell.execute; for this alone with: "
+        "oneclaw permissions grant 'shell.execute:git commit -m '\"'\"'a b'\"'\"''"
+    )
+    for other in ("a; b", "x" * 1000):
+        with pytest.raises(PermissionDeniedError, match=r"grant shell\.execute$"):
+            asyncio.run(policy.require(command(other)))
+
+
+def test_a_colon_in_the_name_of_another_permission_means_nothing():
+    policy = Household().policy({"camera:use": Decision.GRANT}, with_ask=False)
+    assert is_granted(policy, request("camera:use"), request("camera")) == [True, False]

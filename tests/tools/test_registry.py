@@ -141,3 +141,16 @@ def test_every_change_raises_the_version():
     registry.unregister("a")
     versions.append(registry.version)
     assert versions == sorted(set(versions))
+
+
+def test_a_group_is_unregistered_and_its_tools_stay():
+    registry = ToolRegistry()
+    registry.register_group(ToolGroupDefinition("g", "G", "Group"))
+    registry.register(NamedTool("a"), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "g"))
+    version = registry.version
+    assert registry.unregister_group("g")
+    assert registry.version > version
+    assert registry.get_group_definition("g") is None
+    assert registry.get_available_group_definitions() == []
+    assert registry.get_tool_groups() == {"g": ["a"]}
+    assert not registry.unregister_group("g")

@@ -1,0 +1,191 @@
+"""What the tools that make HTTP requests share: checking a request, reading a body as text, naming what failed."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from oneclaw_core.http.faults import connection_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import httpx
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+_METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+# The connection's own business: who may set them can smuggle one request inside another.
+_OWN_HEADERS = re.compile(
+    r"connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade", re.IGNORECASE
+)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_TEXTUAL = re.compile(
+    r"text/.*|application/(.*\+)?(json|xml|yaml)|application/(x-)?(javascript|ndjson|yaml|toml|sql|sh|"
+    r"www-form-urlencoded|graphql)|.*\+(xml|json)"
+)
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Slow or no character sets at all.
+_REFUSED_CODECS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
+
+
+class InvalidRequestError(Exception):
+    """An argument is not acceptable; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRequest:
+    """A request that may be sent.
+
+    Attributes:
+        method: in upper case.
+        url: http or https.
+        headers: names and values.
+        content: the body, ``None`` without one.
+    """
+
+    method: str
+    url: str
+    headers: list[tuple[bytes, bytes]]
+    content: bytes | None
+
+
+def outgoing_request(method: str, url: str, headers: Iterable[tuple[str, Any]], body: str | None) -> OutgoingRequest:
+    """Make a request of what a model or a program has given.
+
+    Args:
+        method: in any case.
+        url: http or https.
+        headers: names and values, several in a list; a content type is added where there is a body.
+        body: dropped where the method has none.
+
+    Raises:
+        InvalidRequestError: something of it is not acceptable.
+    """
+    method = _checked_method(method)
+    url = _checked_url(url)
+    sent_headers = [
+        _checked_header(name, each)
+        for name, value in headers
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    content = body.encode("utf-8", "replace") if body is not None and method in _METHODS_WITH_BODY else None
+    names = {name.lower() for name, _ in sent_headers}
+    if content is not None and b"content-type" not in names:
+        sent_headers.append((b"Content-Type", _content_type_of(body or "")))
+    if b"accept-encoding" not in names:
+        sent_headers.append((b"Accept-Encoding", b"gzip, deflate"))
+    return OutgoingRequest(method, url, sent_headers, content)
+
+
+def _checked_method(method: str) -> str:
+    upper = method.strip().upper()
+    if upper not in _METHODS:
+        raise InvalidRequestError(f"method must be one of {', '.join(_METHODS)}, not {method[:50]!r}.")
+    return upper
+
+
+def _checked_url(url: str) -> str:
+    import httpx
+
+    url = url.strip()
+    try:
+        parsed = httpx.URL(url)
+        host = parsed.host  # decoding it fails on malformed international names
+    except (httpx.InvalidURL, UnicodeError):
+        raise InvalidRequestError(f"url is not valid: {shown_url(url)!r}.") from None
+    if parsed.scheme not in ("http", "https") or not host:
+        raise InvalidRequestError(f"url must begin with http:// or https:// and name a host, not {shown_url(url)!r}.")
+    return url
+
+
+def _checked_header(name: str, value: Any) -> tuple[bytes, bytes]:
+    if not isinstance(value, str | int | float):
+        raise InvalidRequestError(f"the value of the header {name[:50]!r} must be text or a number, or a list of them.")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if not _HEADER_NAME.fullmatch(name):
+        raise InvalidRequestError(f"{name[:50]!r} is not a header name.")
+    if _OWN_HEADERS.fullmatch(name):
+        raise InvalidRequestError(f"the header {name} cannot be set: it follows from the URL and the body.")
+    if _CONTROL.search(text):
+        raise InvalidRequestError(f"the value of the header {name} holds a line break or a control character.")
+    return name.encode(), text.strip().encode("utf-8", "replace")
+
+
+def _content_type_of(body: str) -> bytes:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return b"text/plain; charset=utf-8"
+    return b"application/json"
+
+
+def decoded(content: bytes, content_type: str, is_cut: bool) -> str | None:
+    """Read a body as text.
+
+    Args:
+        content: the body, or its beginning.
+        content_type: as the server names it.
+        is_cut: whether the body goes on.
+
+    Returns:
+        ``None`` if it is no text.
+    """
+    kind, _, parameters = content_type.lower().partition(";")
+    charset = _charset(parameters)
+    if charset is None and content.startswith(_UTF_16_MARKS) and _TEXTUAL.fullmatch(kind.strip()):
+        charset = "utf-16"
+    if charset is None and b"\x00" in content:
+        return None
+    try:
+        text = content.decode(charset or "utf-8", "strict" if charset is None else "replace")
+    except UnicodeError as fault:
+        at_the_cut = is_cut and isinstance(fault, UnicodeDecodeError) and fault.start >= len(content) - 3
+        if not at_the_cut and not _TEXTUAL.fullmatch(kind.strip()):
+            return None
+        text = content.decode("utf-8", "replace")
+    return (text.rstrip("\ufffd") if is_cut else text).removeprefix("\ufeff")
+
+
+def _charset(parameters: str) -> str | None:
+    match = re.search(r"charset\s*=\s*[\"']?([a-z0-9_.:-]+)", parameters)
+    try:
+        name = codecs.lookup(match[1]).name if match else "utf-8"
+        b"x".decode(name, "replace")  # refuses codecs that are no character sets
+    except (LookupError, UnicodeError):
+        return None
+    return None if name in ("utf-8", "ascii") or name.replace("_", "-") in _REFUSED_CODECS else name
+
+
+def shown_url(url: str) -> str:
+    """Write a URL for a message, without user name and password."""
+    try:
+        parts = urlsplit(url)
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    except ValueError:
+        url = url.rpartition("@")[2]
+    return url if len(url) <= 200 else url[:199] + "…"
+
+
+def failure_text(error: httpx.HTTPError, url: str) -> str:
+    """Tell the model why a request got no response.
+
+    Args:
+        error: of the client.
+        url: that was asked for; a redirect may have led elsewhere.
+    """
+    import httpx
+
+    try:
+        where = shown_url(str(error.request.url))
+    except RuntimeError:  # the library did not say
+        where = shown_url(url)
+    if isinstance(error, httpx.TooManyRedirects):
+        return f"{where} redirects too often."
+    if isinstance(error, httpx.UnsupportedProtocol):
+        return f"{shown_url(url)} leads to something that cannot be requested: {error}."
+    return f"The request to {where} failed: {connection_fault(error).text}."

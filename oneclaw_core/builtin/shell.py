@@ -1,0 +1,180 @@
+"""The core tool ``exec``: shell commands."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.builtin.kept_output import KeptOutput
+from oneclaw_core.builtin.processes import CommandEnd, run_command
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.secrets import redact, without_secrets
+from oneclaw_core.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.paths import PathGuard
+
+DEFAULT_TIMEOUT_SECONDS = 30
+MAX_TIMEOUT_SECONDS = 120
+DEFAULT_MAX_LENGTH = 50_000
+# What is kept of an output lies in memory.
+MAX_LENGTH = 1_000_000
+# The longest single argument that Linux gives to a program.
+MAX_COMMAND_BYTES = 128 * 1024 - 1
+# Of what a model is shown, for what is written around the outputs.
+_FRAME_CHARACTERS = 1_500
+_NOTHING = "[no output]"
+
+
+async def execute(
+    command: str,
+    timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS,
+    working_directory: str | None = None,
+    max_length: int = DEFAULT_MAX_LENGTH,
+    *,
+    context: ToolContext,
+) -> ToolResult:
+    """Run a shell command, without a terminal and with nothing to read.
+
+    Args:
+        command: for ``sh -c``.
+        timeout_seconds: how long it may run, within 1 to 120.
+        working_directory: where it runs; absolute, or relative to the start directory, else to the workspace, which is
+            the default.
+        max_length: how many characters to keep of its output, and of its error output.
+        context: of the call.
+
+    Returns:
+        Exit code and outputs, whatever the exit code is, also when the time was up.
+    """
+    fault = _fault_of(command)
+    if fault is None and max_length < 1:
+        fault = f"max_length must be 1 or more, not {max_length}."
+    directory = _directory(working_directory, context.paths)
+    if fault is None and isinstance(directory, str):
+        fault = directory
+    if fault is not None or isinstance(directory, str):
+        return ToolResult.error("validation_error", fault or "")
+    seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
+    stdout, stderr = (KeptOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
+    try:
+        end = await run_command(
+            command,
+            directory=directory,
+            environ=without_secrets(),
+            timeout_seconds=seconds,
+            on_stdout=stdout.feed,
+            on_stderr=stderr.feed,
+        )
+    except OSError as error:
+        return ToolResult.error("execution_error", f"The command cannot be started: {error.strerror or error}.")
+    except OneClawError as error:
+        return ToolResult.error("execution_error", f"What became of the command is not known: {error}.")
+    stdout.finish()
+    stderr.finish()
+    shown_characters = await _shown_characters(context)
+    return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown_characters)))
+
+
+def _fault_of(command: str) -> str | None:
+    if not command.strip():
+        return "command must not be blank."
+    if "\0" in command:
+        return "command must not contain a NUL character."
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError as error:
+        return f"command cannot be written as UTF-8: character {error.start + 1} is half of a surrogate pair."
+    if size > MAX_COMMAND_BYTES:
+        return f"command must not have more than {MAX_COMMAND_BYTES} bytes; write it to a file, and run that with sh."
+    return None
+
+
+def _directory(wanted: str | None, paths: PathGuard) -> Path | str:
+    """Find the working directory, or say what is wrong with it."""
+    if not wanted:
+        return paths.workspace
+    shown = repr(wanted if len(wanted) <= 200 else wanted[:200] + "…")
+    path = Path(wanted)
+    candidates = [path] if path.is_absolute() else [paths.start_directory / path, paths.workspace / path]
+    try:
+        found = next((each for each in candidates if each.exists()), None)
+        if found is None:
+            return f"working_directory {shown} does not exist."
+        if not found.is_dir():
+            return f"working_directory {shown} is not a directory."
+        if not os.access(found, os.X_OK):
+            return f"working_directory {shown} cannot be entered: permission denied."
+    except (OSError, ValueError):  # too long, or not to be encoded
+        return f"working_directory {shown} does not exist."
+    return found
+
+
+async def _shown_characters(context: ToolContext) -> int | None:
+    """How much of the result a model is going to be shown; ``None`` for all of it, outside a conversation."""
+    if context.session_id is None:
+        return None
+    try:
+        return (await context.app.settings()).tool_result_max_characters
+    except OneClawError:  # no reason to lose what the command has given
+        from oneclaw_core.settings import load_settings
+
+        return load_settings({}, {}).tool_result_max_characters
+
+
+def _report(end: CommandEnd, seconds: int, stdout: KeptOutput, stderr: KeptOutput, shown_characters: int | None) -> str:
+    limits = (len(stdout), len(stderr))
+    if shown_characters is not None:
+        limits = _share(max(shown_characters - _FRAME_CHARACTERS, 2), *limits)
+    output, errors = (each.text(limit) for each, limit in zip((stdout, stderr), limits, strict=True))
+    parts = [f"[exit code: {_exit_code(end, seconds)}]\n\n", output]
+    if not output and not errors:
+        parts.append(_NOTHING)
+    if errors or end.exit_code is None:
+        parts += ["[stderr]", errors]
+    return _joined([*parts, *_notes(end, seconds)])
+
+
+def _share(room: int, stdout_characters: int, stderr_characters: int) -> tuple[int, int]:
+    """Divide what may be shown, so that the ends of both outputs can be seen; neither takes more than it needs."""
+    half = room // 2
+    errors = min(stderr_characters, max(half, room - stdout_characters))
+    return min(stdout_characters, room - errors), errors
+
+
+def _exit_code(end: CommandEnd, seconds: int) -> str:
+    if end.exit_code is None:
+        return f"-1, timed out after {seconds} s"
+    if end.exit_code >= 0:
+        return str(end.exit_code)
+    number = -end.exit_code
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    return f"{128 + number}, ended by {name}"
+
+
+def _notes(end: CommandEnd, seconds: int) -> list[str]:
+    if end.exit_code is None:
+        return [f"[ended after {seconds} s, with all that the command had started]"]
+    notes = []
+    if end.left_count:
+        left = _listed(end.left_names, end.left_count)
+        notes.append(f"[ended with the command, which had left it in the background: {left}]")
+    if end.detached_count:
+        detached = _listed(end.detached_names, end.detached_count)
+        notes.append(f"[goes on in the background, in a session of its own: {detached}]")
+    return notes
+
+
+def _listed(names: tuple[str, ...], count: int) -> str:
+    return ", ".join(names) + (f" and {count - len(names)} more" if count > len(names) else "")
+
+
+def _joined(parts: list[str]) -> str:
+    """Put parts one below the other, each beginning on a line of its own."""
+    return "".join(part if part.endswith("\n") else part + "\n" for part in parts if part).removesuffix("\n")

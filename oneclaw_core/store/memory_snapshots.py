@@ -1,0 +1,57 @@
+"""What the models of a session are shown of the user's memory.
+
+It stays as it was when the session began, so that each request begins with the bytes of the one before and is found in
+the service's prompt cache. It is renewed when that is lost anyway: after an hour of rest, or with a new summary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, select, update
+
+from oneclaw_core.store.schema import sessions
+from oneclaw_core.store.timestamps import now
+from oneclaw_core.tools.result import clean_text
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+REST_MICROSECONDS = 3_600 * 1_000_000
+
+_GET = select(sessions.c.memory, sessions.c.updated_at).where(sessions.c.id == bindparam("it"))
+_SET = update(sessions).where(sessions.c.id == bindparam("it")).values(memory=bindparam("shown"))
+
+
+def due(connection: Connection, session_id: str, memory: str) -> str:
+    """Find what the session's next turn is to show, before the session is touched.
+
+    Args:
+        connection: the transaction.
+        session_id: the session; one that is not there is shown the memory as it is.
+        memory: as it is now.
+    """
+    kept = _kept(connection, session_id)
+    return memory if kept is None else kept
+
+
+def take(connection: Connection, session_id: str, memory: str) -> str:
+    """The same, and keep it."""
+    kept = _kept(connection, session_id)
+    if kept is None:
+        write(connection, session_id, memory)
+        return memory
+    return kept
+
+
+def write(connection: Connection, session_id: str, memory: str) -> None:
+    """Set what the session is shown from now on."""
+    connection.execute(_SET, {"it": clean_text(session_id), "shown": clean_text(memory)})
+
+
+def _kept(connection: Connection, session_id: str) -> str | None:
+    """What the session is shown, ``None`` if it is time for something new."""
+    row = connection.execute(_GET, {"it": clean_text(session_id)}).one_or_none()
+    if row is None or row[0] is None or now() - row[1] > REST_MICROSECONDS:
+        return None
+    return str(row[0])

@@ -1,0 +1,58 @@
+"""Turns within tool calls: how deep, for whom the user's answers are, and whose time stands still."""
+
+import asyncio
+
+from oneclaw_core import PathGuard, ToolContext
+from oneclaw_core.tools.call_services import RunningCall
+from oneclaw_core.tools.turn_scope import TurnScope, depth_within
+from oneclaw_core.turn_budget import TurnBudget
+
+
+def running_call(seconds):
+    async def require(permission, detail, subject):
+        raise AssertionError("nothing is asked by this call itself")
+
+    return RunningCall(seconds, require, lambda message, fraction: None)
+
+
+def context(tmp_path, session_id, turn=None, services=None):
+    guard = PathGuard(tmp_path, tmp_path)
+    return ToolContext(tmp_path, session_id, "test", "create_agent", "call_1", guard, services, turn=turn)
+
+
+def test_depth_counts_the_calls_around_a_turn(tmp_path):
+    budget = TurnBudget((), 1)
+    first = TurnScope(budget)
+    second = TurnScope(budget, context(tmp_path, "a", first))
+    third = TurnScope(budget, context(tmp_path, "b", second))
+    assert [each.depth for each in (first, second, third)] == [0, 1, 2]
+    assert depth_within(context(tmp_path, "c", third)) == 3
+    assert depth_within(context(tmp_path, None)) == 1
+
+
+def test_answers_are_for_the_session_of_the_outermost_turn(tmp_path):
+    budget = TurnBudget((), 1)
+    first = TurnScope(budget)
+    second = TurnScope(budget, context(tmp_path, "top", first))
+    third = TurnScope(budget, context(tmp_path, "middle", second))
+    assert [each.permission_session("own") for each in (first, second, third)] == ["own", "top", "top"]
+    assert TurnScope(budget, context(tmp_path, None)).permission_session("own") is None
+
+
+def test_the_time_of_all_calls_around_stands_still_while_the_user_is_asked(tmp_path):
+    async def main():
+        budget = TurnBudget((), 1)
+        outer, inner = running_call(5), running_call(5)
+        second = TurnScope(budget, context(tmp_path, "a", TurnScope(budget), outer))
+        third = TurnScope(budget, context(tmp_path, "b", second, inner))
+        with third.outer_calls_paused():
+            assert outer.remaining_seconds() is inner.remaining_seconds() is None
+            with second.outer_calls_paused():
+                pass
+            assert outer.remaining_seconds() is None
+        assert 0 < outer.remaining_seconds() <= 5
+        assert 0 < inner.remaining_seconds() <= 5
+        with TurnScope(budget).outer_calls_paused():
+            assert outer.remaining_seconds() is not None
+
+    asyncio.run(main())
