@@ -24,6 +24,7 @@ from oneclaw_core.builtin.http_messages import (
 from oneclaw_core.builtin.text_content import NotReadableError, is_text_encoding, read_all
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http import expands_boundedly
+from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.javascript.bridges import BridgeError, JavaScriptBridges
 from oneclaw_core.tools.threads import run_in_thread
 
@@ -177,7 +178,7 @@ async def _described(response: httpx.Response) -> dict[str, Any]:
     content = bytearray()
     if not expands_boundedly(response.headers):
         raise BridgeError(f"fetch: {shown_url(str(response.url))} answers with a compression that is not supported")
-    async for piece in response.aiter_bytes():
+    async for piece in body_pieces(response):
         content += piece
         if len(content) > MAX_FETCHED_BYTES:
             break

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.kept_output import KeptOutput
 from oneclaw_core.builtin.processes import CommandEnd, run_command
+from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.secrets import redact, without_secrets
 from oneclaw_core.tools.result import ToolResult
@@ -75,8 +76,8 @@ async def execute(
         return ToolResult.error("execution_error", f"What became of the command is not known: {error}.")
     stdout.finish()
     stderr.finish()
-    shown_characters = await _shown_characters(context)
-    return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown_characters)))
+    shown = await shown_characters(context)
+    return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown)))
 
 
 def _fault_of(command: str) -> str | None:
@@ -113,22 +114,10 @@ def _directory(wanted: str | None, paths: PathGuard) -> Path | str:
     return found
 
 
-async def _shown_characters(context: ToolContext) -> int | None:
-    """How much of the result a model is going to be shown; ``None`` for all of it, outside a conversation."""
-    if context.session_id is None:
-        return None
-    try:
-        return (await context.app.settings()).tool_result_max_characters
-    except OneClawError:  # no reason to lose what the command has given
-        from oneclaw_core.settings import load_settings
-
-        return load_settings({}, {}).tool_result_max_characters
-
-
-def _report(end: CommandEnd, seconds: int, stdout: KeptOutput, stderr: KeptOutput, shown_characters: int | None) -> str:
+def _report(end: CommandEnd, seconds: int, stdout: KeptOutput, stderr: KeptOutput, shown: int | None) -> str:
     limits = (len(stdout), len(stderr))
-    if shown_characters is not None:
-        limits = _share(max(shown_characters - _FRAME_CHARACTERS, 2), *limits)
+    if shown is not None:
+        limits = _share(max(shown - _FRAME_CHARACTERS, 2), *limits)
     output, errors = (each.text(limit) for each, limit in zip((stdout, stderr), limits, strict=True))
     parts = [f"[exit code: {_exit_code(end, seconds)}]\n\n", output]
     if not output and not errors:

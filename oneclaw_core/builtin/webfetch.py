@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.http_messages import failure_text, shown_url
 from oneclaw_core.http import expands_boundedly
+from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ async def _body(response: httpx.Response) -> tuple[bytes, bool]:
     if not expands_boundedly(response.headers):
         return b"", True
     content = bytearray()
-    async for piece in response.aiter_bytes():
+    async for piece in body_pieces(response):
         content += piece
         if len(content) > MAX_BODY_BYTES:
             break

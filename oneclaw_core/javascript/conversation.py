@@ -46,6 +46,7 @@ class Conversation:
         self._console: list[ConsoleLine] = []
         self._console_characters_left = MAX_CONSOLE_CHARACTERS
         self._open: dict[int, int] = {}
+        self._last_request_id = 0
         self._answering: set[asyncio.Task[None]] = set()
         self.denials: dict[str, PermissionDeniedError] = {}
 
@@ -109,8 +110,10 @@ class Conversation:
         self._bridges.on_console(line)
 
     def _begin(self, request: Request) -> None:
-        if request.id in self._open:
+        # The engine's side counts; whether the earlier one is answered by now makes no difference.
+        if request.id <= self._last_request_id:
             raise ProtocolError("the same request twice")
+        self._last_request_id = request.id
         self._open[request.id] = request.size_bytes
         if len(self._open) > _MAX_OPEN_REQUESTS or sum(self._open.values()) > _MAX_OPEN_BYTES:
             raise ProtocolError("more requests at once than are allowed")

@@ -15,7 +15,7 @@ import asyncio
 import random
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -55,6 +55,7 @@ class Database:
         # Each thread keeps its connection: to take one from the pool costs as much as a small transaction.
         self._of_thread = threading.local()
         self._connections: list[Connection] = []
+        self._abandoned: set[Future[None]] = set()
 
     @classmethod
     async def open(cls, url: str, *, threads: int | None = None, busy_seconds: float = BUSY_SECONDS) -> Self:
@@ -123,6 +124,28 @@ class Database:
         """
         return await self._in_thread(lambda: self._transact(LOCKS, lambda it: work(it, *args, **kwargs)))
 
+    def when_settled(self, then: Callable[[], None]) -> None:
+        """Call something as soon as the transactions that cancelled tasks have left behind are done.
+
+        Args:
+            then: called at once, or later in any thread.
+        """
+        left = set(self._abandoned)
+        if not left:
+            then()
+            return
+        guard = threading.Lock()
+
+        def one_less(done: Future[None]) -> None:
+            with guard:
+                left.remove(done)
+                is_last = not left
+            if is_last:
+                then()
+
+        for each in tuple(left):
+            each.add_done_callback(one_less)
+
     async def close(self) -> None:
         """Wait for the transactions under way and close the file; more than once does no harm."""
         await asyncio.to_thread(self._shut_down)
@@ -144,11 +167,17 @@ class Database:
                     raise
 
         try:
-            self._threads.submit(job)
+            running = self._threads.submit(job)
         except RuntimeError:
             raise StoreError(f"the database {self.backend.name} is closed: open it again") from None
-        # A cancelled task leaves its transaction in the queue.
-        return await outcome
+        try:
+            return await outcome
+        except asyncio.CancelledError:
+            # A cancelled task leaves its transaction in the queue.
+            if not running.done():
+                self._abandoned.add(running)
+                running.add_done_callback(self._abandoned.discard)
+            raise
 
     def _transact(self, options: dict[str, bool], work: Callable[[Connection], Value]) -> Value:
         pause_seconds = _FIRST_PAUSE_SECONDS

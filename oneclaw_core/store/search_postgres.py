@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PAGE = 1_000
+_MANY_PAGES = 5
 # A tsvector holds less than a megabyte of text, and terms of less than 2 kB.
 _TERM_BYTES = 2_000
 _MOST_TERM_BYTES = 900_000
@@ -31,7 +32,8 @@ _TABLES = (
         sequence BIGINT PRIMARY KEY REFERENCES messages (sequence) ON DELETE CASCADE,
         terms TSVECTOR NOT NULL
     )""",
-    "CREATE INDEX message_search_terms ON message_search USING gin (terms)",
+    # Many messages come at once; a list of those still to be sorted in would be read through by each search.
+    "CREATE INDEX message_search_terms ON message_search USING gin (terms) WITH (fastupdate = off)",
     """CREATE TABLE session_search (
         session_id TEXT COLLATE "C" PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
         terms TSVECTOR NOT NULL
@@ -123,8 +125,12 @@ def index_new(connection: Connection) -> None:
     one_at_a_time(connection, _WHAT)
     # Many at once, when a database was copied.
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    pages = 0
     while _index_page(connection):
-        pass
+        pages += 1
+    if pages >= _MANY_PAGES:
+        # Else the server takes a word for rare, or for common, that is not, until it looks by itself.
+        connection.exec_driver_sql("ANALYZE messages, message_search")
     last_number = connection.exec_driver_sql(_LAST_NUMBER).scalar_one()
     for number, (session_id, name, title) in enumerate(
         connection.exec_driver_sql(_NEW_SESSIONS).all(), last_number + 1

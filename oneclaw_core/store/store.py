@@ -246,7 +246,8 @@ class Store:
         try:
             yield
         finally:
-            give_back()
+            # What a cancelled turn was about to store is stored before another turn begins.
+            self._database.when_settled(give_back)
 
     # Messages
 

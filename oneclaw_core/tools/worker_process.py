@@ -21,7 +21,7 @@ async def end_process(process: Process) -> None:
     Args:
         process: started with ``start_new_session``, its standard input and output being pipes.
     """
-    import anyio
+    import anyio.lowlevel
 
     assert process.stdin is not None
     assert process.stdout is not None
@@ -36,6 +36,11 @@ async def end_process(process: Process) -> None:
     with anyio.CancelScope(shield=True), suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), EXIT_SECONDS)
         await asyncio.wait_for(process.stdout.read(), EXIT_SECONDS)
+    # Its end of the pipe is gone, but the loop may be closed before it has noticed; there is no public way to say so.
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
+        await anyio.lowlevel.cancel_shielded_checkpoint()
 
 
 def describe_end(returncode: int | None) -> str:

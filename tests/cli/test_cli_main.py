@@ -62,7 +62,8 @@ def test_version(ok):
     assert ok("--version") == f"oneclaw {__version__}\n"
 
 
-def test_help_lists_every_command_with_a_line(ok):
+def test_help_lists_every_command_with_a_line(ok, monkeypatch):
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,scheduled_tasks")
     text = ok("--help")
     for name, command in BUILTIN_COMMANDS.items():
         assert f"  {name} " in text
@@ -75,7 +76,8 @@ def test_every_command_explains_itself(ok, name):
     assert f"Usage: oneclaw {name}" in ok(name, "--help")
 
 
-def test_a_plugin_adds_a_command(ok, install_plugin):
+def test_a_plugin_adds_a_command(ok, install_plugin, monkeypatch):
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,scheduled_tasks")
     install_plugin("greeting", GREETING)
     assert "Commands of plugins:\n  greet  Say hello." in ok("--help")
     # What a command returns is no exit status.

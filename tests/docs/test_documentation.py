@@ -136,7 +136,10 @@ PROVIDERS = provider_configs({}, {})
         ),
         ("docs/models-and-keys.md", [*ModelOverrides.model_fields, *KeySource]),
         ("docs/tokens.md", [f"`{way}`" for way in ToolLoading]),
-        ("docs/usage-and-cost.md", [name for name in SpendingLimits.__dataclass_fields__ if name in Settings.model_fields]),
+        (
+            "docs/usage-and-cost.md",
+            [name for name in SpendingLimits.__dataclass_fields__ if name in Settings.model_fields],
+        ),
         ("docs/permissions.md", [*KNOWN_PERMISSIONS, *map(str, PermissionAnswer)]),
     ],
 )
@@ -169,7 +172,8 @@ def test_what_counts_as_shown(shown, printed):
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed"), [("a\n", "a\nb\n"), ("a\n...\nd\n", "a\nb\n"), ("a.c\n", "abc\n"), ("6 pages\n", "7 pages\n"), ("a b\n", "a  b\n")]
+    ("shown", "printed"),
+    [("a\n", "a\nb\n"), ("a\n...\nd\n", "a\nb\n"), ("a.c\n", "abc\n"), ("6 pages\n", "7 pages\n"), ("a b\n", "a  b\n")],
 )
 def test_what_does_not_count_as_shown(shown, printed):
     with pytest.raises(AssertionError):

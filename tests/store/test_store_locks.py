@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from oneclaw_core.store import locks
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
 HOLD = """
 import asyncio, sys
@@ -132,6 +135,35 @@ def test_a_lock_is_given_back_when_the_turn_fails_or_is_cancelled(tmp_path: Path
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             async with store.session_lock(session.id, 0):
+                pass
+
+    asyncio.run(main())
+
+
+def test_the_lock_of_a_cancelled_turn_is_kept_until_what_it_stores_is_stored(tmp_path: Path) -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> None:
+        started.set()
+        assert go_on.wait(10)
+
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+            session = await store.create_session(agent="default")
+
+            async def turn() -> None:
+                async with store.session_lock(session.id, 0):
+                    await store._database.read(slow)
+
+            task = asyncio.create_task(turn())
+            assert await asyncio.to_thread(started.wait, 10)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            with pytest.raises(SessionBusyError):
+                async with other.session_lock(session.id, 0):
+                    pass
+            go_on.set()
+            async with other.session_lock(session.id, 10):
                 pass
 
     asyncio.run(main())

@@ -167,9 +167,10 @@ def test_the_first_outcome_of_a_call_is_its_only_one(tmp_path: Path) -> None:
                 store.append(session.id, [failure("1")]),
             )
             assert outcomes[0] == outcomes[1] == outcomes[2][0]
-            assert outcomes[0].content == "first"
             assert await store.count_messages(session.id) == 3
-            assert (await store.messages(session.id))[1].tool_status is ToolCallStatus.SUCCESS
+            assert (await store.messages(session.id))[1].tool_status is outcomes[0].tool_status
+            later = await store.finish_call(session.id, success("1", "later"))
+            assert later == outcomes[0]
 
     asyncio.run(main())
 

@@ -263,7 +263,6 @@ def test_a_password_that_is_refused_is_not_repeated(postgres: PostgresServer, tm
     finally:
         rules.write_text(before, encoding="utf-8")
         administer(server, "SELECT pg_reload_conf()")
-        administer(server, "DROP ROLE clara")
 
 
 def test_a_user_that_may_not_make_the_schema_is_told_what_to_do(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -78,9 +78,10 @@ def asked_reminder(message: str) -> Reminder | None:
     if asks is None or when is None or at is None:
         return None
     rest = message
-    for match in sorted((asks, when, at), key=lambda each: each.start(), reverse=True):
-        rest = f"{rest[: match.start()]} {rest[match.end() :]}"
-    rest = " ".join(rest.split())
+    for match in sorted((when, at), key=lambda each: each.start(), reverse=True):
+        if match.start() >= asks.end():
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    rest = " ".join(rest[asks.end() :].split())
     lead = _TO.match(rest)
     what = rest[lead.end() if lead is not None else 0 :].strip(" .!?,")
     if not what:
