@@ -76,6 +76,6 @@ def register_commands(cli: CommandRegistrar) -> None:
 def register_workers(register: WorkerRegistrar) -> None:
     """Register what works in the background while ``oneclaw chat`` is open in a terminal; called when it is opened.
 
-    ``register("name", work)``, where ``work(host: WorkerHost)`` is an async function. It runs until the chat ends, which
-    cancels it.
+    ``register("name", work)``, where ``work(host: WorkerHost)`` is an async function. It runs until the chat ends,
+    which cancels it.
     """

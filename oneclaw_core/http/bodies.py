@@ -54,14 +54,17 @@ class _Unpacker:
         self._beginning = b""
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
+        data, self._beginning = self._beginning + data, b""
         if self._stream is None:
-            self._beginning += data
-            if len(self._beginning) < 2:
+            if len(data) < 2:
+                self._beginning = data
                 return
-            data, self._beginning = self._beginning, b""
             self._stream = zlib.decompressobj(zlib.MAX_WBITS if _is_zlib(data) else -zlib.MAX_WBITS)
         while data:
             if self._stream.eof:
+                if self._is_gzip and data == _GZIP_BEGINNING[:1]:
+                    self._beginning = data  # another member, of which no more has come yet
+                    return
                 if not self._is_gzip or not data.startswith(_GZIP_BEGINNING):
                     return  # padding
                 self._stream = zlib.decompressobj(_GZIP)

@@ -1,0 +1,33 @@
+"""Scheduled tasks: what an agent is to do later, once or again and again, and the workers that have it done."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import CommandRegistrar, ToolRegistrar, WorkerRegistrar
+
+
+@hookimpl
+def register_tools(register: ToolRegistrar) -> None:
+    """Declare the tool group ``scheduled_tasks``; its functions are imported when they first run."""
+    register.manifest(files(__name__) / "scheduled_tasks.json")
+
+
+@hookimpl
+def register_commands(cli: CommandRegistrar) -> None:
+    """Add ``oneclaw tasks``."""
+    from oneclaw_scheduled_tasks.commands import tasks
+
+    cli.add_command(tasks)
+
+
+@hookimpl
+def register_workers(register: WorkerRegistrar) -> None:
+    """Have a worker run beside each chat."""
+    from oneclaw_scheduled_tasks.chat_worker import work_for_chat
+
+    register("scheduled tasks", work_for_chat)

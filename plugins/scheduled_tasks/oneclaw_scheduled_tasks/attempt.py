@@ -1,0 +1,178 @@
+"""One attempt at a run: a turn in the run's session, begun or taken up from its history."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core import (
+    AgentLimits,
+    MessageType,
+    OneClawError,
+    SessionBusyError,
+    TextEvent,
+    ToolResultEvent,
+    TurnFinishedEvent,
+    UsageError,
+)
+from oneclaw_scheduled_tasks.task import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from oneclaw_core import Message, OneClaw
+    from oneclaw_scheduled_tasks.task import Run, Task
+
+LOAD_TOOL_GROUP = "load_tool_group"
+TITLE = "[Scheduled] {name}"
+# Sent where some of the work is done: what was called and came back is in the history, and is not called again.
+_GO_ON = (
+    "You were interrupted. Go on from where you were, and come to the end. What has been done is not to be done again"
+)
+CONTINUATION = f"{_GO_ON}; if the outcome of something is not known, do not repeat it, and say so."
+CONTINUATION_WITH_REPEATS = f"{_GO_ON}; if the outcome of something is not known, do it again."
+_MOST_NOTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended.
+
+    Attributes:
+        answer: the final answer; ``None`` if there is none.
+        error: why there is none.
+        may_retry: whether another attempt could succeed.
+        is_busy: whether somebody else is still in the session.
+        notes: what the user should know.
+    """
+
+    answer: str | None = None
+    error: str | None = None
+    may_retry: bool = True
+    is_busy: bool = False
+    notes: tuple[str, ...] = ()
+
+
+async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awaitable[None]]) -> Outcome:
+    """Have the agent do the task.
+
+    Args:
+        app: a home in which nobody is asked for permissions.
+        task: what is to be done.
+        run: as it was before this attempt.
+        record: stores columns of the run.
+
+    Raises:
+        asyncio.CancelledError: the worker stops; the session can be taken up.
+    """
+    notes: list[str] = []
+    try:
+        session = await app.begin_session(
+            f"scheduled-{run.id}", agent=task.agent, model=task.model, title=TITLE.format(name=task.name)
+        )
+        await record(session=session.id)
+        messages = await app.store.messages(session.id)
+        answer = _answer_in(messages, run)
+        if answer is not None:
+            return Outcome(answer=answer)
+        state = done_in(messages)
+        notes += [f"{name} was cut off: it may or may not have had its effect" for name in state.cut_off]
+        text = message_to_send(task, state)
+        async with asyncio.timeout(task.max_seconds):
+            answer = await _turn(app, task, session.id, text, notes, record)
+    except TimeoutError:
+        error = f"it was stopped after {task.max_seconds} seconds, the task's max_seconds"
+        return Outcome(error=error, notes=tuple(notes))
+    except SessionBusyError as error:
+        return Outcome(error=str(error), is_busy=True)
+    except OneClawError as error:
+        return Outcome(error=str(error), may_retry=not isinstance(error, UsageError), notes=tuple(notes))
+    return Outcome(answer=answer, notes=tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What has been done in a session.
+
+    Attributes:
+        is_begun: whether a call has come back, with success or not.
+        cut_off: the tools whose calls did not come back.
+    """
+
+    is_begun: bool = False
+    cut_off: tuple[str, ...] = ()
+
+
+def done_in(messages: Sequence[Message]) -> Done:
+    """Read from a history what has been done; loading tool groups is nothing.
+
+    Args:
+        messages: of the run's session, all of them.
+    """
+    calls = {
+        each.tool_call_id: each.tool_name or ""
+        for each in messages
+        if each.type is MessageType.TOOL_CALL and each.tool_name != LOAD_TOOL_GROUP
+    }
+    known = {
+        each.tool_call_id
+        for each in messages
+        if each.type is MessageType.TOOL_RESULT and each.tool_call_id in calls and each.error_type != "interrupted"
+    }
+    cut_off = dict.fromkeys(name for call_id, name in calls.items() if call_id not in known)
+    return Done(is_begun=bool(known), cut_off=tuple(cut_off))
+
+
+def message_to_send(task: Task, done: Done) -> str:
+    """Choose what the agent is sent: the task itself as long as nothing of it is done, else to go on.
+
+    Args:
+        task: which.
+        done: in the run's session.
+    """
+    if not done.is_begun and (task.repeats_calls or not done.cut_off):
+        return task.prompt
+    return CONTINUATION_WITH_REPEATS if task.repeats_calls else CONTINUATION
+
+
+def _answer_in(messages: Sequence[Message], run: Run) -> str | None:
+    """The answer of a run whose worker died after the answer was stored, and before that was noted.
+
+    Calls are stored together with the text before them, so a text at the very end is the end of a turn; but one that
+    was cut off has left what there was of it.
+    """
+    was_running = run.status in (RunStatus.RUNNING, RunStatus.INTERRUPTED)
+    if was_running and not run.is_cut_off and messages and messages[-1].type is MessageType.ASSISTANT:
+        return messages[-1].content
+    return None
+
+
+async def _turn(
+    app: OneClaw, task: Task, session_id: str, text: str, notes: list[str], record: Callable[..., Awaitable[None]]
+) -> str:
+    events = app.send_message(
+        text,
+        session=session_id,
+        agent=task.agent,
+        model=task.model,
+        tool_groups=task.tool_groups,
+        limits=AgentLimits(turn_max_cost=task.max_cost),
+    )
+    is_noted = False
+    async with aclosing(events):
+        async for event in events:
+            if not is_noted and not isinstance(event, TextEvent):
+                # From now on the history ends with what this turn stores.
+                is_noted = True
+                await record(is_cut_off=False)
+            if isinstance(event, ToolResultEvent) and event.result.error_type == "permission_denied":
+                note = f"{event.name}: {event.result.error_message}"
+                if note not in notes and len(notes) < _MOST_NOTES:
+                    notes.append(note)
+            elif isinstance(event, TurnFinishedEvent):
+                if event.notice is not None:
+                    notes.append(event.notice)
+                return event.text
+    raise OneClawError("the turn ended without an answer")

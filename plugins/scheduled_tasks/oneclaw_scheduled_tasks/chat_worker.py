@@ -1,0 +1,94 @@
+"""The worker of a chat: a process beside it, and the results of all workers shown in it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
+from oneclaw_scheduled_tasks.stored_runs import finished_since
+from oneclaw_scheduled_tasks.stored_tasks import count_tasks
+from oneclaw_scheduled_tasks.task import RunStatus
+
+if TYPE_CHECKING:
+    from oneclaw_core import WorkerHost
+    from oneclaw_scheduled_tasks.task import Run
+
+_POLL_SECONDS = 3.0
+_RESTART_SECONDS = 10.0
+# The end of a chat is not to wait for a run: another worker takes it up.
+_GRACE_SECONDS = 1
+_KILL_SECONDS = 8.0
+# Clocks of several machines are not quite the same.
+_CLOCK_TOLERANCE = timedelta(seconds=30)
+
+
+async def work_for_chat(host: WorkerHost) -> None:
+    """Run a worker, once there is a task, and show what comes of tasks."""
+    url = tasks_database_url(host.home.database_url)
+    path = sqlite_path(url)
+    while path is not None and not path.exists():  # noqa: ASYNC110  # another process makes it
+        await asyncio.sleep(_POLL_SECONDS)
+    async with await TaskDatabase.open(url) as database:
+        while not await database.run(count_tasks):  # noqa: ASYNC110  # so does it tasks
+            await asyncio.sleep(_POLL_SECONDS)
+        showing = asyncio.create_task(_show_results(database, host))
+        try:
+            while True:
+                await _run_worker(str(host.home.path))
+                await asyncio.sleep(_RESTART_SECONDS)
+        finally:
+            showing.cancel()
+            await asyncio.wait([showing])
+
+
+async def _run_worker(home: str) -> None:
+    import os
+
+    # It stops when this process ends, however it ends: then its standard input is closed.
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "oneclaw_core",
+        "tasks",
+        "worker",
+        "--with-parent",
+        f"--grace={_GRACE_SECONDS}",
+        env=os.environ | {"ONECLAW_HOME": home},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            try:
+                async with asyncio.timeout(_KILL_SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    process.kill()
+
+
+async def _show_results(database: TaskDatabase, host: WorkerHost) -> None:
+    begun = datetime.now(UTC)
+    shown = {run.id for run, _ in await database.run(finished_since, begun - _CLOCK_TOLERANCE)}
+    while True:
+        await asyncio.sleep(_POLL_SECONDS)
+        for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE, shown):
+            shown.add(run.id)
+            host.show(result_text(run, name))
+
+
+def result_text(run: Run, name: str) -> str:
+    """Say in a chat what has come of a run."""
+    if run.status is RunStatus.SUCCESS:
+        return f"[Scheduled] {name}: {run.answer or ''}"
+    return f"[Scheduled] {name} failed: {run.error or 'for no known reason'}"

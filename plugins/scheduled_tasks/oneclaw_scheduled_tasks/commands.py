@@ -1,0 +1,361 @@
+"""``oneclaw tasks``: the tasks and their log, and the worker.
+
+What a command needs is imported when it runs, so that the others start as fast as before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from oneclaw_core import json_option, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+
+Value = TypeVar("Value")
+Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
+
+MISSED = ("run_once", "skip", "all")
+
+
+@click.group()
+def tasks() -> None:
+    """Schedule tasks for agents, and run the worker that has them done.
+
+    Tasks run as long as a worker does: 'oneclaw tasks worker', or 'oneclaw chat' in a terminal.
+    """
+
+
+def _schedule_options(command: Decorated) -> Decorated:
+    for option in reversed(
+        (
+            click.option("--at", metavar="HH:MM", help="The time of day, for one_time, daily and weekly."),
+            click.option("--date", metavar="YYYY-MM-DD", help="Once, on this day."),
+            click.option("--day", metavar="WEEKDAY", help="Every week, on this day."),
+            click.option("--cron", metavar="'M H D M W'", help="By a cron expression of five fields."),
+            click.option("--every", metavar="MINUTES", type=int, help="Every so many minutes."),
+            click.option("--time-zone", metavar="ZONE", help="An IANA name; by default the machine's."),
+            click.option("--until", metavar="YYYY-MM-DD", help="The last day; '' for no end."),
+            click.option("--missed", type=click.Choice(MISSED), help="What to do about runs that nobody did in time."),
+            click.option("--grace", metavar="SECONDS", type=int, help="How late a run may begin, with run_once."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _run_options(command: Decorated) -> Decorated:
+    for option in reversed(
+        (
+            click.option("--agent", metavar="NAME", help="The agent; by default the General Assistant."),
+            click.option("--model", metavar="PROVIDER/MODEL", help="The model; '' for the agent's."),
+            click.option(
+                "--group",
+                "groups",
+                metavar="NAME",
+                multiple=True,
+                help="A tool group that runs begin with, and no other; may be repeated; '*' for all, '' for none.",
+            ),
+            click.option("--retries", metavar="NUMBER", type=int, help="How often a run that failed is tried again."),
+            click.option("--retry-delay", metavar="SECONDS", type=int, help="Before the first of them; it doubles."),
+            click.option("--max-seconds", metavar="NUMBER", type=int, help="How long an attempt may take."),
+            click.option("--max-cost", metavar="DOLLARS", type=float, help="How much it may cost; 0 for no limit."),
+            click.option(
+                "--repeat-calls/--no-repeat-calls",
+                "repeats_calls",
+                default=None,
+                help="Whether a call that was cut off may be made again when its run is taken up; by default not.",
+            ),
+            click.option("--webhook", metavar="URL", help="Send results there by POST; '' for nowhere."),
+            click.option("--command", metavar="COMMAND", help="Give results to a shell command, as JSON; '' for none."),
+            click.option("--notify/--no-notify", "is_notified", default=None, help="Show results on the desktop."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@tasks.command("add")
+@click.argument("name")
+@click.argument("prompt")
+@_schedule_options
+@_run_options
+@json_option
+def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
+    """Schedule the task NAME: send an agent PROMPT at the times that the options say.
+
+    With --at alone it runs every day; --date makes it run once, --day every week.
+    """
+    from dataclasses import replace
+
+    words = _words(options, name=name, prompt=prompt)
+    if words.when.schedule_type is None and words.when.hour is not None:
+        words = replace(words, when=replace(words.when, schedule_type="daily"))
+
+    async def run(service: TaskService) -> Any:
+        task = await service.new(words)
+        await service.add(task)
+        return task
+
+    task = _with_service(run)
+    if as_json:
+        from oneclaw_scheduled_tasks.documents import task_document
+
+        print_json(task_document(task))
+    else:
+        print_text(f"task {task.id} is scheduled {task.schedule_text}; next run: {task.local_text(task.next_at)}")
+
+
+@tasks.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """List the tasks, the newest first."""
+    from oneclaw_scheduled_tasks.documents import task_document
+
+    found = _with_service(lambda service: service.list_all())
+    if as_json:
+        print_json([task_document(task, last) for task, last in found])
+        return
+    print_table(
+        ("id", "name", "schedule", "enabled", "last run", "next run"),
+        [
+            (
+                task.id,
+                task.name,
+                task.schedule_text,
+                "yes" if task.is_enabled else "no",
+                f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "never",
+                task.local_text(task.next_at),
+            )
+            for task, last in found
+        ],
+    )
+
+
+@tasks.command("show")
+@click.argument("task_id")
+@json_option
+def show(task_id: str, as_json: bool) -> None:
+    """Show the task TASK_ID."""
+    from oneclaw_scheduled_tasks.documents import task_document
+
+    document = task_document(_with_service(lambda service: service.get(task_id)))
+    if as_json:
+        print_json(document)
+        return
+    for key, value in document.items():
+        print_text(f"{key}: {'' if value is None else value}")
+
+
+@tasks.command("edit")
+@click.argument("task_id")
+@click.option("--name", help="Another name.")
+@click.option("--prompt", help="Something else to do.")
+@_schedule_options
+@_run_options
+def edit(task_id: str, name: str | None, prompt: str | None, **options: Any) -> None:
+    """Change what the options give of the task TASK_ID."""
+    _change(task_id, _words(options, name=name, prompt=prompt))
+
+
+@tasks.command("pause")
+@click.argument("task_id")
+def pause(task_id: str) -> None:
+    """Run the task TASK_ID no more until it is resumed."""
+    from oneclaw_scheduled_tasks.service import TaskWords
+
+    _change(task_id, TaskWords(is_enabled=False))
+
+
+@tasks.command("resume")
+@click.argument("task_id")
+def resume(task_id: str) -> None:
+    """Run the task TASK_ID again when it is due; what it missed meanwhile is not made up for."""
+    from oneclaw_scheduled_tasks.service import TaskWords
+
+    _change(task_id, TaskWords(is_enabled=True))
+
+
+@tasks.command("run")
+@click.argument("task_id")
+def run_command(task_id: str) -> None:
+    """Have the task TASK_ID run now by the next worker that is free; its schedule stays as it is."""
+    run = _with_service(lambda service: service.run(task_id))
+    print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
+
+
+@tasks.command("delete")
+@click.argument("task_id")
+def delete(task_id: str) -> None:
+    """Delete the task TASK_ID with its log; the sessions of its runs stay."""
+    _with_service(lambda service: service.delete(task_id))
+    print_text(f"task {task_id} is deleted")
+
+
+@tasks.command("log")
+@click.argument("task_id")
+@json_option
+def log(task_id: str, as_json: bool) -> None:
+    """Show the last 50 runs of the task TASK_ID, the newest first; they are kept for 90 days."""
+    from oneclaw_scheduled_tasks.documents import run_document
+    from oneclaw_scheduled_tasks.task import duration_text
+
+    async def read(service: TaskService) -> Any:
+        return await service.get(task_id), await service.log(task_id)
+
+    task, runs = _with_service(read)
+    if as_json:
+        print_json([run_document(run) for run in runs])
+        return
+    print_table(
+        ("due", "status", "took", "tokens", "cost", "session", "what"),
+        [
+            (
+                task.local_text(run.scheduled_at),
+                str(run.status),
+                duration_text(run.duration_seconds),
+                run.input_tokens + run.output_tokens or "",
+                "" if run.cost is None else f"${run.cost:.4f}",
+                (run.session or "")[:8],
+                "; ".join(each for each in (run.error or run.answer, run.notes) if each),
+            )
+            for run in runs
+        ],
+    )
+
+
+@tasks.command("worker")
+@click.option("--status", "is_status", is_flag=True, help="List the workers there are, and do nothing else.")
+@click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Runs at the same time.")
+@click.option(
+    "--grace",
+    "grace_seconds",
+    type=click.FloatRange(0, 3600),
+    default=30.0,
+    show_default=True,
+    help="Seconds that runs have to finish when the worker is stopped.",
+)
+@click.option(
+    "--dead-after",
+    "dead_seconds",
+    type=click.FloatRange(1, 3600),
+    default=15.0,
+    show_default=True,
+    help="Seconds without a sign of life after which another worker's runs are taken up.",
+)
+@click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
+@json_option
+@click.pass_context
+def worker(
+    context: click.Context,
+    is_status: bool,
+    concurrency: int,
+    grace_seconds: float,
+    dead_seconds: float,
+    with_parent: bool,
+    as_json: bool,
+) -> None:
+    """Have tasks done when they are due, until stopped by Ctrl-C or SIGTERM.
+
+    Any number of workers can run, on one machine or, with a PostgreSQL database, on many: each run is done by one of
+    them. When a worker is stopped, its runs may finish within the grace time, and others take up the rest; a second
+    Ctrl-C stops it at once. With --status, the exit status says whether there is a worker.
+    """
+    from oneclaw_scheduled_tasks import worker_command
+
+    if is_status:
+        if not worker_command.print_status(dead_seconds, as_json=as_json):
+            context.exit(1)
+        return
+    worker_command.run_worker(concurrency, grace_seconds, dead_seconds, is_bound=with_parent, as_json=as_json)
+
+
+def _change(task_id: str, words: TaskWords) -> None:
+    from oneclaw_scheduled_tasks.tools import describe_changes
+
+    async def run(service: TaskService) -> tuple[Any, list[str]]:
+        before, after = await service.changed(task_id, words)
+        changes = describe_changes(before, after)
+        if changes:
+            await service.store_change(after)
+        return after, changes
+
+    after, changes = _with_service(run)
+    if changes:
+        print_text(f"task {after.id} is changed: {'; '.join(changes)}; next run: {after.local_text(after.next_at)}")
+    else:
+        print_text(f"task {after.id} is as it was")
+
+
+def _words(options: dict[str, Any], *, name: str | None, prompt: str | None) -> TaskWords:
+    from oneclaw_scheduled_tasks.service import TaskWords
+
+    groups: tuple[str, ...] = options["groups"]
+    return TaskWords(
+        name=name,
+        prompt=prompt,
+        when=_when(options),
+        time_zone=options["time_zone"],
+        end_date=options["until"],
+        missed=options["missed"],
+        grace_seconds=options["grace"],
+        agent=options["agent"],
+        model=options["model"],
+        tool_groups=groups or None,
+        retries=options["retries"],
+        retry_delay_seconds=options["retry_delay"],
+        max_seconds=options["max_seconds"],
+        max_cost=options["max_cost"],
+        repeats_calls=options["repeats_calls"],
+        webhook=options["webhook"],
+        command=options["command"],
+        is_notified=options["is_notified"],
+    )
+
+
+def _when(options: dict[str, Any]) -> Any:
+    from oneclaw_core import UsageError
+    from oneclaw_scheduled_tasks.schedules import ScheduleWords
+
+    at, date, day = options["at"], options["date"], options["day"]
+    cron, every = options["cron"], options["every"]
+    given = [name for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every)) if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} do not go together: give one of them")
+    if at is not None and (cron is not None or every is not None):
+        raise UsageError(f"--at and {given[0]} do not go together: give one of them")
+    hour, minute = _time_of_day(at) if at is not None else (None, None)
+    if cron is not None:
+        return ScheduleWords(schedule_type="cron", cron=cron)
+    if every is not None:
+        return ScheduleWords(schedule_type="interval", interval_minutes=every)
+    if date is not None:
+        return ScheduleWords(schedule_type="one_time", date=date, hour=hour, minute=minute)
+    if day is not None:
+        return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
+    return ScheduleWords(hour=hour, minute=minute)
+
+
+def _time_of_day(text: str) -> tuple[int, int]:
+    from oneclaw_core import UsageError
+
+    hour, colon, minute = text.strip().partition(":")
+    if not (colon and hour.isascii() and hour.isdigit() and minute.isascii() and minute.isdigit() and len(minute) == 2):
+        raise UsageError(f"--at must be a time of day as HH:MM, not {text[:50]!r}")
+    return int(hour[:9]), int(minute)
+
+
+def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
+    """Open the user's home and the tasks' database, do something with the tasks, and close both."""
+    from oneclaw_core import OneClaw, run_async
+    from oneclaw_scheduled_tasks.service import TaskService
+
+    async def run() -> Value:
+        async with OneClaw.open() as app, TaskService.open(app) as service:
+            return await work(service)
+
+    return run_async(run())

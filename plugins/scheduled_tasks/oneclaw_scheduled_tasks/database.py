@@ -1,0 +1,208 @@
+"""The tasks' database: a SQLite file beside the store's, or the store's own PostgreSQL database.
+
+Transactions are plain functions of a connection, run in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from oneclaw_core import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Any, Self
+
+    from sqlalchemy import Connection, Engine
+
+    Arguments = ParamSpec("Arguments")
+
+Value = TypeVar("Value")
+
+URL_VARIABLE = "ONECLAW_TASKS_DATABASE_URL"
+_SQLITE = "sqlite:///"
+_POSTGRESQL = re.compile(r"^postgres(?:ql)?://", re.IGNORECASE)
+# The tasks' own schema in a PostgreSQL database, which the store and other programs use, too.
+POSTGRESQL_SCHEMA = "oneclaw_tasks"
+_BUSY_SECONDS = 30
+# Any number that no other program on the same server is likely to use: "task" in ASCII.
+_SCHEMA_LOCK = 0x7461736B
+
+
+def tasks_database_url(store_url: str, environ: Mapping[str, str] | None = None) -> str:
+    """Say where the tasks are kept.
+
+    Args:
+        store_url: of the home's store; of a SQLite file ``NAME.db``, the tasks are in ``NAME-tasks.db`` beside it.
+        environ: the environment, where ``ONECLAW_TASKS_DATABASE_URL`` goes before it.
+    """
+    chosen = (os.environ if environ is None else environ).get(URL_VARIABLE)
+    if chosen or not store_url.startswith("sqlite"):
+        url = chosen or store_url
+        # As the store reads them: without a driver in the URL, it is psycopg.
+        return _POSTGRESQL.sub("postgresql+psycopg://", url)
+    path = Path(store_url.partition(":///")[2]).absolute()
+    return f"{_SQLITE}{path.with_name(f'{path.stem}-tasks.db')}"
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file of a SQLite URL, ``None`` for another database."""
+    return Path(url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else None
+
+
+class TaskDatabase:
+    """An open database with the tasks' tables in it. Made by :meth:`open`.
+
+    Args:
+        url: as :func:`tasks_database_url` gives it.
+        engine: connected to it.
+    """
+
+    def __init__(self, url: str, engine: Engine) -> None:
+        self.url = url
+        self._engine = engine
+
+    @classmethod
+    async def open(cls, url: str) -> Self:
+        """Open a database, and make what it lacks.
+
+        Raises:
+            StoreError: it cannot be used; the message says what to do.
+        """
+        return await asyncio.to_thread(cls.open_here, url)
+
+    @classmethod
+    def open_here(cls, url: str) -> Self:
+        """The same, in the calling thread."""
+        with _explained(url):
+            database = cls(url, _engine(url))
+            try:
+                _bring_up_to_date(database._engine)
+            except BaseException:
+                database.close()
+                raise
+            return database
+
+    async def run(
+        self,
+        work: Callable[Concatenate[Connection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Run a function in a transaction.
+
+        Args:
+            work: if it raises, nothing is stored.
+            *args: what it gets after its connection.
+            **kwargs: likewise.
+
+        Raises:
+            StoreError: the database cannot be read or written.
+        """
+        return await asyncio.to_thread(lambda: self.run_here(work, *args, **kwargs))
+
+    def run_here(
+        self,
+        work: Callable[Concatenate[Connection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """The same, in the calling thread."""
+        with _explained(self.url), self._engine.begin() as connection:
+            return work(connection, *args, **kwargs)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _engine(url: str) -> Engine:
+    from sqlalchemy import create_engine, event
+
+    path = sqlite_path(url)
+    if path is None:
+        options = {"schema_translate_map": {None: POSTGRESQL_SCHEMA}}
+        return create_engine(
+            url, pool_size=4, max_overflow=4, pool_pre_ping=True, hide_parameters=True, execution_options=options
+        )
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    engine = create_engine(
+        url, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, hide_parameters=True
+    )
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, record: object) -> None:
+        # The driver is to begin no transactions by itself.
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+        # It stays with the file, for DBOS' connections, too: readers and the writer do not wait for one another.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # One that starts as a reader cannot always become a writer.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _bring_up_to_date(engine: Engine) -> None:
+    from sqlalchemy import insert, inspect, select, text
+
+    from oneclaw_scheduled_tasks.tables import METADATA, SCHEMA_VERSION, schema_version
+
+    with engine.begin() as connection:
+        is_postgresql = connection.dialect.name == "postgresql"
+        schema = POSTGRESQL_SCHEMA if is_postgresql else None
+        if is_postgresql:
+            # Two workers that start at once would both make the tables.
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+        if not inspect(connection).has_table(schema_version.name, schema=schema):
+            if is_postgresql:
+                connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {POSTGRESQL_SCHEMA}"))
+            METADATA.create_all(connection)
+            connection.execute(insert(schema_version).values(version=SCHEMA_VERSION))
+            return
+        version = connection.execute(select(schema_version.c.version)).scalar_one()
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the tasks' database was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}): "
+            "upgrade oneclaw-scheduled-tasks"
+        )
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Make one line of what the database says; of its URL, which may hold a password, only the kind and the file."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    where = str(sqlite_path(url) or f"of type {url.partition(':')[0]!r}")
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the tasks' database {where} cannot be opened ({error.strerror}): check the path and that this user may "
+            "write there"
+        ) from error
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        lines = str(cause).strip().splitlines() or [type(cause).__name__]
+        raise StoreError(f"the tasks' database {where} cannot be used: {lines[0]}") from error
+    except ImportError as error:
+        raise StoreError(f"the tasks' database {where} cannot be used: {error}; install its driver") from error

@@ -1,0 +1,65 @@
+"""What becomes of the occurrences that have come due, on time or late. Pure: no clock is read here.
+
+A machine sleeps, workers are down, a clock is set: then several occurrences are due at once, all but the last of them
+late. The task's policy says which of them are run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oneclaw_scheduled_tasks.occurrences import Occurrences
+
+# An occurrence counts as on time for as long as workers may need to notice it.
+ON_TIME = timedelta(minutes=1)
+# How many late occurrences are looked at one by one; the ones before them are not run under any policy.
+MOST_DUE = 100
+
+
+class MissedPolicy(StrEnum):
+    """What is done about occurrences that nobody ran in time."""
+
+    RUN_ONCE = "run_once"
+    SKIP = "skip"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The occurrences that have come due.
+
+    Attributes:
+        run: those to run, in their order.
+        missed: those that are not run any more, likewise.
+    """
+
+    run: tuple[datetime, ...] = ()
+    missed: tuple[datetime, ...] = ()
+
+
+def due(occurrences: Occurrences, first: datetime, now: datetime, policy: MissedPolicy, grace: timedelta) -> Due:
+    """Decide what is run.
+
+    Args:
+        occurrences: of the task.
+        first: the earliest one that has not been dealt with.
+        now: the time.
+        policy: of the task.
+        grace: how late a run may begin under ``run_once``.
+    """
+    waiting = [each for each in occurrences.latest_until(now, MOST_DUE) if each >= first]
+    if not waiting:
+        return Due()
+    if policy is MissedPolicy.ALL:
+        return Due(run=tuple(waiting))
+    allowed = ON_TIME if policy is MissedPolicy.SKIP else max(grace, ON_TIME)
+    *earlier, last = waiting
+    if now - last <= allowed:
+        return Due(run=(last,), missed=tuple(earlier))
+    return Due(missed=tuple(waiting))

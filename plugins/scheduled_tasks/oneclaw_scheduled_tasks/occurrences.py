@@ -1,0 +1,166 @@
+"""The instants at which a schedule is due, from wall-clock times in a time zone. Pure: no clock is read here.
+
+Where the clock is put forward, a time in the gap becomes the first instant after it. Where it is put back, a time that
+comes twice means the first of the two. So each wall-clock time gives one instant, and later times give later instants
+or, around a gap, the same one, which counts once. Intervals are elapsed time and know no wall clock.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from oneclaw_scheduled_tasks.schedules import Cron, Daily, Interval, OneTime, Schedule, Weekly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
+
+# Datetimes near the ends of the calendar cannot be converted between zones.
+FIRST_DAY = date(1970, 1, 2)
+LAST_DAY = date(9990, 12, 31)
+_DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
+
+
+class Occurrences:
+    """When a task is due.
+
+    Args:
+        schedule: by the wall clock.
+        zone: whose wall clock.
+        anchor: where intervals are counted from.
+        last_day: the last day in the zone on which it is due, ``None`` for no end.
+    """
+
+    def __init__(self, schedule: Schedule, zone: ZoneInfo, anchor: datetime, last_day: date | None = None) -> None:
+        self._schedule = schedule
+        self._zone = zone
+        self._anchor = anchor.astimezone(UTC)
+        self._last_day = last_day
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """The first instant after a moment, in UTC; ``None`` if there is none."""
+        found = self._next(moment.astimezone(UTC))
+        return found if found is not None and self._is_before_end(found) else None
+
+    def latest_until(self, moment: datetime, limit: int) -> list[datetime]:
+        """The last instants up to a moment, that one included, in their order and in UTC.
+
+        Args:
+            moment: the latest possible one.
+            limit: how many at most.
+        """
+        found: list[datetime] = []
+        for instant in self._backwards(moment.astimezone(UTC)):
+            if not self._is_before_end(instant):
+                continue
+            if not found or instant < found[-1]:
+                found.append(instant)
+            if len(found) >= limit:
+                break
+        return found[::-1]
+
+    def _is_before_end(self, instant: datetime) -> bool:
+        day = instant.astimezone(self._zone).date()
+        return day <= (self._last_day or LAST_DAY)
+
+    def _next(self, moment: datetime) -> datetime | None:
+        if isinstance(self._schedule, Interval):
+            step = timedelta(minutes=self._schedule.minutes)
+            count = max(0, (moment - self._anchor) // step) + 1
+            return self._anchor + count * step
+        # No wall time up to the moment's own can give a later instant.
+        for wall in self._walls_after(self._wall(moment)):
+            instant = self.instant(wall)
+            if instant > moment:
+                return instant
+        return None
+
+    def _backwards(self, moment: datetime) -> Iterator[datetime]:
+        if isinstance(self._schedule, Interval):
+            step = timedelta(minutes=self._schedule.minutes)
+            for count in range((moment - self._anchor) // step, 0, -1):
+                yield self._anchor + count * step
+            return
+        wall = self._wall(moment)
+        # In the second of two equal hours, later wall times lie before the moment, too.
+        latest = wall + max(timedelta(), moment - self.instant(wall))
+        for each in self._walls_until(latest):
+            instant = self.instant(each)
+            if instant <= moment:
+                yield instant
+
+    def _wall(self, moment: datetime) -> datetime:
+        return moment.astimezone(self._zone).replace(tzinfo=None, fold=0)
+
+    def instant(self, wall: datetime) -> datetime:
+        """The instant that a wall-clock time means, in UTC.
+
+        Args:
+            wall: without a time zone.
+        """
+        first = wall.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
+        if first.astimezone(self._zone).replace(tzinfo=None) == wall:
+            return first
+        # In a gap the two folds are read with the offsets before and after it, and the change lies between them.
+        late = first
+        early = wall.replace(tzinfo=self._zone, fold=1).astimezone(UTC)
+        offset_after = late.astimezone(self._zone).utcoffset()
+        while late - early > timedelta(seconds=1):
+            middle = early + (late - early) / 2
+            if middle.astimezone(self._zone).utcoffset() == offset_after:
+                late = middle
+            else:
+                early = middle
+        return (late + timedelta(milliseconds=500)).replace(microsecond=0)
+
+    def _walls_after(self, wall: datetime) -> Iterator[datetime]:
+        schedule = self._schedule
+        if isinstance(schedule, Cron):
+            yield from _cron_walls(schedule.expression, wall, is_forward=True)
+        elif isinstance(schedule, OneTime):
+            yield _one_time(schedule)
+        elif isinstance(schedule, Daily | Weekly):
+            day = wall.date()
+            while day <= LAST_DAY:
+                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
+                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
+                day += _DAY
+
+    def _walls_until(self, wall: datetime) -> Iterator[datetime]:
+        schedule = self._schedule
+        if isinstance(schedule, Cron):
+            yield from _cron_walls(schedule.expression, wall, is_forward=False)
+        elif isinstance(schedule, OneTime):
+            yield _one_time(schedule)
+        elif isinstance(schedule, Daily | Weekly):
+            day = wall.date()
+            while day >= FIRST_DAY:
+                if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
+                    yield datetime.combine(day, time(schedule.hour, schedule.minute))
+                day -= _DAY
+
+
+def _one_time(schedule: OneTime) -> datetime:
+    return datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
+
+
+def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
+    """The wall-clock times of an expression from one on, or back from one, that one included.
+
+    The wall clock is told to the library as UTC, where every time comes exactly once.
+    """
+    from croniter import CroniterBadDateError, croniter
+
+    minute = wall.replace(second=0, microsecond=0, tzinfo=UTC)
+    start = minute - _MINUTE if is_forward else minute + _MINUTE
+    times = croniter(expression, start, ret_type=datetime)
+    while True:
+        try:
+            found: datetime = times.get_next() if is_forward else times.get_prev()
+        except CroniterBadDateError:
+            return
+        if not FIRST_DAY <= found.date() <= LAST_DAY:
+            return
+        yield found.replace(tzinfo=None)

@@ -1,0 +1,287 @@
+"""Making, changing, listing, running and deleting tasks: what the tools and the command line share."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import UsageError
+from oneclaw_scheduled_tasks import stored_runs, stored_tasks
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.missed import MissedPolicy
+from oneclaw_scheduled_tasks.schedules import ScheduleWords, read_date, read_schedule
+from oneclaw_scheduled_tasks.task import Run, Task
+from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from datetime import date
+
+    from sqlalchemy import Connection
+
+    from oneclaw_core import OneClaw
+
+GENERAL_ASSISTANT = "General Assistant"
+EVERY_GROUP = "*"
+NOTHING_SAID = ScheduleWords()
+
+
+class TaskRefusedError(UsageError):
+    """A task cannot be like that: it has no name or nothing to do, or would never be due."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskWords:
+    """What somebody says of a task; ``None`` for what is not said, and an empty text takes an option away.
+
+    Attributes:
+        name: for people.
+        prompt: what the agent is sent.
+        when: the schedule.
+        time_zone: an IANA name.
+        end_date: the last day, as ``YYYY-MM-DD``.
+        agent: the agent's name or id.
+        model: ``PROVIDER/MODEL``.
+        tool_groups: the only groups that runs have; ``*`` among them for all.
+        missed: the policy for occurrences that nobody ran in time.
+        grace_seconds: how late a run may begin.
+        retries: after a failure.
+        retry_delay_seconds: before the first of them.
+        max_seconds: of an attempt.
+        max_cost: of an attempt, in US dollars; 0 takes the limit away.
+        repeats_calls: whether a call that was cut off may be made again when its run is taken up.
+        is_enabled: whether it runs when it is due.
+        is_notified: whether the desktop shows its results.
+        webhook: where its results are sent.
+        command: what its results are given to.
+    """
+
+    name: str | None = None
+    prompt: str | None = None
+    when: ScheduleWords = NOTHING_SAID
+    time_zone: str | None = None
+    end_date: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    tool_groups: tuple[str, ...] | None = None
+    missed: str | None = None
+    grace_seconds: int | None = None
+    retries: int | None = None
+    retry_delay_seconds: int | None = None
+    max_seconds: int | None = None
+    max_cost: float | None = None
+    repeats_calls: bool | None = None
+    is_enabled: bool | None = None
+    is_notified: bool | None = None
+    webhook: str | None = None
+    command: str | None = None
+
+
+class TaskService:
+    """The tasks of an open home.
+
+    Args:
+        app: the home.
+        database: the tasks'.
+        clock: tells the time.
+    """
+
+    def __init__(self, app: OneClaw, database: TaskDatabase, clock: Callable[[], datetime] | None = None) -> None:
+        self._app = app
+        self._database = database
+        self._clock = clock or (lambda: datetime.now(UTC))
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, app: OneClaw) -> AsyncGenerator[TaskService, None]:
+        """Open the tasks' database of a home for a moment."""
+        async with await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database:
+            yield cls(app, database)
+
+    async def new(self, words: TaskWords) -> Task:
+        """Make a task, without storing it.
+
+        Raises:
+            TaskRefusedError: it has no name or nothing to do, or would never be due.
+            UsageError: something else is wrong; the message says what.
+            NotFoundError: there is no such agent, provider or tool group.
+        """
+        now = self._now()
+        values = await self._values(words)
+        for key in ("name", "prompt"):
+            if not values.get(key):
+                raise TaskRefusedError(f"{key} must not be empty")
+        schedule = read_schedule(words.when)
+        task = Task(
+            id=uuid.uuid4().hex[:12],
+            schedule=schedule,
+            created_at=now,
+            anchor=now,
+            **{"agent": GENERAL_ASSISTANT, "time_zone": user_zone_name()} | values,
+        )
+        return self._planned(task, now)
+
+    async def add(self, task: Task) -> None:
+        """Store what :meth:`new` has made."""
+        await self._database.run(stored_tasks.add_task, task)
+
+    async def changed(self, task_id: str, words: TaskWords) -> tuple[Task, Task]:
+        """Find out what a task would be with changes, without storing it.
+
+        Returns:
+            The task as it is, and as it would be.
+
+        Raises:
+            NotFoundError: there is no such task, agent, provider or tool group.
+            TaskRefusedError: it would have no name or nothing to do, or never be due.
+            UsageError: something else is wrong; the message says what.
+        """
+        before = await self.get(task_id)
+        values = await self._values(words)
+        for key in ("name", "prompt"):
+            if key in values and not values[key]:
+                raise TaskRefusedError(f"{key} must not be empty")
+        if not words.when.is_empty:
+            values["schedule"] = read_schedule(words.when.changing(before.schedule))
+        after = replace(before, **values)
+        if after == before:
+            return before, before
+        now = self._now()
+        if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
+            # Whoever gives a past task a new time means it to run.
+            is_enabled = after.is_enabled or (before.next_at is None and words.is_enabled is None)
+            return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)
+        if after.is_enabled != before.is_enabled:
+            return before, self._planned(after, now)
+        return before, after
+
+    async def store_change(self, task: Task) -> None:
+        """Store what :meth:`changed` has made."""
+
+        def store(connection: Connection) -> None:
+            stored_tasks.change_task(connection, task)
+            if not task.is_enabled:
+                stored_runs.drop_waiting(connection, task.id)
+
+        await self._database.run(store)
+
+    async def get(self, task_id: str) -> Task:
+        """A task.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        return await self._database.run(stored_tasks.get_task, task_id.strip())
+
+    async def list_all(self) -> list[tuple[Task, Run | None]]:
+        """All tasks, the newest first, each with its last run."""
+        return await self._database.run(stored_tasks.list_tasks)
+
+    async def log(self, task_id: str, limit: int = stored_runs.SHOWN_RUNS) -> list[Run]:
+        """The runs of a task, the newest first.
+
+        Raises:
+            NotFoundError: there is no such task.
+        """
+
+        def read(connection: Connection) -> list[Run]:
+            stored_tasks.get_task(connection, task_id)
+            return stored_runs.runs_of(connection, task_id, limit)
+
+        return await self._database.run(read)
+
+    async def run(self, task_id: str) -> Run:
+        """Have a task run now, enabled or not; its schedule stays as it is.
+
+        Raises:
+            NotFoundError: there is no such task.
+        """
+        now = self._now()
+
+        def store(connection: Connection) -> Run:
+            task = stored_tasks.get_task(connection, task_id.strip())
+            run_id = f"{task.id}-manual-{uuid.uuid4().hex[:12]}"
+            run = Run(id=run_id, task_id=task.id, scheduled_at=now, not_before=now, is_manual=True)
+            stored_tasks.add_run(connection, run)
+            return run
+
+        return await self._database.run(store)
+
+    async def find_run(self, run_id: str) -> Run | None:
+        """A run, ``None`` if there is none of that id."""
+        return await self._database.run(stored_runs.find_run, run_id)
+
+    async def delete(self, task_id: str) -> None:
+        """Delete a task with its log; its sessions stay.
+
+        Raises:
+            NotFoundError: there is no such task.
+        """
+        await self._database.run(stored_tasks.remove_task, task_id.strip())
+
+    def _now(self) -> datetime:
+        now = self._clock().astimezone(UTC)
+        # As exactly as it is stored.
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+    def _planned(self, task: Task, now: datetime) -> Task:
+        next_at = task.next_after(now)
+        if next_at is None and task.is_enabled:
+            raise TaskRefusedError(
+                f"{task.schedule_text} lies in the past: give a time to come; it is {task.local_text(now)} now"
+                if task.is_one_time
+                else f"{task.schedule_text} is never due: no such time comes"
+            )
+        return replace(task, next_at=next_at if task.is_enabled else None, planned_at=now)
+
+    async def _values(self, words: TaskWords) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            field.name: getattr(words, field.name)
+            for field in fields(TaskWords)
+            if field.name != "when" and getattr(words, field.name) is not None
+        }
+        for key in ("name", "prompt"):
+            if key in values:
+                values[key] = " ".join(values[key].split()) if key == "name" else values[key].strip()
+        for key in ("model", "webhook", "command"):
+            if key in values:
+                values[key] = values[key].strip() or None
+        if "time_zone" in values:
+            values["time_zone"] = find_zone(values["time_zone"]).key
+        if "end_date" in values:
+            values["end_date"] = _end_date(values["end_date"])
+        if "missed" in values:
+            values["missed"] = _policy(values["missed"])
+        if "max_cost" in values:
+            values["max_cost"] = values["max_cost"] or None
+        if "agent" in values:
+            values["agent"] = (await self._app.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
+        if values.get("model"):
+            await self._app.configuration.models.check_model(values["model"])
+        if "tool_groups" in values:
+            values["tool_groups"] = self._groups(values["tool_groups"])
+        return values
+
+    def _groups(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
+        if EVERY_GROUP in names:
+            return None
+        wanted = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+        known = {group.name for group in self._app.catalog.registry.get_all_group_definitions()}
+        missing = [name for name in wanted if name not in known]
+        if missing:
+            raise UsageError(f"there is no tool group {missing[0][:100]!r}; there are: {', '.join(sorted(known))}")
+        return wanted
+
+
+def _end_date(text: str) -> date | None:
+    return read_date("end_date", text) if text.strip() else None
+
+
+def _policy(text: str) -> MissedPolicy:
+    wanted = text.strip().lower()
+    if wanted not in set(MissedPolicy):
+        raise UsageError(f"missed must be one of {', '.join(MissedPolicy)}, not {text[:50]!r}")
+    return MissedPolicy(wanted)

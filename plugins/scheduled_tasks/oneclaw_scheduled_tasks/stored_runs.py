@@ -1,0 +1,209 @@
+"""The runs in the database: functions of a connection, each a part of a transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import case, delete, select, update
+
+from oneclaw_scheduled_tasks.rows import run_from_row, to_milliseconds
+from oneclaw_scheduled_tasks.tables import runs, tasks, workers
+from oneclaw_scheduled_tasks.task import Run, RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+KEPT_DAYS = 90
+SHOWN_RUNS = 50
+_MOST_QUEUED = 200
+_UNFINISHED = (str(RunStatus.WAITING), str(RunStatus.RUNNING), str(RunStatus.INTERRUPTED))
+
+
+def find_run(connection: Connection, run_id: str) -> Run | None:
+    """A run, ``None`` if there is none of that id."""
+    row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
+    return None if row is None else run_from_row(row)
+
+
+def runs_of(connection: Connection, task_id: str, limit: int = SHOWN_RUNS) -> list[Run]:
+    """A task's log, the newest first."""
+    query = select(runs).where(runs.c.task_id == task_id).order_by(runs.c.scheduled_at.desc(), runs.c.id.desc())
+    return [run_from_row(row) for row in connection.execute(query.limit(limit)).mappings()]
+
+
+def finished_since(connection: Connection, since: datetime, known: Collection[str] = ()) -> list[tuple[Run, str]]:
+    """The runs that ended in success or failure at a time or after, in this order, with the names of their tasks.
+
+    Args:
+        connection: of the transaction.
+        since: the time.
+        known: ids of runs to leave out.
+    """
+    query = (
+        select(runs, tasks.c.name)
+        .join(tasks, tasks.c.id == runs.c.task_id)
+        .where(
+            runs.c.ended_at >= to_milliseconds(since),
+            runs.c.status.in_((str(RunStatus.SUCCESS), str(RunStatus.FAILED))),
+        )
+        .order_by(runs.c.ended_at, runs.c.id)
+    )
+    found = []
+    for row in connection.execute(query).mappings():
+        values = dict(row)
+        name = values.pop("name")
+        if values["id"] not in known:
+            found.append((run_from_row(values), name))
+    return found
+
+
+def to_queue(connection: Connection, now: datetime) -> list[Run]:
+    """The runs that may begin and are not in the queue."""
+    query = (
+        select(runs)
+        .where(~runs.c.is_queued, runs.c.not_before <= to_milliseconds(now))
+        .order_by(runs.c.not_before, runs.c.id)
+        .limit(_MOST_QUEUED)
+    )
+    return [run_from_row(row) for row in connection.execute(query).mappings()]
+
+
+def note_queued(connection: Connection, queued: Sequence[Run]) -> None:
+    """Note that runs are in the queue, each as often as it was when it was read."""
+    for run in queued:
+        connection.execute(
+            update(runs).where(runs.c.id == run.id, runs.c.dispatches == run.dispatches).values(is_queued=True)
+        )
+
+
+def begin_run(connection: Connection, run_id: str, dispatch: int, worker: str, now: datetime) -> Run | None:
+    """Take a run over from the queue.
+
+    Args:
+        connection: of the transaction.
+        run_id: which.
+        dispatch: how often it had been put into the queue when this was.
+        worker: who takes it.
+        now: the time.
+
+    Returns:
+        The run as it was before; ``None`` if there is nothing to do any more.
+    """
+    query = select(runs).where(runs.c.id == run_id).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        return None
+    run = run_from_row(row)
+    if run.dispatches != dispatch or run.status.is_final:
+        return run if run.status.is_final and not run.is_delivered else None
+    moment = to_milliseconds(now)
+    was_begun = run.status in (RunStatus.RUNNING, RunStatus.INTERRUPTED)
+    connection.execute(
+        update(runs)
+        .where(runs.c.id == run_id)
+        .values(
+            status=str(RunStatus.RUNNING),
+            worker=worker,
+            is_queued=True,
+            error=None,
+            # A worker that was stopped in good order has said so.
+            interruptions=runs.c.interruptions + int(was_begun and not run.is_cut_off),
+            started_at=case((runs.c.started_at.is_(None), moment), else_=runs.c.started_at),
+        )
+    )
+    return run
+
+
+def change_run(connection: Connection, run_id: str, worker: str, columns: Mapping[str, Any]) -> bool:
+    """Change a run that a worker has.
+
+    Args:
+        connection: of the transaction.
+        run_id: which.
+        worker: who changes it.
+        columns: what it is to have, by column.
+
+    Returns:
+        Whether it is still this worker's.
+    """
+    values = {
+        key: to_milliseconds(value) if isinstance(value, datetime) else str(value) if key == "status" else value
+        for key, value in columns.items()
+    }
+    statement = update(runs).where(
+        runs.c.id == run_id, runs.c.worker == worker, runs.c.status == str(RunStatus.RUNNING)
+    )
+    return bool(connection.execute(statement.values(values)).rowcount)
+
+
+def note_delivered(connection: Connection, run_id: str, problem: str | None) -> None:
+    """Note that a run's result was sent, or that it could not be."""
+    values: dict[str, Any] = {"is_delivered": True}
+    if problem is not None:
+        row = connection.execute(select(runs.c.notes).where(runs.c.id == run_id)).one_or_none()
+        values["notes"] = "; ".join(each for each in (row.notes if row else None, problem) if each)
+    connection.execute(update(runs).where(runs.c.id == run_id).values(values))
+
+
+def note_interrupted(connection: Connection, workers_gone: Collection[str]) -> int:
+    """Note that the runs of workers that are gone were interrupted; others will take them up.
+
+    Returns:
+        How many.
+    """
+    statement = (
+        update(runs)
+        .where(runs.c.worker.in_(list(workers_gone)), runs.c.status == str(RunStatus.RUNNING))
+        .values(status=str(RunStatus.INTERRUPTED), error="the worker stopped in the middle; another one takes it up")
+    )
+    return connection.execute(statement).rowcount
+
+
+def unfinished(connection: Connection) -> list[Run]:
+    """The runs that should be in the queue and that no worker has in its hands."""
+    known = select(workers.c.id)
+    query = select(runs).where(
+        runs.c.is_queued,
+        runs.c.status.in_(_UNFINISHED),
+        (runs.c.status != str(RunStatus.RUNNING)) | runs.c.worker.not_in(known),
+    )
+    return [run_from_row(row) for row in connection.execute(query.limit(_MOST_QUEUED)).mappings()]
+
+
+def queue_again(connection: Connection, lost: Sequence[Run]) -> None:
+    """Have runs queued whose entries are lost, such as with the queue's own tables."""
+    for run in lost:
+        connection.execute(
+            update(runs)
+            .where(runs.c.id == run.id, runs.c.dispatches == run.dispatches, runs.c.status == str(run.status))
+            .values(
+                status=str(RunStatus.WAITING if run.started_at is None else RunStatus.INTERRUPTED),
+                is_queued=False,
+                dispatches=run.dispatches + 1,
+            )
+        )
+
+
+def drop_waiting(connection: Connection, task_id: str) -> None:
+    """Drop the runs of a task that have not begun and were not asked for by somebody."""
+    connection.execute(
+        delete(runs).where(
+            runs.c.task_id == task_id,
+            ~runs.c.is_manual,
+            runs.c.status == str(RunStatus.WAITING),
+            runs.c.started_at.is_(None),
+        )
+    )
+
+
+def remove_old(connection: Connection, now: datetime) -> int:
+    """Delete what is older than the log is kept.
+
+    Returns:
+        How many runs.
+    """
+    limit = to_milliseconds(now - timedelta(days=KEPT_DAYS))
+    return connection.execute(delete(runs).where(runs.c.ended_at < limit)).rowcount

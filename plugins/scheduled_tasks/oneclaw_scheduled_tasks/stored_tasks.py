@@ -1,0 +1,219 @@
+"""The tasks in the database: functions of a connection, each a part of a transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, func, insert, select, update
+
+from oneclaw_core import NotFoundError
+from oneclaw_scheduled_tasks.missed import due
+from oneclaw_scheduled_tasks.rows import run_from_row, run_to_row, task_from_row, task_to_row, to_milliseconds
+from oneclaw_scheduled_tasks.tables import runs, tasks
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+# What is worked off in one transaction, so that no other process waits long.
+_MOST_DUE_TASKS = 100
+MISSED = "nobody ran it in time"
+
+
+def add_task(connection: Connection, task: Task) -> None:
+    """Store a new task."""
+    connection.execute(insert(tasks).values(task_to_row(task)))
+
+
+def change_task(connection: Connection, task: Task) -> None:
+    """Store what a task is now.
+
+    Raises:
+        NotFoundError: it is gone.
+    """
+    row = task_to_row(task)
+    if not connection.execute(update(tasks).where(tasks.c.id == task.id).values(row)).rowcount:
+        raise no_task(task.id)
+
+
+def remove_task(connection: Connection, task_id: str) -> None:
+    """Delete a task with its log.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    connection.execute(delete(runs).where(runs.c.task_id == task_id))
+    if not connection.execute(delete(tasks).where(tasks.c.id == task_id)).rowcount:
+        raise no_task(task_id)
+
+
+def find_task(connection: Connection, task_id: str) -> Task | None:
+    """A task, ``None`` if there is none of that id."""
+    row = connection.execute(select(tasks).where(tasks.c.id == task_id)).mappings().one_or_none()
+    return None if row is None else task_from_row(row)
+
+
+def get_task(connection: Connection, task_id: str) -> Task:
+    """A task.
+
+    Raises:
+        NotFoundError: there is none of that id.
+    """
+    found = find_task(connection, task_id)
+    if found is None:
+        raise no_task(task_id)
+    return found
+
+
+def list_tasks(connection: Connection) -> list[tuple[Task, Run | None]]:
+    """All tasks, the newest first, each with its last run that has begun or was missed."""
+    rows = connection.execute(select(tasks).order_by(tasks.c.created_at.desc(), tasks.c.id)).mappings().all()
+    newest = (
+        select(runs.c.task_id, func.max(runs.c.scheduled_at).label("scheduled_at"))
+        .where(runs.c.status != str(RunStatus.WAITING))
+        .group_by(runs.c.task_id)
+        .subquery()
+    )
+    last = select(runs).join(
+        newest, (runs.c.task_id == newest.c.task_id) & (runs.c.scheduled_at == newest.c.scheduled_at)
+    )
+    last_of = {row["task_id"]: run_from_row(row) for row in connection.execute(last).mappings()}
+    return [(task_from_row(row), last_of.get(row["id"])) for row in rows]
+
+
+def count_tasks(connection: Connection) -> int:
+    """How many tasks there are."""
+    return int(connection.execute(select(func.count()).select_from(tasks)).scalar_one())
+
+
+def plan_due(connection: Connection, now: datetime) -> int:
+    """Make the runs of all tasks that have come due, and find out when these are due next.
+
+    However many workers do this at once, each occurrence gets one run.
+
+    Args:
+        connection: of the transaction.
+        now: the time.
+
+    Returns:
+        How many tasks were looked at.
+    """
+    moment = to_milliseconds(now)
+    query = (
+        select(tasks)
+        .where(tasks.c.is_enabled, tasks.c.next_at <= moment)
+        .order_by(tasks.c.next_at, tasks.c.id)
+        .limit(_MOST_DUE_TASKS)
+        # Of two workers, each takes the tasks that the other has not.
+        .with_for_update(skip_locked=True)
+    )
+    rows = connection.execute(query).mappings().all()
+    for row in rows:
+        _plan(connection, task_from_row(row), now)
+    return len(rows)
+
+
+def replan(connection: Connection, now: datetime) -> int:
+    """Find out anew when tasks are due whose plan cannot be relied on any more.
+
+    That is so after the clock has been put back, and where another version of the time zone database was used. Runs
+    that there have been are not made again, for their ids are the same.
+
+    Args:
+        connection: of the transaction.
+        now: the time.
+
+    Returns:
+        How many plans were changed.
+    """
+    moment = to_milliseconds(now)
+    query = (
+        select(tasks)
+        .where(tasks.c.is_enabled, tasks.c.next_at > moment)
+        .order_by(tasks.c.id)
+        .with_for_update(skip_locked=True)
+    )
+    changed = 0
+    for row in connection.execute(query).mappings().all():
+        task = task_from_row(row)
+        if task.is_one_time:
+            continue
+        next_at = _unplanned_after(connection, task, now)
+        if next_at != task.next_at or (task.planned_at is not None and task.planned_at > now):
+            changed += 1
+            _set_plan(connection, task.id, next_at, now)
+    return changed
+
+
+def _unplanned_after(connection: Connection, task: Task, now: datetime) -> datetime | None:
+    """The next occurrence that there is no run of."""
+    moment = now
+    while (found := task.next_after(moment)) is not None:
+        there = select(runs.c.id).where(runs.c.id == run_id(task.id, found))
+        if connection.execute(there).first() is None:
+            return found
+        moment = found
+    return None
+
+
+def was_planned_later(connection: Connection, now: datetime) -> bool:
+    """Whether a plan was made at a time that has not come yet: the clock has been put back."""
+    query = select(tasks.c.id).where(tasks.c.is_enabled, tasks.c.planned_at > to_milliseconds(now)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def _plan(connection: Connection, task: Task, now: datetime) -> None:
+    assert task.next_at is not None
+    from datetime import timedelta
+
+    found = due(task.occurrences, task.next_at, now, task.missed, timedelta(seconds=task.grace_seconds))
+    for at in found.run:
+        add_run(connection, Run(id=run_id(task.id, at), task_id=task.id, scheduled_at=at, not_before=now))
+    for at in found.missed:
+        missed = Run(
+            id=run_id(task.id, at),
+            task_id=task.id,
+            scheduled_at=at,
+            not_before=now,
+            status=RunStatus.MISSED,
+            is_queued=True,
+            ended_at=now,
+            error=MISSED,
+            is_delivered=True,
+        )
+        add_run(connection, missed)
+    _set_plan(connection, task.id, task.next_after(now), now)
+    if task.is_one_time:
+        connection.execute(update(tasks).where(tasks.c.id == task.id).values(is_enabled=False))
+
+
+def _set_plan(connection: Connection, task_id: str, next_at: datetime | None, now: datetime) -> None:
+    connection.execute(
+        update(tasks)
+        .where(tasks.c.id == task_id)
+        .values(next_at=to_milliseconds(next_at), planned_at=to_milliseconds(now))
+    )
+
+
+def add_run(connection: Connection, run: Run) -> bool:
+    """Store a run unless there is one of its id.
+
+    Returns:
+        Whether it is new.
+    """
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        statement: Any = postgresql.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+    else:
+        from sqlalchemy.dialects import sqlite
+
+        statement = sqlite.insert(runs).values(run_to_row(run)).on_conflict_do_nothing()
+    return bool(connection.execute(statement).rowcount)
+
+
+def no_task(task_id: str) -> NotFoundError:
+    """Say that there is no such task."""
+    return NotFoundError(f"there is no task {task_id[:100]!r}; the ids are in the list of scheduled tasks")

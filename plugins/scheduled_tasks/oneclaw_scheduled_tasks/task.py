@@ -1,0 +1,245 @@
+"""The nouns: a task, and a run of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from oneclaw_core import UsageError
+from oneclaw_scheduled_tasks.missed import MissedPolicy
+from oneclaw_scheduled_tasks.occurrences import Occurrences
+from oneclaw_scheduled_tasks.schedules import WEEKDAYS, OneTime, Schedule
+from oneclaw_scheduled_tasks.zones import find_zone
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+MAX_NAME_CHARACTERS = 100
+MAX_PROMPT_CHARACTERS = 50_000
+MAX_RETRIES = 20
+MAX_SECONDS = 24 * 3600
+_MOST_DELAY_SECONDS = 24 * 3600
+_MOST_GRACE_SECONDS = 366 * 24 * 3600
+_MOST_COST = 10**6
+_WEBHOOK = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to be done, when, and within which limits.
+
+    Attributes:
+        id: 12 hexadecimal digits.
+        name: a line for people; the sessions of its runs are titled after it.
+        prompt: what the agent is sent.
+        schedule: when it is due, by the wall clock of ``time_zone``.
+        time_zone: an IANA name.
+        end_date: the last day on which it is due, ``None`` for no end.
+        agent: the agent's name.
+        model: ``PROVIDER/MODEL``, ``None`` for the agent's.
+        tool_groups: the only groups that a run is offered, and that it begins with; ``None`` for all, none loaded.
+        missed: what is done about occurrences that nobody ran in time.
+        grace_seconds: how late a run may begin under ``run_once``.
+        retries: how many times a run that failed is tried again.
+        retry_delay_seconds: the pause before the first of them; it doubles each time.
+        max_seconds: how long an attempt may take.
+        max_cost: how many US dollars an attempt may cost, ``None`` for no limit of its own.
+        repeats_calls: whether a call that was cut off may be made again when its run is taken up.
+        is_enabled: whether it is run when it is due.
+        is_notified: whether its results are shown by the desktop.
+        webhook: the URL that its results are sent to.
+        command: the shell command that is given its results.
+        created_at: in UTC; intervals are counted from ``anchor``.
+        anchor: when its schedule was last set.
+        next_at: when it is due next, in UTC; ``None`` if it is not.
+        planned_at: when that was found out.
+
+    Raises:
+        UsageError: a value is not acceptable; the message says which, and why.
+    """
+
+    id: str
+    name: str
+    prompt: str
+    schedule: Schedule
+    time_zone: str
+    agent: str
+    created_at: datetime
+    anchor: datetime
+    end_date: date | None = None
+    model: str | None = None
+    tool_groups: tuple[str, ...] | None = None
+    missed: MissedPolicy = MissedPolicy.RUN_ONCE
+    grace_seconds: int = 3600
+    retries: int = 0
+    retry_delay_seconds: int = 60
+    max_seconds: int = 600
+    max_cost: float | None = None
+    repeats_calls: bool = False
+    is_enabled: bool = True
+    is_notified: bool = True
+    webhook: str | None = None
+    command: str | None = None
+    next_at: datetime | None = None
+    planned_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != " ".join(self.name.split()) or not self.name.isprintable():
+            raise UsageError("name must be one line of text, and not empty")
+        if len(self.name) > MAX_NAME_CHARACTERS:
+            raise UsageError(f"name has at most {MAX_NAME_CHARACTERS} characters, and this one has {len(self.name)}")
+        if not self.prompt.strip():
+            raise UsageError("prompt must not be empty: say what the agent is to do")
+        if len(self.prompt) > MAX_PROMPT_CHARACTERS:
+            raise UsageError(f"prompt has at most {MAX_PROMPT_CHARACTERS:,} characters")
+        _check_range("grace_seconds", self.grace_seconds, 0, _MOST_GRACE_SECONDS)
+        _check_range("retries", self.retries, 0, MAX_RETRIES)
+        _check_range("retry_delay_seconds", self.retry_delay_seconds, 1, _MOST_DELAY_SECONDS)
+        _check_range("max_seconds", self.max_seconds, 1, MAX_SECONDS)
+        cost = self.max_cost
+        if cost is not None and not (math.isfinite(cost) and 0 < cost <= _MOST_COST):
+            raise UsageError(f"max_cost must be an amount of US dollars above 0, not {cost!r}")
+        if self.webhook is not None and not _WEBHOOK.fullmatch(self.webhook):
+            raise UsageError("webhook must be a URL that begins with https:// or http://")
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Its time zone."""
+        return find_zone(self.time_zone)
+
+    @property
+    def occurrences(self) -> Occurrences:
+        """When it is due."""
+        return Occurrences(self.schedule, self.zone, self.anchor, self.end_date)
+
+    @property
+    def schedule_text(self) -> str:
+        """Its schedule in words, such as ``daily at 09:00 (Europe/Berlin)``."""
+        until = f" until {self.end_date.isoformat()}" if self.end_date is not None else ""
+        return f"{self.schedule}{until} ({self.time_zone})"
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """When it is due after a moment, whether it is enabled or not."""
+        return self.occurrences.next_after(moment)
+
+    def retry_delay(self, attempt: int) -> timedelta:
+        """How long to wait after an attempt that failed.
+
+        Args:
+            attempt: its number, from 1.
+        """
+        return timedelta(seconds=min(self.retry_delay_seconds * 2 ** (attempt - 1), _MOST_DELAY_SECONDS))
+
+    def local_text(self, moment: datetime | None) -> str:
+        """Write a moment by the task's wall clock, to the minute: ``Saturday 2026-11-21 09:00 CET``."""
+        if moment is None:
+            return "none"
+        local = moment.astimezone(self.zone)
+        return f"{WEEKDAYS[local.weekday()]} {local:%Y-%m-%d %H:%M} {local.tzname()}"
+
+    @property
+    def is_one_time(self) -> bool:
+        """Whether it is due once."""
+        return isinstance(self.schedule, OneTime)
+
+
+class RunStatus(StrEnum):
+    """How a run stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    MISSED = "missed"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self in (RunStatus.SUCCESS, RunStatus.FAILED, RunStatus.MISSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of a task, over all its attempts: an entry of the execution log.
+
+    Attributes:
+        id: made of the task's and the occurrence's, so that each occurrence has one run.
+        task_id: the task.
+        scheduled_at: when it was due, in UTC.
+        is_manual: whether somebody asked for it.
+        status: how it stands.
+        attempt: the number of the attempt, from 1.
+        dispatches: how many times it was put into the queue.
+        not_before: when it may begin, in UTC.
+        is_queued: whether it is in the queue.
+        interruptions: how often a worker died in the middle of it.
+        is_cut_off: whether its last turn was cancelled, so that the session's last text is no answer.
+        worker: who runs it.
+        session: the id of its session, ``None`` before it has one.
+        started_at: when the first attempt began, in UTC.
+        ended_at: when it ended.
+        input_tokens: that its models read, as far as known.
+        output_tokens: that they wrote.
+        cost: in US dollars, ``None`` where no price is known.
+        error: why it failed, or was missed.
+        notes: what else the user should know, such as a permission that was denied.
+        answer: the final answer.
+        is_delivered: whether its result has been sent where the task says.
+    """
+
+    id: str
+    task_id: str
+    scheduled_at: datetime
+    is_manual: bool = False
+    status: RunStatus = RunStatus.WAITING
+    attempt: int = 1
+    dispatches: int = 0
+    not_before: datetime
+    is_queued: bool = False
+    interruptions: int = 0
+    is_cut_off: bool = False
+    worker: str | None = None
+    session: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    error: str | None = None
+    notes: str | None = None
+    answer: str | None = None
+    is_delivered: bool = False
+
+    @property
+    def duration_seconds(self) -> float | None:
+        """How long it took, over all attempts and pauses; ``None`` unless it has begun and ended."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return max(0.0, (self.ended_at - self.started_at).total_seconds())
+
+
+def run_id(task_id: str, scheduled_at: datetime) -> str:
+    """The id of the run of an occurrence, the same for every worker that finds it due."""
+    return f"{task_id}-{scheduled_at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def duration_text(seconds: float | None) -> str:
+    """Write a duration as ``8 s``, ``2 m 5 s`` or ``1 h 4 m``."""
+    if seconds is None:
+        return ""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} m"
+
+
+def _check_range(name: str, value: int, least: int, most: int) -> None:
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")

@@ -1,0 +1,240 @@
+"""The five tools of the group ``scheduled_tasks`` (FEAT-040)."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core import ToolContext
+    from oneclaw_scheduled_tasks.task import Run, Task
+
+WRITE_PERMISSION = "tasks.write"
+_SHOWN_PROMPT_CHARACTERS = 300
+
+Parameters = ParamSpec("Parameters")
+
+
+def _answering(
+    failure: str, *, unknown: str = "not_found"
+) -> Callable[[Callable[Parameters, Awaitable[str]]], Callable[Parameters, Awaitable[ToolResult]]]:
+    """Turn errors into error types.
+
+    Args:
+        failure: for what cannot be.
+        unknown: where there is no such task.
+    """
+
+    def decorate(tool: Callable[Parameters, Awaitable[str]]) -> Callable[Parameters, Awaitable[ToolResult]]:
+        @wraps(tool)
+        async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
+            from oneclaw_scheduled_tasks.service import TaskRefusedError
+
+            try:
+                return ToolResult.success(await tool(*args, **kwargs))
+            except PermissionDeniedError:
+                raise
+            except TaskRefusedError as error:
+                return ToolResult.error(failure, _sentence(error))
+            except NotFoundError as error:
+                return ToolResult.error(unknown, _sentence(error))
+            except UsageError as error:
+                return ToolResult.error("validation_error", _sentence(error))
+            except OneClawError as error:
+                return ToolResult.error(failure, _sentence(error))
+
+        return answered
+
+    return decorate
+
+
+@_answering("creation_failed")
+async def schedule_task(
+    name: str,
+    prompt: str,
+    schedule_type: str,
+    hour: int | None = None,
+    minute: int | None = None,
+    day_of_week: str | None = None,
+    date: str | None = None,
+    cron: str | None = None,
+    interval_minutes: int | None = None,
+    time_zone: str | None = None,
+    end_date: str | None = None,
+    missed: str | None = None,
+    agent: str | None = None,
+    model: str | None = None,
+    tool_groups: list[str] | None = None,
+    *,
+    context: ToolContext,
+) -> str:
+    """Have an agent do something later, once or again and again."""
+    from oneclaw_scheduled_tasks.schedules import ScheduleWords
+    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+
+    when = ScheduleWords(
+        schedule_type=schedule_type,
+        hour=hour,
+        minute=minute,
+        day_of_week=day_of_week,
+        date=date,
+        cron=cron,
+        interval_minutes=interval_minutes,
+    )
+    if not context.selection.is_everything:
+        # Through a task for somebody else it would have more tools than its own.
+        if agent is not None and agent.strip() != context.agent_name:
+            raise UsageError(f"agent must be {context.agent_name!r} or left out: this agent has a choice of tools only")
+        agent = context.agent_name
+    words = TaskWords(
+        name=name,
+        prompt=prompt,
+        when=when,
+        time_zone=time_zone,
+        end_date=end_date,
+        missed=missed,
+        agent=agent,
+        model=model,
+        tool_groups=None if tool_groups is None else tuple(tool_groups),
+    )
+    async with TaskService.open(context.app) as service:
+        task = await service.new(words)
+        await context.ask_permission(
+            WRITE_PERMISSION, f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}"
+        )
+        await service.add(task)
+    return (
+        f"Task '{task.name}' (id {task.id}) is scheduled {task.schedule_text}. "
+        f"Next run: {task.local_text(task.next_at)}. It runs while `oneclaw tasks worker` or `oneclaw chat` does."
+    )
+
+
+@_answering("execution_error")
+async def list_scheduled_tasks(*, context: ToolContext) -> str:
+    """List the tasks, the newest first."""
+    from oneclaw_scheduled_tasks.service import TaskService
+
+    async with TaskService.open(context.app) as service:
+        found = await service.list_all()
+    if not found:
+        return "There are no scheduled tasks."
+    return "\n".join(f"- {_described(task, last)}" for task, last in found)
+
+
+@_answering("run_failed", unknown="run_failed")
+async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
+    """Have a task run now, whatever its schedule."""
+    from oneclaw_scheduled_tasks.service import TaskService
+
+    async with TaskService.open(context.app) as service:
+        task = await service.get(task_id)
+        await context.ask_permission(WRITE_PERMISSION, f"run the task '{task.name}' now: {_short(task.prompt)}")
+        await service.run(task.id)
+    return f"Task '{task.name}' runs as soon as a worker is free; its schedule stays as it is."
+
+
+@_answering("update_failed")
+async def update_scheduled_task(
+    task_id: str,
+    name: str | None = None,
+    prompt: str | None = None,
+    schedule_type: str | None = None,
+    hour: int | None = None,
+    minute: int | None = None,
+    day_of_week: str | None = None,
+    date: str | None = None,
+    cron: str | None = None,
+    interval_minutes: int | None = None,
+    time_zone: str | None = None,
+    end_date: str | None = None,
+    missed: str | None = None,
+    enabled: bool | None = None,
+    *,
+    context: ToolContext,
+) -> str:
+    """Change what is given of a task."""
+    from oneclaw_scheduled_tasks.schedules import ScheduleWords
+    from oneclaw_scheduled_tasks.service import TaskService, TaskWords
+
+    words = TaskWords(
+        name=name,
+        prompt=prompt,
+        when=ScheduleWords(
+            schedule_type=schedule_type,
+            hour=hour,
+            minute=minute,
+            day_of_week=day_of_week,
+            date=date,
+            cron=cron,
+            interval_minutes=interval_minutes,
+        ),
+        time_zone=time_zone,
+        end_date=end_date,
+        missed=missed,
+        is_enabled=enabled,
+    )
+    async with TaskService.open(context.app) as service:
+        before, after = await service.changed(task_id, words)
+        changes = describe_changes(before, after)
+        if not changes:
+            return f"Nothing to change: task '{before.name}' is as it was."
+        await context.ask_permission(WRITE_PERMISSION, f"change the task '{before.name}': {'; '.join(changes)}")
+        await service.store_change(after)
+    return f"Task '{after.name}' is changed: {'; '.join(changes)}. Next run: {after.local_text(after.next_at)}."
+
+
+@_answering("deletion_failed")
+async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
+    """Delete a task with the log of its runs."""
+    from oneclaw_scheduled_tasks.service import TaskService
+
+    async with TaskService.open(context.app) as service:
+        task = await service.get(task_id)
+        await context.ask_permission(WRITE_PERMISSION, f"delete the task '{task.name}', {task.schedule_text}")
+        await service.delete(task.id)
+    return f"Task '{task.name}' and the log of its runs are deleted."
+
+
+def describe_changes(before: Task, after: Task) -> list[str]:
+    """Say what differs between two states of a task, each part as ``what: before -> after``."""
+    shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
+    for key in (
+        "name", "prompt", "agent", "model", "missed", "grace_seconds", "retries", "retry_delay_seconds", "max_seconds",
+        "max_cost", "webhook", "command",
+    ):  # fmt: skip
+        shown.append((key, getattr(before, key), getattr(after, key)))
+    shown.append(("tool_groups", _groups(before), _groups(after)))
+    shown.append(("enabled", _yes(before.is_enabled), _yes(after.is_enabled)))
+    shown.append(("repeat calls", _yes(before.repeats_calls), _yes(after.repeats_calls)))
+    shown.append(("notified", _yes(before.is_notified), _yes(after.is_notified)))
+    return [f"{key}: {_short(old)} -> {_short(new)}" for key, old, new in shown if old != new]
+
+
+def _described(task: Task, last: Run | None) -> str:
+    last_text = f"{task.local_text(last.scheduled_at)}, {last.status}" if last is not None else "Never"
+    return (
+        f"{task.name} (id {task.id}): {task.schedule_text}; {'enabled' if task.is_enabled else 'disabled'}; "
+        f"last run: {last_text}; next run: {task.local_text(task.next_at)}"
+    )
+
+
+def _groups(task: Task) -> str:
+    return "all" if task.tool_groups is None else ", ".join(task.tool_groups) or "none"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _short(value: object) -> str:
+    text = "none" if value is None else " ".join(str(value).split())
+    return text if len(text) <= _SHOWN_PROMPT_CHARACTERS else text[: _SHOWN_PROMPT_CHARACTERS - 3] + "..."
+
+
+def _sentence(error: OneClawError) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]

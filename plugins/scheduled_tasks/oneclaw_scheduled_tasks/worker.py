@@ -1,0 +1,424 @@
+"""A worker: finds what is due, takes runs from the queue and does them, and takes up what dead workers have left."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+import uuid
+from concurrent.futures import CancelledError as FutureCancelledError
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from oneclaw_core import OneClaw, StoreError
+from oneclaw_scheduled_tasks import stored_runs, stored_tasks, stored_workers
+from oneclaw_scheduled_tasks.attempt import Outcome, attempt
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.delivery import deliver
+from oneclaw_scheduled_tasks.engine import Engine, HandedBack
+from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS, DEAD_SECONDS, Watch
+from oneclaw_scheduled_tasks.stored_workers import WorkerState
+from oneclaw_scheduled_tasks.task import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from oneclaw_scheduled_tasks.task import Run, Task
+
+TICK_SECONDS = 1.0
+SEARCH_SECONDS = 60.0
+HOUSEKEEPING_SECONDS = 3600.0
+# A run in the middle of which so many workers died is likely to be what killed them.
+MOST_INTERRUPTIONS = 5
+_BUSY_PAUSE = timedelta(seconds=15)
+_RESTART_SECONDS = 5.0
+
+_log = logging.getLogger("oneclaw.tasks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How a worker works.
+
+    Attributes:
+        concurrency: how many runs it does at a time.
+        grace_seconds: how long its runs have to finish when it is stopped.
+        beat_seconds: how often it says that it lives.
+        dead_seconds: how long another worker may be still before its runs are taken up.
+    """
+
+    concurrency: int = 4
+    grace_seconds: float = 30.0
+    beat_seconds: float = BEAT_SECONDS
+    dead_seconds: float = DEAD_SECONDS
+
+
+class Worker:
+    """A worker in this process, of which there can be one.
+
+    Args:
+        app: the home, in which nobody is asked for permissions.
+        database: the tasks'.
+        options: how it works.
+        report: is told about each run that begins or ends, with its task.
+        clock: tells the time.
+    """
+
+    def __init__(
+        self,
+        app: OneClaw,
+        database: TaskDatabase,
+        options: WorkerOptions,
+        report: Callable[[Task, Run], None] = lambda task, run: None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.id = uuid.uuid4().hex
+        self._app = app
+        self._database = database
+        self._options = options
+        self._report = report
+        self._clock = clock
+        self._stop = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._is_stopping = False
+        self._running: set[asyncio.Task[Any]] = set()
+        self._watch = Watch(options.dead_seconds)
+        self._engine = Engine(database.url, self.id, options.concurrency, self._work)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def stop(self) -> None:
+        """Ask it to stop: runs under way may finish in the time that the options give them."""
+        self._stop.set()
+
+    async def run(self) -> bool:
+        """Work until told to stop.
+
+        Returns:
+            Whether it was told; else others have taken it for dead, or the database was out of reach, and it has let
+            go of its runs.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        self._loop = asyncio.get_running_loop()
+        # Announced first: what a worker has taken that is not announced is taken up by others.
+        await self._database.run(stored_workers.add_worker, self._state())
+        loops: list[asyncio.Task[Any]] = []
+        try:
+            await asyncio.to_thread(_import_what_runs_need)
+            await asyncio.to_thread(self._engine.start)
+            await self._database.run(stored_tasks.replan, self._clock())
+            loops = [
+                asyncio.create_task(self._repeat(self._options.beat_seconds, self._beat)),
+                asyncio.create_task(self._repeat(TICK_SECONDS, self._tick)),
+                asyncio.create_task(self._repeat(SEARCH_SECONDS, self._look_for_lost)),
+                asyncio.create_task(self._repeat(HOUSEKEEPING_SECONDS, self._keep_house)),
+            ]
+            waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(self._lost.wait())]
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await _cancel(waits)
+            return self._stop.is_set()
+        finally:
+            await self._shut_down(loops)
+
+    async def _shut_down(self, loops: list[asyncio.Task[Any]]) -> None:
+        grace = 0.0 if self._lost.is_set() else self._options.grace_seconds
+        self._is_stopping = True
+        # Others must not take this worker for dead while its runs finish: it goes on beating.
+        beating, others = loops[:1], loops[1:]
+        await _cancel(others)
+        ending = asyncio.create_task(asyncio.to_thread(self._engine.stop, grace))
+        try:
+            deadline = time.monotonic() + grace
+            while self._running and not self._lost.is_set() and (left := deadline - time.monotonic()) > 0:
+                await asyncio.wait(self._running, timeout=min(left, 0.5), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _cancel(list(self._running))
+            await _cancel(beating)
+            await ending
+            with suppress(StoreError):
+                await self._database.run(self._leave)
+
+    def _leave(self, connection: Any) -> None:
+        stored_runs.note_interrupted(connection, [self.id])
+        stored_workers.remove_workers(connection, [self.id])
+
+    def _state(self) -> WorkerState:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            own_version = version("oneclaw-scheduled-tasks")
+        except PackageNotFoundError:
+            own_version = "unknown"
+        now = self._clock()
+        return WorkerState(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=own_version,
+            concurrency=self._options.concurrency,
+            started_at=now,
+            beats=0,
+            beat_at=now,
+        )
+
+    async def _repeat(self, seconds: float, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            try:
+                await step()
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001  # a database that is away for a while must not end the worker
+                _log.error("a worker's step failed: %s", error, exc_info=error)
+            await asyncio.sleep(seconds)
+
+    async def _tick(self) -> None:
+        """Make runs of what is due, and queue what may begin."""
+        now = self._clock()
+
+        def plan(connection: Any) -> int:
+            if stored_tasks.was_planned_later(connection, now):
+                stored_tasks.replan(connection, now)
+            return stored_tasks.plan_due(connection, now)
+
+        while await self._database.run(plan):
+            pass
+        while waiting := await self._database.run(stored_runs.to_queue, now):
+            await asyncio.to_thread(self._engine.enqueue, [(run.id, run.dispatches) for run in waiting])
+            await self._database.run(stored_runs.note_queued, waiting)
+
+    async def _beat(self) -> None:
+        """Say that this worker lives, and take up what others have left that do not."""
+        holders = frozenset[str]() if self._is_stopping else await asyncio.to_thread(self._engine.holders)
+
+        def beat(connection: Any) -> tuple[bool, list[WorkerState]]:
+            is_known = stored_workers.beat(connection, self.id, self._clock(), is_stopping=self._is_stopping)
+            return is_known, stored_workers.list_workers(connection)
+
+        is_known, workers = await self._database.run(beat)
+        if not is_known:
+            _log.warning("this worker was still for so long that others took it for dead; it lets go of its runs")
+            self._lost.set()
+            return
+        dead = self._watch.dead({each.id: each.beats for each in workers if each.id != self.id}, time.monotonic())
+        # Read before the list of workers: whoever has taken a run by then has announced itself before.
+        gone = holders - {each.id for each in workers} | dead
+        if not gone or self._is_stopping:
+            return
+
+        def bury(connection: Any) -> None:
+            stored_runs.note_interrupted(connection, gone)
+            stored_workers.remove_workers(connection, dead)
+
+        await self._database.run(bury)
+        await asyncio.to_thread(self._engine.take_up, gone)
+
+    async def _look_for_lost(self) -> None:
+        """Queue again what should be in the queue and is not."""
+        unfinished = await self._database.run(stored_runs.unfinished)
+        living = await asyncio.to_thread(self._engine.living, [(each.id, each.dispatches) for each in unfinished])
+        lost = [each for each in unfinished if (each.id, each.dispatches) not in living]
+        if lost:
+            await self._database.run(stored_runs.queue_again, lost)
+
+    async def _keep_house(self) -> None:
+        now = self._clock()
+        await self._database.run(stored_runs.remove_old, now)
+        await asyncio.to_thread(self._engine.remove_old, now - timedelta(days=stored_runs.KEPT_DAYS))
+
+    def _work(self, run_id: str, dispatch: int) -> None:
+        """Do a run: called in a thread of the engine's, done in the event loop."""
+        loop = self._loop
+        if loop is None or self._is_stopping or self._lost.is_set():
+            raise HandedBack
+        coroutine = self._do(run_id, dispatch)
+        try:
+            is_done = asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+        except (FutureCancelledError, RuntimeError):
+            coroutine.close()
+            raise HandedBack from None
+        if not is_done:
+            raise HandedBack
+
+    async def _do(self, run_id: str, dispatch: int) -> bool:
+        """Do a run.
+
+        Returns:
+            Whether its entry can leave the queue.
+        """
+        this = asyncio.current_task()
+        assert this is not None
+        self._running.add(this)
+        try:
+            if self._is_stopping or self._lost.is_set():
+                return False
+            return await self._do_known(run_id, dispatch)
+        except Exception as error:  # noqa: BLE001  # nothing can be noted, so nothing is sure
+            # A worker that begins anew, this one or another, takes it up.
+            _log.error("the run %s is let go: %s", run_id, error, exc_info=error)
+            self._lost.set()
+            return False
+        finally:
+            self._running.discard(this)
+
+    async def _do_known(self, run_id: str, dispatch: int) -> bool:
+        now = self._clock()
+
+        def begin(connection: Any) -> tuple[Run | None, Task | None]:
+            run = stored_runs.begin_run(connection, run_id, dispatch, self.id, now)
+            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
+
+        run, task = await self._database.run(begin)
+        if run is None or task is None:
+            return True
+        if run.status.is_final:
+            await self._deliver(task, run)
+            return True
+        self._report(task, replace(run, status=RunStatus.RUNNING))
+        try:
+            if run.interruptions >= MOST_INTERRUPTIONS:
+                error = f"workers died in the middle of it {run.interruptions} times; it is not tried again"
+                outcome = Outcome(error=error, may_retry=False)
+            else:
+                outcome = await self._attempt(task, run)
+        except asyncio.CancelledError:
+            await self._hand_back(run_id)
+            raise
+        return await self._finish(task, run, outcome)
+
+    async def _attempt(self, task: Task, run: Run) -> Outcome:
+        async def record(**columns: Any) -> None:
+            await self._database.run(stored_runs.change_run, run.id, self.id, columns)
+
+        try:
+            return await attempt(self._app, task, run, record)
+        except (asyncio.CancelledError, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001  # a run that broke is a run that failed, and no reason to stop
+            _log.error("unexpected %s in the run %s", type(error).__name__, run.id, exc_info=error)
+            return Outcome(error=f"unexpected {type(error).__name__}; the traceback is in the log")
+
+    async def _hand_back(self, run_id: str) -> None:
+        with suppress(StoreError):
+            await self._database.run(
+                stored_runs.change_run,
+                run_id,
+                self.id,
+                {
+                    "status": RunStatus.INTERRUPTED,
+                    "is_cut_off": True,
+                    "error": "the worker was stopped in the middle; another one takes it up",
+                },
+            )
+
+    async def _finish(self, task: Task, run: Run, outcome: Outcome) -> bool:
+        now = self._clock()
+        columns: dict[str, Any] = {"error": outcome.error}
+        notes = [run.notes or "", *outcome.notes]
+        columns["notes"] = "; ".join(dict.fromkeys(each for each in notes if each)) or None
+        if outcome.is_busy:
+            columns |= {"status": RunStatus.WAITING, "not_before": now + _BUSY_PAUSE}
+        elif outcome.answer is not None:
+            columns |= {"status": RunStatus.SUCCESS, "answer": outcome.answer, "ended_at": now}
+        elif outcome.may_retry and run.attempt <= task.retries:
+            later = now + task.retry_delay(run.attempt)
+            columns |= {"status": RunStatus.WAITING, "not_before": later, "attempt": run.attempt + 1}
+            columns["is_cut_off"] = True
+        else:
+            columns |= {"status": RunStatus.FAILED, "ended_at": now}
+        if columns["status"] == RunStatus.WAITING:
+            columns |= {"is_queued": False, "dispatches": run.dispatches + 1}
+        columns |= await self._used(run.id)
+        is_mine = await self._database.run(stored_runs.change_run, run.id, self.id, columns)
+        finished = await self._database.run(stored_runs.find_run, run.id)
+        if not is_mine or finished is None:
+            # Somebody has taken it up, or deleted the task.
+            return finished is None
+        self._report(task, finished)
+        if finished.status.is_final:
+            await self._deliver(task, finished)
+        return True
+
+    async def _used(self, run_id: str) -> dict[str, Any]:
+        session = await self._app.store.find_session(f"scheduled-{run_id}")
+        if session is None:
+            return {}
+        totals = await self._app.store.usage_totals(session.id)
+        return {
+            "input_tokens": totals.input_tokens or 0,
+            "output_tokens": totals.output_tokens or 0,
+            "cost": totals.cost,
+        }
+
+    async def _deliver(self, task: Task, run: Run) -> None:
+        try:
+            problem = await deliver(task, run)
+        except Exception as error:  # noqa: BLE001  # what was done stays done, whatever becomes of the message
+            _log.error("the result of the run %s was not delivered", run.id, exc_info=error)
+            problem = f"the result was not delivered: unexpected {type(error).__name__}"
+        await self._database.run(stored_runs.note_delivered, run.id, problem)
+
+
+async def work(
+    options: WorkerOptions,
+    stop: asyncio.Event,
+    report: Callable[[Task, Run], None] = lambda task, run: None,
+    began: Callable[[Worker], None] = lambda worker: None,
+) -> None:
+    """Work in the user's home until told to stop, beginning anew as often as need be.
+
+    Args:
+        options: how.
+        stop: ends it when it is set.
+        report: is told about each run that begins or ends, with its task.
+        began: is told about each worker.
+
+    Raises:
+        OneClawError: the home or its database cannot be used.
+    """
+    from oneclaw_core import find_home
+
+    home = find_home()
+    home.create()
+    while not stop.is_set():
+        # Tools may read in the workspace alone: where a worker happens to be started means nothing.
+        async with (
+            OneClaw.open(start_directory=home.workspace) as app,
+            await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database,
+        ):
+            worker = Worker(app, database, options, report)
+            began(worker)
+            stopping = asyncio.create_task(_pass_on(stop, worker))
+            try:
+                await worker.run()
+            finally:
+                await _cancel([stopping])
+        if not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _RESTART_SECONDS)
+
+
+def _import_what_runs_need() -> None:
+    """Take the time now, not in the middle of the first calls, where a kill would cost most."""
+    for name in ("httpx", "jsonschema", "pydantic"):
+        import_module(name)
+
+
+async def _pass_on(stop: asyncio.Event, worker: Worker) -> None:
+    await stop.wait()
+    worker.stop()
+
+
+async def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

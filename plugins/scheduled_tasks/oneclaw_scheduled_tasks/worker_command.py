@@ -1,0 +1,135 @@
+"""``oneclaw tasks worker``: running a worker in the foreground, and looking at those there are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from oneclaw_core import find_home, print_json, print_table, print_text, run_async
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.documents import run_document, worker_document
+from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS
+from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.task import RunStatus, duration_text
+from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions, work
+
+if TYPE_CHECKING:
+    from oneclaw_scheduled_tasks.task import Run, Task
+
+_SHOWN_CHARACTERS = 200
+
+
+def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, is_bound: bool, as_json: bool) -> None:
+    """Work until a signal comes.
+
+    Args:
+        concurrency: how many runs at a time.
+        grace_seconds: how long runs have to finish.
+        dead_seconds: how long another worker may be silent.
+        is_bound: whether to stop when standard input is closed, too.
+        as_json: print one JSON document a line about each run.
+    """
+    options = WorkerOptions(
+        concurrency=concurrency,
+        grace_seconds=grace_seconds,
+        dead_seconds=dead_seconds,
+        beat_seconds=min(BEAT_SECONDS, dead_seconds / 4),
+    )
+    run_async(_run_worker(options, is_bound=is_bound, as_json=as_json))
+
+
+async def _run_worker(options: WorkerOptions, *, is_bound: bool, as_json: bool) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    this = asyncio.current_task()
+    assert this is not None
+
+    def ask_to_stop() -> None:
+        if stop.is_set():
+            this.cancel()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ask_to_stop)
+    if is_bound:
+        loop.add_reader(sys.stdin.fileno(), lambda: _end_with_parent(loop, stop))
+
+    def report(task: Task, run: Run) -> None:
+        if as_json:
+            print_json({**run_document(run), "task": task.name}, indent=None)
+        else:
+            print_text(_line(task, run))
+        sys.stdout.flush()
+
+    def began(worker: Worker) -> None:
+        if not as_json:
+            print_text(f"worker {worker.id[:8]} works; Ctrl-C stops it")
+            sys.stdout.flush()
+
+    try:
+        await work(options, stop, report, began)
+    except asyncio.CancelledError:
+        if not stop.is_set():
+            raise
+        # The second signal: what was under way is taken up by other workers.
+
+
+def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    try:
+        is_open = bool(os.read(sys.stdin.fileno(), 4096))
+    except OSError:
+        is_open = False
+    if not is_open:
+        loop.remove_reader(sys.stdin.fileno())
+        stop.set()
+
+
+def _line(task: Task, run: Run) -> str:
+    what = {
+        RunStatus.RUNNING: "runs",
+        RunStatus.SUCCESS: f"is done in {duration_text(run.duration_seconds)}: {_short(run.answer)}",
+        RunStatus.FAILED: f"failed: {_short(run.error)}",
+        RunStatus.WAITING: f"will be tried again: {_short(run.error)}",
+    }.get(run.status, str(run.status))
+    return f"{datetime.now().astimezone():%H:%M:%S} {task.name} ({run.id}) {what}"
+
+
+def _short(text: str | None) -> str:
+    line = " ".join((text or "").split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
+
+
+def print_status(dead_seconds: float, *, as_json: bool) -> bool:
+    """List the workers.
+
+    Args:
+        dead_seconds: how long one may be silent.
+        as_json: print one JSON document.
+
+    Returns:
+        Whether there is one.
+    """
+
+    async def read() -> list[tuple[bool, dict[str, object]]]:
+        home = find_home()
+        home.create()
+        async with await TaskDatabase.open(tasks_database_url(home.database_url)) as database:
+            workers = await database.run(list_workers)
+        now = datetime.now(UTC)
+        # By the clocks of two machines, so only nearly: the workers themselves go by something surer.
+        alive = [abs((now - each.beat_at).total_seconds()) <= dead_seconds for each in workers]
+        return [
+            (is_alive, worker_document(each, is_alive=is_alive)) for is_alive, each in zip(alive, workers, strict=True)
+        ]
+
+    found = run_async(read())
+    if as_json:
+        print_json([document for _, document in found])
+    else:
+        keys = ("id", "host", "pid", "status", "running", "concurrency", "beat_at")
+        print_table(keys, [[document[key] for key in keys] for _, document in found])
+    return any(is_alive for is_alive, _ in found)

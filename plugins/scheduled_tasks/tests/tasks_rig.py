@@ -1,0 +1,167 @@
+"""What the tests drive: the tasks of a home, a server that counts, and workers as processes."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
+from oneclaw_scheduled_tasks.service import TaskService
+
+from oneclaw_core import OneClaw, find_home
+
+DEADLINE_SECONDS = 45
+
+
+class Talk:
+    """Calls tools one after the other in one open home, and notes what the user is asked."""
+
+    def __init__(self, home, answer):
+        self.home = home
+        self.answer = answer
+        self.asked = []
+
+    def __call__(self, *calls):
+        """Run ``(name, arguments)`` calls; give their results."""
+
+        async def ask(request):
+            self.asked.append((request.permission, request.detail))
+            return self.answer
+
+        async def run():
+            async with OneClaw.open(self.home, ask=ask) as claw:
+                return [(await claw.call_tool(name, arguments)).result for name, arguments in calls]
+
+        return asyncio.run(run())
+
+
+class Tasks:
+    """The tasks of a home, from outside."""
+
+    def __init__(self, home):
+        self.home = home
+        self.url = tasks_database_url(find_home().database_url)
+
+    def add(self, *words, at=None):
+        """Make tasks as at a time, with nothing in between; give them."""
+
+        async def run():
+            async with OneClaw.open(self.home) as claw, await TaskDatabase.open(self.url) as database:
+                service = TaskService(claw, database, lambda: at or datetime.now(UTC))
+                made = [await service.new(each) for each in words]
+                for task in made:
+                    await service.add(task)
+                return made
+
+        return asyncio.run(run())
+
+    def call(self, work, *arguments):
+        """Run a transaction."""
+        database = TaskDatabase.open_here(self.url)
+        try:
+            return database.run_here(work, *arguments)
+        finally:
+            database.close()
+
+    def all_runs(self):
+        """Every run there is."""
+        from oneclaw_scheduled_tasks.rows import run_from_row
+        from oneclaw_scheduled_tasks.tables import runs
+        from sqlalchemy import select
+
+        return self.call(lambda connection: [run_from_row(row) for row in connection.execute(select(runs)).mappings()])
+
+
+class CountingServer:
+    """Counts requests by path; one to a path with ``hold`` in it is answered when the test lets go."""
+
+    def __init__(self):
+        self.hits = {}
+        self.bodies = []
+        self.changed = threading.Condition()
+        self.released = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):  # the standard library's name
+                outer.count(self.path)
+                if "hold" in self.path:
+                    outer.released.wait(DEADLINE_SECONDS)
+                try:
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/plain")
+                    self.end_headers()
+                    self.wfile.write(b"counted")
+                except OSError:
+                    pass  # whoever asked is dead
+
+            def do_POST(self):
+                outer.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.count(self.path)
+                self.send_response(503 if "broken" in self.path else 204)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def count(self, path):
+        with self.changed:
+            self.hits[path] = self.hits.get(path, 0) + 1
+            self.changed.notify_all()
+
+    def wait_for(self, path):
+        with self.changed:
+            assert self.changed.wait_for(lambda: path in self.hits, DEADLINE_SECONDS), f"nobody asked for {path}"
+
+    def close(self):
+        self.released.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+class Workers:
+    """Workers as processes."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.processes = []
+
+    def start(self, *options):
+        """Start one."""
+        log = (self.directory / f"worker-{len(self.processes)}.txt").open("wb")
+        arguments = [sys.executable, "-m", "oneclaw_core", "tasks", "worker", "--dead-after=2", *options]
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        log.close()
+        self.processes.append(process)
+        return process
+
+    def with_pid(self, pid):
+        return next(each for each in self.processes if each.pid == pid)
+
+    def output(self):
+        return "\n".join(each.read_text() for each in sorted(self.directory.glob("worker-*.txt")))
+
+    def close(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def until(condition, what, seconds=DEADLINE_SECONDS):
+    """Wait until a condition holds; give what it gives."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.05)
+    return found

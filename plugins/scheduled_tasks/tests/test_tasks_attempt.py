@@ -1,0 +1,143 @@
+"""Attempts at runs in this process, with the offline model; and what is sent where a run is taken up."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
+from oneclaw_scheduled_tasks.schedules import Daily
+from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
+
+from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def task(prompt="What time is it?", **values):
+    return Task(
+        id="0123456789ab",
+        name="Clock",
+        prompt=prompt,
+        schedule=Daily(9, 0),
+        time_zone="UTC",
+        created_at=NOW,
+        anchor=NOW,
+        **{"agent": "General Assistant"} | values,
+    )
+
+
+def run(**values):
+    return Run(**{"id": "r1", "task_id": "0123456789ab", "scheduled_at": NOW, "not_before": NOW} | values)
+
+
+def attempts(home, *tasks_and_runs, before=None):
+    """Make attempts one after the other; give their outcomes, what was recorded, and the histories."""
+    recorded = {}
+
+    async def record(**columns):
+        recorded.update(columns)
+
+    async def go():
+        async with OneClaw.open(home) as claw:
+            if before is not None:
+                await before(claw)
+            outcomes = [await attempt(claw, each, its_run, record) for each, its_run in tasks_and_runs]
+            session = recorded.get("session")
+            history = await claw.store.messages(session) if session else []
+            found = await claw.store.find_session(session) if session else None
+            return outcomes, recorded, history, found
+
+    return asyncio.run(go())
+
+
+def test_an_attempt_is_a_turn_in_a_session_titled_after_the_task(home):
+    (outcome,), recorded, history, session = attempts(home, (task(), run()))
+
+    assert outcome.answer.startswith("`get_current_time` answers: ")
+    assert session.title == "[Scheduled] Clock"
+    assert recorded["is_cut_off"] is False
+    assert history[0].content == "What time is it?"
+
+
+def test_only_the_groups_of_the_task_are_offered_and_they_are_loaded(home):
+    alone = task("Load the tools of the group scheduled_tasks", tool_groups=())
+    with_group = task("List my scheduled tasks", tool_groups=("scheduled_tasks",))
+    (without, listed), _, history, _ = attempts(home, (alone, run(id="r1")), (with_group, run(id="r2")))
+
+    assert "load_tool_group" not in without.answer
+    assert "There are no scheduled tasks" in listed.answer
+    names = [each.tool_name for each in history if each.type is MessageType.TOOL_CALL]
+    assert names == ["load_tool_group", "list_scheduled_tasks"]
+
+
+def test_an_agent_that_is_gone_and_a_model_that_cannot_be_asked(home):
+    no_agent, no_model = task(agent="Nobody"), task(model="openai/gpt")
+    (first, second), *_ = attempts(home, (no_agent, run(id="r1")), (no_model, run(id="r2")))
+
+    assert not first.may_retry
+    assert "Nobody" in first.error
+    assert second.answer is None
+    assert second.error
+
+
+def test_a_run_has_its_time(home, counting_server):
+    slow = task(f"Send a GET request to {counting_server.url}/hold", max_seconds=1)
+
+    async def grant(claw):
+        await claw.store.set_permission("network.private", "grant")
+
+    (outcome,), *_ = attempts(home, (slow, run()), before=grant)
+    assert outcome.error == "it was stopped after 1 seconds, the task's max_seconds"
+    assert outcome.may_retry
+
+
+def test_what_is_denied_is_noted(home):
+    (outcome,), *_ = attempts(home, (task("Run the command: echo hello"), run()))
+
+    assert len(outcome.notes) == 1
+    assert outcome.notes[0].startswith("exec: Permission 'shell.execute' is not granted, and nobody can be asked")
+
+
+def test_the_answer_of_a_turn_that_was_finished_is_taken(home):
+    finished = run(status=RunStatus.INTERRUPTED)
+    (first, again), _, history, _ = attempts(home, (task(), run()), (task(), finished))
+
+    assert again.answer == first.answer
+    assert len([each for each in history if each.type is MessageType.USER]) == 1
+
+
+@pytest.mark.parametrize("state", [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2}])
+def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
+    (_, again), _, history, _ = attempts(home, (task(), run()), (task(), run(**state)))
+
+    assert [each.content for each in history if each.type is MessageType.USER] == ["What time is it?", CONTINUATION]
+    assert len([each for each in history if each.type is MessageType.TOOL_CALL]) == 1
+    assert again.answer
+
+
+def call(name, call_id="c1"):
+    return Message(type=MessageType.TOOL_CALL, tool_name=name, tool_call_id=call_id, tool_input="{}")
+
+
+def result(name, error_type=None, call_id="c1"):
+    status = ToolCallStatus.ERROR if error_type else ToolCallStatus.SUCCESS
+    return Message(
+        type=MessageType.TOOL_RESULT, tool_name=name, tool_call_id=call_id, tool_status=status, error_type=error_type
+    )
+
+
+@pytest.mark.parametrize(
+    ("history", "careful", "repeating"),
+    [
+        ([], "PROMPT", "PROMPT"),
+        ([call("load_tool_group"), result("load_tool_group")], "PROMPT", "PROMPT"),
+        ([call("post")], CONTINUATION, "PROMPT"),
+        ([call("post"), result("post", "interrupted")], CONTINUATION, "PROMPT"),
+        ([call("post"), result("post")], CONTINUATION, CONTINUATION_WITH_REPEATS),
+        ([call("post"), result("post", "timeout")], CONTINUATION, CONTINUATION_WITH_REPEATS),
+        ([call("a"), result("a"), call("b", "c2")], CONTINUATION, CONTINUATION_WITH_REPEATS),
+    ],
+)
+def test_what_is_sent_where_a_run_is_taken_up(history, careful, repeating):
+    assert message_to_send(task("PROMPT"), done_in(history)) == careful
+    assert message_to_send(task("PROMPT", repeats_calls=True), done_in(history)) == repeating

@@ -1,0 +1,38 @@
+"""The worker of a chat."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from oneclaw_scheduled_tasks.chat_worker import result_text, work_for_chat
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskWords
+from oneclaw_scheduled_tasks.stored_workers import list_workers
+from oneclaw_scheduled_tasks.task import Run, RunStatus
+
+from oneclaw_core import WorkerHost, find_home
+
+
+def test_a_chat_has_what_is_due_done_and_shows_it(home, tasks):
+    due = datetime.now(UTC) - timedelta(minutes=2)
+    when = ScheduleWords(schedule_type="one_time", date=f"{due:%Y-%m-%d}", hour=due.hour, minute=due.minute)
+    words = TaskWords(name="Clock", prompt="What time is it?", when=when, time_zone="UTC", is_notified=False)
+
+    async def chat():
+        shown = asyncio.Queue()
+        working = asyncio.create_task(work_for_chat(WorkerHost(find_home(), shown.put_nowait)))
+        # It waits for the first task.
+        await asyncio.to_thread(tasks.add, words, at=due - timedelta(minutes=5))
+        text = await asyncio.wait_for(shown.get(), 45)
+        working.cancel()
+        await asyncio.wait([working])
+        return text
+
+    assert asyncio.run(chat()).startswith("[Scheduled] Clock: `get_current_time` answers: ")
+    assert tasks.call(list_workers) == []
+
+
+def test_what_is_shown_of_a_failure():
+    now = datetime.now(UTC)
+    run = Run(id="r", task_id="t", scheduled_at=now, not_before=now, status=RunStatus.FAILED, error="no network")
+
+    assert result_text(run, "Clock") == "[Scheduled] Clock failed: no network"

@@ -1,0 +1,122 @@
+"""``oneclaw tasks``."""
+
+import json
+
+import pytest
+
+from oneclaw_core.cli.main import main
+
+
+@pytest.fixture
+def oneclaw(home, capsys):
+    """Run the program; give its exit status and what it printed."""
+
+    def run(*arguments):
+        status = main(list(arguments))
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+def add(oneclaw, *options):
+    status, out, err = oneclaw("tasks", "add", "Water", "Drink", *options, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_a_task_from_its_beginning_to_its_end(oneclaw):
+    made = add(oneclaw, "--at", "09:00", "--time-zone", "Europe/Berlin", "--group", "pdf_or_none", "--group", "*")
+    task_id = made["id"]
+    _, listed, _ = oneclaw("tasks", "list", "--json")
+    _, table, _ = oneclaw("tasks", "list")
+    _, shown, _ = oneclaw("tasks", "show", task_id)
+    _, edited, _ = oneclaw("tasks", "edit", task_id, "--day", "sunday", "--max-cost", "0.5")
+    _, same, _ = oneclaw("tasks", "edit", task_id, "--max-cost", "0.5")
+    _, paused, _ = oneclaw("tasks", "pause", task_id)
+    _, resumed, _ = oneclaw("tasks", "resume", task_id)
+    _, ran, _ = oneclaw("tasks", "run", task_id)
+    _, log, _ = oneclaw("tasks", "log", task_id, "--json")
+    _, deleted, _ = oneclaw("tasks", "delete", task_id)
+    _, empty, _ = oneclaw("tasks", "list", "--json")
+
+    assert made["schedule"] == {"schedule_type": "daily", "hour": 9, "minute": 0}
+    assert made["tool_groups"] is None
+    assert json.loads(listed) == [made]
+    assert "Water  daily at 09:00 (Europe/Berlin)  yes      never" in table
+    assert "schedule_text: daily at 09:00 (Europe/Berlin)" in shown
+    assert "every Sunday at 09:00 (Europe/Berlin); max_cost: none -> 0.5" in edited
+    assert same == f"task {task_id} is as it was\n"
+    assert "enabled: yes -> no; next run: none" in paused
+    assert "enabled: no -> yes; next run: Sunday" in resumed
+    assert ran.startswith(f"run {task_id}-manual-")
+    (run,) = json.loads(log)
+    assert (run["status"], run["manual"]) == ("waiting", True)
+    assert deleted == f"task {task_id} is deleted\n"
+    assert json.loads(empty) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--cron", "0 9 * * mon-fri"], "by cron '0 9 * * mon-fri' (UTC)"),
+        (["--every", "90"], "every 90 minutes (UTC)"),
+        (["--date", "2099-01-01", "--at", "8:05"], "once on 2099-01-01 at 08:05 (UTC)"),
+        (["--day", "Fri", "--at", "18:00", "--until", "2099-01-01"], "every Friday at 18:00 until 2099-01-01 (UTC)"),
+    ],
+)
+def test_schedules(oneclaw, options, text):
+    assert add(oneclaw, *options, "--time-zone", "UTC")["schedule_text"] == text
+
+
+def test_what_only_the_user_sets(oneclaw):
+    made = add(oneclaw, "--every", "5", "--webhook", "https://example.com/x", "--command", "cat", "--retries", "3")
+    _, edited, _ = oneclaw("tasks", "edit", made["id"], "--webhook", "", "--command", "", "--group", "")
+
+    assert (made["webhook"], made["command"], made["retries"]) == ("https://example.com/x", "cat", 3)
+    assert "tool_groups: all -> none; " in edited
+    assert "webhook: https://example.com/x -> none; command: cat -> none" in edited
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "schedule_type must be one of"),
+        (["--at", "25:00"], "hour must be a whole number from 0 to 23, not 25"),
+        (["--at", "9"], "--at must be a time of day as HH:MM"),
+        (["--at", "9:5"], "--at must be"),
+        (["--date", "2020-01-01", "--at", "9:00"], "lies in the past"),
+        (["--cron", "bad"], "five fields"),
+        (["--cron", "0 9 * * *", "--at", "9:00"], "--at and --cron do not go together"),
+        (["--day", "monday", "--every", "5"], "--day and --every do not go together"),
+        (["--every", "0"], "interval_minutes must be"),
+        (["--at", "9:00", "--time-zone", "Mars"], "there is no time zone 'Mars'"),
+        (["--at", "9:00", "--webhook", "ftp://x"], "webhook must be a URL"),
+        (["--at", "9:00", "--retries", "99"], "retries must be a whole number from 0 to 20"),
+        (["--at", "9:00", "--max-seconds", "0"], "max_seconds must be"),
+        (["--at", "9:00", "--max-cost", "-1"], "max_cost must be"),
+        (["--at", "9:00", "--group", "nonsense"], "there is no tool group 'nonsense'"),
+    ],
+)
+def test_wrong_usage_has_a_reason(oneclaw, options, reason):
+    status, out, err = oneclaw("tasks", "add", "Water", "Drink", *options)
+
+    assert (status, out) == (2, "")
+    assert reason in err
+
+
+@pytest.mark.parametrize("command", ["show", "edit", "run", "pause", "resume", "delete", "log"])
+def test_an_unknown_task(oneclaw, command):
+    status, _, err = oneclaw("tasks", command, "000000000000")
+
+    assert status == 2
+    assert "there is no task '000000000000'" in err
+
+
+def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):
+    monkeypatch.setenv("ONECLAW_TASKS_DATABASE_URL", "postgresql+psycopg://me:secret@127.0.0.1:1/x")
+    status, _, err = oneclaw("tasks", "list")
+
+    assert status == 1
+    assert "the tasks' database of type 'postgresql+psycopg' cannot be used" in err
+    assert "secret" not in err

@@ -1,0 +1,166 @@
+"""When tasks are due, over a year of a clock that the test sets."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oneclaw_scheduled_tasks.occurrences import Occurrences
+from oneclaw_scheduled_tasks.schedules import Cron, Daily, Interval, OneTime, Weekly
+
+ANCHOR = datetime(2024, 1, 1, tzinfo=UTC)
+NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
+
+
+def occurrences(schedule, zone, last_day=None):
+    return Occurrences(schedule, ZoneInfo(zone), ANCHOR, last_day)
+
+
+def between(schedule, zone, first, last):
+    """What is due from a moment to another one, by the wall clock of the zone."""
+    found, zone_info = [], ZoneInfo(zone)
+    due = occurrences(schedule, zone)
+    moment = datetime.fromisoformat(first).replace(tzinfo=zone_info) - timedelta(seconds=1)
+    end = datetime.fromisoformat(last).replace(tzinfo=zone_info)
+    while (moment := due.next_after(moment)) is not None and moment <= end:
+        found.append(moment.astimezone(zone_info))
+    return found
+
+
+def walls(moments):
+    return [f"{moment:%Y-%m-%d %H:%M%z}" for moment in moments]
+
+
+@pytest.mark.parametrize("kind", ["daily", "cron"])
+@pytest.mark.parametrize(
+    ("zone", "hour", "minute", "day", "due"),
+    [
+        (NEW_YORK, 2, 30, "2026-03-08", "2026-03-08 03:00-0400"),
+        (NEW_YORK, 1, 59, "2026-03-08", "2026-03-08 01:59-0500"),
+        (NEW_YORK, 3, 0, "2026-03-08", "2026-03-08 03:00-0400"),
+        (NEW_YORK, 1, 30, "2026-11-01", "2026-11-01 01:30-0400"),
+        (NEW_YORK, 2, 0, "2026-11-01", "2026-11-01 02:00-0500"),
+        (BERLIN, 2, 30, "2026-03-29", "2026-03-29 03:00+0200"),
+        (BERLIN, 2, 30, "2026-10-25", "2026-10-25 02:30+0200"),
+        (LORD_HOWE, 2, 15, "2026-10-04", "2026-10-04 02:30+1100"),
+        (LORD_HOWE, 1, 45, "2026-04-05", "2026-04-05 01:45+1100"),
+    ],
+)
+def test_a_gap_is_left_at_its_end_and_an_overlap_counts_once(kind, zone, hour, minute, day, due):
+    schedule = Daily(hour, minute) if kind == "daily" else Cron(f"{minute} {hour} * * *")
+
+    assert walls(between(schedule, zone, f"{day} 00:00", f"{day} 23:59")) == [due]
+
+
+@pytest.mark.parametrize("zone", [NEW_YORK, BERLIN, LORD_HOWE, "Asia/Kolkata", "UTC"])
+@pytest.mark.parametrize(("hour", "minute"), [(0, 0), (1, 30), (2, 15), (2, 30), (9, 0), (23, 59)])
+def test_a_daily_task_runs_once_on_each_day_of_a_year(zone, hour, minute):
+    found = between(Daily(hour, minute), zone, "2026-01-01 00:00", "2026-12-31 23:59")
+
+    assert [moment.date() for moment in found] == [date(2026, 1, 1) + timedelta(days=n) for n in range(365)]
+    assert found == between(Cron(f"{minute} {hour} * * *"), zone, "2026-01-01 00:00", "2026-12-31 23:59")
+    assert sum((moment.hour, moment.minute) != (hour, minute) for moment in found) <= 1
+
+
+def test_a_day_that_the_calendar_left_out():
+    # Samoa went from the 29th to the 31st of December 2011.
+    found = between(Daily(9, 0), "Pacific/Apia", "2011-12-29 00:00", "2011-12-31 23:59")
+
+    assert walls(found) == ["2011-12-29 09:00-1000", "2011-12-31 00:00+1400", "2011-12-31 09:00+1400"]
+
+
+def test_a_weekly_task():
+    found = between(Weekly(6, 2, 30), NEW_YORK, "2026-03-01 00:00", "2026-03-22 00:00")
+
+    assert walls(found) == ["2026-03-01 02:30-0500", "2026-03-08 03:00-0400", "2026-03-15 02:30-0400"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "first", "last", "days"),
+    [
+        ("0 9 31 * *", "2026-01-01", "2026-12-31", ["01-31", "03-31", "05-31", "07-31", "08-31", "10-31", "12-31"]),
+        ("0 9 L * *", "2026-01-01", "2026-04-30", ["01-31", "02-28", "03-31", "04-30"]),
+        ("0 9 L 2 *", "2028-01-01", "2028-12-31", ["02-29"]),
+        ("0 9 29 2 *", "2025-01-01", "2028-12-31", ["02-29"]),
+        ("0 9 1 1 *", "2025-12-31", "2026-12-31", ["01-01"]),
+        ("0 9 * * mon#1", "2026-01-01", "2026-02-28", ["01-05", "02-02"]),
+    ],
+)
+def test_month_ends_and_the_leap_day(expression, first, last, days):
+    found = between(Cron(expression), BERLIN, f"{first} 00:00", f"{last} 23:59")
+
+    assert [f"{moment:%m-%d}" for moment in found] == days
+    assert {(moment.hour, moment.minute) for moment in found} == {(9, 0)}
+
+
+def test_what_comes_every_ten_minutes_by_cron_follows_the_wall_clock():
+    in_spring = between(Cron("*/10 * * * *"), BERLIN, "2026-03-29 01:40", "2026-03-29 03:10")
+    in_autumn = occurrences(Cron("*/10 * * * *"), BERLIN)
+    last = datetime(2026, 10, 25, 0, 50, tzinfo=UTC)  # 02:50, the first time
+
+    assert walls(in_spring) == [
+        "2026-03-29 01:40+0100",
+        "2026-03-29 01:50+0100",
+        "2026-03-29 03:00+0200",
+        "2026-03-29 03:10+0200",
+    ]
+    assert in_autumn.next_after(last) == datetime(2026, 10, 25, 2, 0, tzinfo=UTC)  # 03:00
+
+
+def test_an_interval_is_elapsed_time():
+    found = between(Interval(60), BERLIN, "2026-10-25 01:00", "2026-10-25 04:00")
+
+    assert walls(found) == [
+        "2026-10-25 01:00+0200",
+        "2026-10-25 02:00+0200",
+        "2026-10-25 02:00+0100",
+        "2026-10-25 03:00+0100",
+        "2026-10-25 04:00+0100",
+    ]
+
+
+def test_a_task_that_comes_once():
+    due = occurrences(OneTime(date(2026, 3, 29), 2, 30), BERLIN)
+
+    assert due.next_after(datetime(2026, 1, 1, tzinfo=UTC)) == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
+    assert due.next_after(datetime(2026, 3, 29, 1, 0, tzinfo=UTC)) is None
+
+
+def test_the_last_day_is_one_of_the_zone():
+    due = occurrences(Daily(23, 30), NEW_YORK, last_day=date(2026, 5, 2))
+
+    assert due.next_after(datetime(2026, 5, 2, 12, tzinfo=UTC)) == datetime(2026, 5, 3, 3, 30, tzinfo=UTC)
+    assert due.next_after(datetime(2026, 5, 3, 3, 30, tzinfo=UTC)) is None
+    assert due.latest_until(datetime(2027, 1, 1, tzinfo=UTC), 1) == [datetime(2026, 5, 3, 3, 30, tzinfo=UTC)]
+
+
+def test_a_cron_expression_that_never_comes():
+    assert occurrences(Cron("0 0 31 2 *"), "UTC").next_after(ANCHOR) is None
+    assert occurrences(Cron("0 0 31 2 *"), "UTC").latest_until(ANCHOR, 5) == []
+
+
+schedules = st.one_of(
+    st.builds(Daily, st.integers(0, 23), st.integers(0, 59)),
+    st.builds(Weekly, st.integers(0, 6), st.integers(0, 23), st.integers(0, 59)),
+    st.sampled_from(["*/7 * * * *", "0 */3 * * *", "30 2 * * *", "15 1,2,3 * * 0", "0 0 L * *"]).map(Cron),
+    st.builds(Interval, st.integers(1, 100_000)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    schedules,
+    st.sampled_from([NEW_YORK, BERLIN, LORD_HOWE, "Africa/Casablanca", "America/St_Johns", "Pacific/Chatham"]),
+    st.datetimes(datetime(2025, 1, 1), datetime(2028, 1, 1)),
+)
+def test_forwards_and_backwards_agree(schedule, zone, moment):
+    due = occurrences(schedule, zone)
+    forward = [moment.replace(tzinfo=UTC)]
+    for _ in range(6):
+        forward.append(due.next_after(forward[-1]))
+
+    assert forward == sorted(set(forward))
+    assert due.latest_until(forward[-1], 6) == forward[1:]
+    just_before = forward[-1] - timedelta(seconds=1)
+    assert due.latest_until(just_before, 5) == forward[1:-1]

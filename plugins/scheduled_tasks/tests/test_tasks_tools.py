@@ -1,0 +1,183 @@
+"""The five tools."""
+
+import asyncio
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from oneclaw_scheduled_tasks.stored_runs import runs_of
+from oneclaw_scheduled_tasks.stored_tasks import list_tasks
+
+from oneclaw_core import OneClaw, ToolSelection
+
+WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
+DAILY = ("schedule_task", WATER)
+
+
+def ids(tasks):
+    return {task.name: task.id for task, _ in tasks.call(list_tasks)}
+
+
+def test_a_task_is_scheduled_listed_changed_run_and_deleted(talk, tasks):
+    made, listed = talk(("schedule_task", {**WATER, "time_zone": "Europe/Berlin"}), ("list_scheduled_tasks", {}))
+    task_id = ids(tasks)["Water"]
+    changed, same, paused, ran, after, deleted, empty = talk(
+        ("update_scheduled_task", {"task_id": task_id, "schedule_type": "weekly", "day_of_week": "monday"}),
+        ("update_scheduled_task", {"task_id": task_id, "name": "Water"}),
+        ("update_scheduled_task", {"task_id": task_id, "enabled": False}),
+        ("run_scheduled_task", {"task_id": task_id}),
+        ("list_scheduled_tasks", {}),
+        ("delete_scheduled_task", {"task_id": task_id}),
+        ("list_scheduled_tasks", {}),
+    )
+
+    said = "daily at 09:00 (Europe/Berlin)"
+    assert made.result.startswith(f"Task 'Water' (id {task_id}) is scheduled {said}. Next run: ")
+    assert f"- Water (id {task_id}): {said}; enabled; last run: Never; next run: " in listed.result
+    assert "schedule: daily at 09:00 (Europe/Berlin) -> every Monday at 09:00 (Europe/Berlin)" in changed.result
+    assert same.result == "Nothing to change: task 'Water' is as it was."
+    assert paused.result.endswith("enabled: yes -> no. Next run: none.")
+    assert ran.result.startswith("Task 'Water' runs as soon as a worker is free")
+    assert "disabled; last run: Never; next run: none" in after.result
+    assert deleted.is_success
+    assert empty.result == "There are no scheduled tasks."
+    assert {permission for permission, _ in talk.asked} == {"tasks.write"}
+    assert talk.asked[0][1] == "schedule the task 'Water' daily at 09:00 (Europe/Berlin): Tell me to drink"
+
+
+def test_running_a_task_makes_a_run_and_leaves_the_schedule(talk, tasks):
+    talk(DAILY)
+    ((before, _),) = tasks.call(list_tasks)
+    talk(("run_scheduled_task", {"task_id": before.id}))
+
+    ((after, _),) = tasks.call(list_tasks)
+    (run,) = tasks.call(runs_of, before.id)
+    assert after == before
+    assert run.is_manual
+    assert not run.is_queued
+
+
+@pytest.mark.parametrize(
+    ("changes", "error_type", "reason"),
+    [
+        ({"hour": 25}, "validation_error", "Hour must be a whole number from 0 to 23, not 25"),
+        ({"minute": 60}, "validation_error", "Minute must be"),
+        ({"schedule_type": "weekly"}, "validation_error", "Day_of_week must be one of"),
+        ({"schedule_type": "one_time"}, "validation_error", "Date must be"),
+        ({"schedule_type": "one_time", "date": "2020-01-01"}, "creation_failed", "lies in the past"),
+        ({"time_zone": "Mars/Phobos"}, "validation_error", "There is no time zone 'Mars/Phobos'"),
+        ({"schedule_type": "cron", "cron": "bad", "hour": None, "minute": None}, "validation_error", "five fields"),
+        ({"schedule_type": "cron", "cron": "0 0 31 2 *", "hour": None, "minute": None}, "creation_failed", "never due"),
+        ({"end_date": "2020-01-01"}, "creation_failed", "never due"),
+        ({"end_date": "soon"}, "validation_error", "End_date must be a day"),
+        ({"name": "  "}, "creation_failed", "Name must not be empty"),
+        ({"prompt": ""}, "creation_failed", "Prompt must not be empty"),
+        ({"name": "x" * 101}, "validation_error", "at most 100 characters"),
+        ({"name": "a\u202eb"}, "validation_error", "one line of text"),
+        ({"agent": "nobody"}, "not_found", "nobody"),
+        ({"model": "nobody/x"}, "not_found", "nobody"),
+        ({"tool_groups": ["nonsense"]}, "validation_error", "There is no tool group 'nonsense'"),
+        ({"missed": "sometimes"}, "validation_error", "missed"),
+        ({"command": "rm -rf /"}, "validation_error", "command"),
+        ({"webhook": "http://evil.example"}, "validation_error", "webhook"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(talk, tasks, changes, error_type, reason):
+    arguments = {key: value for key, value in {**WATER, **changes}.items() if value is not None}
+    refused, listed = talk(("schedule_task", arguments), ("list_scheduled_tasks", {}))
+
+    assert (refused.error_type, reason in refused.error_message) == (error_type, True), refused.error_message
+    assert listed.result == "There are no scheduled tasks."
+    assert talk.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error_type"),
+    [
+        ("run_scheduled_task", {}, "run_failed"),
+        ("update_scheduled_task", {"hour": 3}, "not_found"),
+        ("delete_scheduled_task", {}, "not_found"),
+    ],
+)
+def test_an_unknown_task(talk, name, arguments, error_type):
+    (refused,) = talk((name, {"task_id": "000000000000", **arguments}))
+
+    assert refused.error_type == error_type
+    assert "There is no task '000000000000'" in refused.error_message
+
+
+@pytest.mark.parametrize(
+    ("changes", "error_type"),
+    [
+        ({"hour": 24}, "validation_error"),
+        ({"schedule_type": "one_time"}, "validation_error"),
+        ({"schedule_type": "one_time", "date": "2020-01-01"}, "update_failed"),
+        ({"name": " "}, "update_failed"),
+        ({"time_zone": "nowhere"}, "validation_error"),
+    ],
+)
+def test_a_change_that_cannot_be_leaves_the_task_as_it_was(talk, tasks, changes, error_type):
+    talk(DAILY)
+    ((before, _),) = tasks.call(list_tasks)
+    (refused,) = talk(("update_scheduled_task", {"task_id": before.id, **changes}))
+
+    assert refused.error_type == error_type
+    assert tasks.call(list_tasks) == [(before, None)]
+
+
+def test_nothing_happens_if_the_user_does_not_agree(denied_talk, tasks):
+    (refused,) = denied_talk(DAILY)
+
+    assert refused.error_type == "permission_denied"
+    assert tasks.call(list_tasks) == []
+
+
+def test_an_agent_with_few_tools_schedules_for_itself_alone(home, tasks):
+    async def run():
+        async with OneClaw.open(home, allow=["tasks.write"]) as claw:
+            await claw.agents.create(
+                "Poet", system_prompt="You write.", selection=ToolSelection(groups=frozenset({"scheduled_tasks"}))
+            )
+            return [event async for event in claw.send_message("Remind me every day at 9 to rhyme", agent="Poet")]
+
+    asyncio.run(run())
+    ((task, _),) = tasks.call(list_tasks)
+    assert task.agent == "Poet"
+
+
+def test_a_past_task_that_gets_a_new_time_runs_again(talk, tasks):
+    tomorrow = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    arguments = {**WATER, "schedule_type": "one_time", "date": tomorrow}
+    talk(("schedule_task", arguments))
+    task_id = ids(tasks)["Water"]
+    talk(("update_scheduled_task", {"task_id": task_id, "enabled": False}))
+    talk(("update_scheduled_task", {"task_id": task_id, "hour": 10}))
+
+    ((task, _),) = tasks.call(list_tasks)
+    assert task.is_enabled
+    assert task.next_at is not None
+
+
+def test_040_scenario_4_from_a_plain_sentence(home):
+    """FEAT-040, scenario 4: the group is loaded, and the task scheduled."""
+    command = [sys.executable, "-m", "oneclaw_core", "run", "--allow", "tasks.write", "--json"]
+    ran = subprocess.run(
+        [*command, "Remind me every day at 9 to drink water"], capture_output=True, text=True, check=True
+    )
+
+    assert '"event": "group_loaded", "group": "scheduled_tasks"' in ran.stdout
+    assert '"name": "schedule_task"' in ran.stdout
+    assert "Task 'Drink water' (id " in ran.stdout
+    assert "is scheduled daily at 09:00" in ran.stdout
+
+
+def test_the_plugin_costs_start_up_nothing(home):
+    code = (
+        "import sys; from oneclaw_core.plugins import load_plugins; c = load_plugins();"
+        "print(len(c.registry.get_tool_groups()['scheduled_tasks']), "
+        "*(n in sys.modules for n in ('dbos', 'sqlalchemy', 'croniter', 'oneclaw_scheduled_tasks.tools')))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "5 False False False False\n"
