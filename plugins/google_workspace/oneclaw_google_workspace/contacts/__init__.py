@@ -1,1 +1,0 @@
-"""Google Contacts: the tool group ``google_contacts``."""
