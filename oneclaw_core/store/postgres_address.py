@@ -71,6 +71,9 @@ def parse(url: str) -> PostgresAddress:
         raise StoreError(f"the database URL names a driver that OneClaw does not use: {_FORM}")
     psycopg = _driver()
     try:
+        # Older versions of libpq take spaces as they are.
+        if any(character.isspace() for character in rest):
+            raise ValueError("whitespace")
         # Its errors repeat parts of the URL.
         values = psycopg.conninfo.conninfo_to_dict(f"postgresql://{rest}")
     except (psycopg.Error, ValueError):

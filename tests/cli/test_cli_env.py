@@ -53,7 +53,7 @@ def test_of_the_end_of_the_value_one_line_end_is_taken_off(set_variable, home):
 
 def test_in_a_terminal_a_value_is_asked_for_and_not_shown(home):
     with PseudoTerminal("env", "set", "TOKEN", environ=os.environ) as terminal:
-        terminal.expect("Value of TOKEN (not shown)")
+        terminal.expect("Value of TOKEN (not shown): ")
         terminal.type(CANARY + "\r")
         terminal.expect("TOKEN is set")
         assert terminal.exit_status() == 0
