@@ -318,6 +318,25 @@ def test_redirects_come_to_an_end(guarded):
     assert len(server.requests) == 11
 
 
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_the_body_of_a_redirect_is_left_unread(guarded, encoding):
+    pieces = []
+
+    def endless():
+        yield b"HTTP/1.1 302 Found\r\nLocation: /there\r\nSet-Cookie: a=1\r\n"
+        yield b"Content-Encoding: gzip\r\n\r\n" if encoding else b"\r\n"
+        while len(pieces) < 2_000:
+            pieces.append(b"x" * 50_000)
+            yield pieces[-1]
+
+    with WebServer(lambda request: response("done") if request.target == "/there" else endless()) as server:
+        (answer,) = guarded.get(Gate("127.0.0.1"), server.url)
+    assert answer.text == "done"
+    assert answer.history[0].content == b""
+    assert server.requests[1].header("cookie") == "a=1"
+    assert len(pieces) < 2_000
+
+
 def test_authorization_does_not_follow_to_another_origin(guarded, names):
     names["a.test"] = names["b.test"] = [["127.0.0.1"]]
     with WebServer(

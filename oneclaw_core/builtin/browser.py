@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.chromium import BrowserNotInstalledError, open_page
+from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http.proxy import guarded_proxy
 from oneclaw_core.messages import Attachment
@@ -107,7 +108,7 @@ async def browser(
             await asyncio.sleep(min(max(wait_seconds, 0), MAX_WAIT_SECONDS))
             if mode == "screenshot":
                 return await _picture(page, full_page, width, context)
-            return await _extract(page, javascript, max_length)
+            return await _extract(page, javascript, max_length, context)
     except BrowserNotInstalledError as error:
         return ToolResult.error("not_available", f"The tool is not available: {error}.")
     except PermissionDeniedError:
@@ -165,18 +166,20 @@ async def _picture(page: Page, full_page: bool, width: int, context: ToolContext
     return ToolResult.success(document, (Attachment(name, "image/png", data),))
 
 
-async def _extract(page: Page, javascript: str | None, max_length: int) -> ToolResult:
+async def _extract(page: Page, javascript: str | None, max_length: int, context: ToolContext) -> ToolResult:
     from playwright.async_api import Error
 
     from oneclaw_core.builtin.page_text import html_to_markdown, page_document
 
+    room = await shown_characters(context)
     try:
         if javascript is not None:
             value = await _evaluate(page, _SCRIPT, javascript)
             if isinstance(value, dict) and "error" in value:
                 return ToolResult.error("extraction_error", f"The JavaScript failed: {str(value['error'])[:1000]}")
             text = str(value["text"]) if isinstance(value, dict) else ""
-            return ToolResult.success(page_document(page.url, await page.title(), text, max_length))
+            title = (await page.title())[:200]
+            return ToolResult.success(page_document(page.url, title, text, max_length, room=room))
         await _evaluate(page, _REMOVE_NOISE)
         html = await _evaluate(page, _HTML, MAX_HTML_CHARACTERS)
         inner_text = await _evaluate(page, _INNER_TEXT)
@@ -185,9 +188,9 @@ async def _extract(page: Page, javascript: str | None, max_length: int) -> ToolR
         return ToolResult.error("timeout", f"A script on the page took longer than {_SCRIPT_SECONDS} seconds.")
     except Error as error:
         return ToolResult.error("extraction_error", f"The page cannot be read: {_reason(error)}.")
-    _, text = await html_to_markdown(str(html), page.url)
+    _, text = await html_to_markdown(str(html), page.url, context)
     text = text or str(inner_text)
-    return ToolResult.success(page_document(page.url, title, text, max_length))
+    return ToolResult.success(page_document(page.url, title, text, max_length, room=room))
 
 
 # An expression first; what is none, is taken for statements with a return.

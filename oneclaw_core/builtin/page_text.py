@@ -6,24 +6,30 @@ import asyncio
 import codecs
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from html import unescape
+from typing import TYPE_CHECKING
 
+from oneclaw_core.builtin.page_noise import main_content
+from oneclaw_core.tools.calling import FunctionTarget
+from oneclaw_core.tools.isolation import WorkerError, call_in_process
+from oneclaw_core.tools.result import ToolResult, clean_text
+from oneclaw_core.tools.threads import run_in_thread
 from oneclaw_core.tools.untrusted import untrusted
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
+    from oneclaw_core.tools.context import ToolContext
 
-# What is on a page beside what it is about.
-_NOISE_TAGS = (
-    "script", "style", "nav", "header", "footer", "aside", "noscript", "svg", "iframe", "form", "button", "input",
-    "select", "textarea", "template", "dialog", "object", "embed",
-)  # fmt: skip
-_NOISE_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog"})
-_NOISE_WORDS = re.compile(
-    r"(^|[-_ ])(cookies?|consent|gdpr|popup|modal|advert(isement)?s?|ads?|sidebar|menu|navbar|nav|footer|copyright|"
-    r"newsletter|breadcrumbs?|share|social)($|[-_ ])",
-    re.IGNORECASE,
-)
+# Whatever such a page holds, it takes half a second at most, and holds up the event loop for less.
+MAX_CHARACTERS_IN_THREAD = 200_000
+MAX_SECONDS = 12
+MAX_WORKER_BYTES = 2 * 1024 * 1024 * 1024
+MAX_MARKDOWN_CHARACTERS = 5 * 1024 * 1024
+# Room in what a model is shown for the marks and notes around a page.
+_FRAME_CHARACTERS = 1_000
+_MAX_BARE_CHARACTERS = 1_000_000
+_LEAST_CHARACTERS = 500
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}>")
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-zA-Z0-9_:.-]{2,40})", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _META_BYTES = 4096
@@ -65,17 +71,43 @@ def decoded_page(content: bytes, content_type: str) -> str:
     return content.decode(best.encoding if best is not None else "cp1252", "replace")
 
 
-async def html_to_markdown(html: str, url: str) -> tuple[str, str]:
-    """Convert the main content of a page to Markdown, outside the event loop.
+async def html_to_markdown(html: str, url: str, context: ToolContext) -> tuple[str, str]:
+    """Convert the main content of a page to Markdown, beside the event loop and in bounded time.
+
+    A long page is converted in a process of its own, since no thread can be stopped; of one that takes too long, or
+    too much memory, the bare text is given.
 
     Args:
         html: the page.
         url: where it is, for links that name no host.
+        context: of the call.
 
     Returns:
-        The page's title, empty if it has none, and the Markdown.
+        The page's title, empty if it has none, and the Markdown, of at most ``MAX_MARKDOWN_CHARACTERS``.
     """
-    return await asyncio.to_thread(markdown_of, html, url)
+    html = clean_text(html)
+    if len(html) <= MAX_CHARACTERS_IN_THREAD:
+        return await run_in_thread(partial(markdown_of, html, url))
+    target = FunctionTarget(__name__, convert_in_worker.__name__, "converting a page")
+    try:
+        async with asyncio.timeout(MAX_SECONDS):
+            result = await call_in_process(target, {"html": html, "url": url}, context, is_converted=True)
+        if result.is_success:
+            title, text = result.result
+            return title, text
+        context.logger.warning("%s cannot be converted: %s", url, result.error_message)
+    except (TimeoutError, WorkerError) as error:
+        context.logger.warning("%s cannot be converted: %s", url, str(error) or f"it took more than {MAX_SECONDS} s")
+    return "", await run_in_thread(partial(_bare_text, html))
+
+
+def convert_in_worker(html: str, url: str) -> ToolResult:
+    """Convert a page in a process that may use as much memory as a long page needs: see :func:`markdown_of`."""
+    import resource
+
+    with suppress(ValueError, OSError):  # a lower limit is set already, or the system knows none
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_WORKER_BYTES, MAX_WORKER_BYTES))
+    return ToolResult.success(list(markdown_of(html, url)))
 
 
 def markdown_of(html: str, url: str) -> tuple[str, str]:
@@ -85,27 +117,25 @@ def markdown_of(html: str, url: str) -> tuple[str, str]:
     """
     import lxml.etree
     import lxml.html
-    from html_to_markdown import ConversionOptions, convert
+    from html_to_markdown import ConversionOptions, InlineDataMedia, convert
 
     try:
-        page = lxml.html.document_fromstring(html.replace("\0", ""))
-    except (lxml.etree.ParserError, ValueError):  # nothing in it, or an XML declaration with an encoding
+        page = lxml.html.document_fromstring(_XML_DECLARATION.sub("", html.replace("\0", "")))
+    except (lxml.etree.ParserError, ValueError):  # nothing in it
         return "", _bare_text(html)
     title = " ".join((page.findtext(".//title") or "").split())[:300]
     with suppress(ValueError):
         page.make_links_absolute(url, resolve_base_href=True, handle_failures="discard")
-    main = _main_content(page)
-    for element in list(main.iter()):
-        if element is not main and _is_noise(element) and element.getparent() is not None:
-            element.drop_tree()
-    markdown = convert(lxml.html.tostring(main, encoding="unicode"), ConversionOptions()).content or ""
-    text = re.sub(r"\n{3,}", "\n\n", markdown).strip() or _bare_text(html)
+    main = main_content(page)
+    options = ConversionOptions(compact_tables=True, inline_data_media=InlineDataMedia.ALT_TEXT_ONLY)
+    markdown = convert(lxml.html.tostring(main, encoding="unicode", with_tail=False), options).content or ""
+    text = re.sub(r"\n{3,}", "\n\n", markdown[:MAX_MARKDOWN_CHARACTERS]).strip() or _bare_text(html)
     is_titled = not title or re.search(r"^# ", text[:1000], re.MULTILINE) is not None or title in text[:200]
     return title, text if is_titled else f"# {title}\n\n{text}"
 
 
 def shortened(text: str, max_length: int) -> str:
-    """Cut a text at an empty line, if there is one in its second half, and say so.
+    """Cut a text at an empty line, if there is one in its second half.
 
     Args:
         text: of a page.
@@ -114,51 +144,43 @@ def shortened(text: str, max_length: int) -> str:
     if max_length <= 0 or len(text) <= max_length:
         return text
     cut = text.rfind("\n\n", 0, max_length)
-    kept = text[: cut if cut > max_length // 2 else max_length].rstrip()
-    return f"{kept}\n\n[cut here: {len(kept):,} of {len(text):,} characters are shown; max_length shows more]"
+    return text[: cut if cut > max_length // 2 else max_length].rstrip()
 
 
-def page_document(url: str, title: str, text: str, max_length: int) -> str:
-    """Write down what a page says, marked as coming from outside.
+def page_document(
+    url: str, title: str, text: str, max_length: int, *, room: int | None = None, content_type: str = ""
+) -> str:
+    """Write down what a page says, marked as coming from outside; the page has written its title, too.
 
     Args:
         url: where it is.
         title: of the page, may be empty.
         text: what it says.
         max_length: in characters; none above 0 leaves it whole.
+        room: how many characters of the document are going to be shown, ``None`` for all.
+        content_type: as the server names it, may be empty.
     """
-    named = f"{title!r} at {url}" if title else url
-    return untrusted(shortened(text, max_length), f"the page {named}")
-
-
-def _main_content(page: HtmlElement) -> HtmlElement:
-    """The part that the page itself says it is about; a list of articles is one part."""
-    for path in ("//main", "//*[@role='main']", "//article"):
-        found: list[HtmlElement] = page.xpath(path)
-        if len(found) == 1 and (found[0].text_content() or "").strip():
-            return found[0]
-    body = page.find(".//body")
-    return body if body is not None else page
-
-
-def _is_noise(element: Any) -> bool:
-    if not isinstance(element.tag, str):  # a comment
-        return True
-    if element.tag in _NOISE_TAGS or element.get("role", "").lower() in _NOISE_ROLES:
-        # A heading with the title often stands in a header of its own.
-        return not (element.tag == "header" and element.xpath(".//h1"))
-    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
-        return True
-    words = f"{element.get('class', '')} {element.get('id', '')}"
-    if element.tag in ("div", "section", "ul", "ol", "p", "span") and _NOISE_WORDS.search(words):
-        return not element.xpath(".//main | .//article | .//h1")
-    return False
+    limits = [each for each in (max_length, room and max(room - _FRAME_CHARACTERS, _LEAST_CHARACTERS)) if each]
+    limit = min((each for each in limits if each > 0), default=0)
+    kept = shortened(text, limit)
+    is_named = not title or kept.startswith(f"# {title}\n")
+    head = [] if is_named else [f"Title: {title[:300]}"]
+    head += [f"Content-Type: {content_type[:100]}"] if content_type else []
+    document = untrusted("\n".join([*head, "", kept] if head else [kept]), f"the page {url}")
+    if len(kept) == len(text):
+        return document
+    more = (
+        "max_length shows more" if limit == max_length else "http_request saves the page in a file, to be read in parts"
+    )
+    return f"{document}\n[cut here: {len(kept):,} of {len(text):,} characters are shown; {more}]"
 
 
 def _bare_text(html: str) -> str:
-    without = re.sub(r"(?is)<(script|style|template|svg)\b.*?(</\1\s*>|$)", " ", html[:1_000_000])
-    text = re.sub(r"<[^<>]{0,10000}>", " ", without)
-    return re.sub(r"[ \t]*\n\s*", "\n", re.sub(r"[ \t]+", " ", text)).strip()
+    without = re.sub(r"(?is)<(script|style|template|svg)\b.*?(</\1\s*>|$)", " ", html[:_MAX_BARE_CHARACTERS])
+    text = unescape(re.sub(r"<[^<>]*>", " ", without))
+    text = re.sub(r"[ \t]*\n\s*", "\n", re.sub(r"[ \t]+", " ", text)).strip()
+    is_cut = bool(text) and len(html) > _MAX_BARE_CHARACTERS
+    return f"{text}\n\n[this is the text of the page's first {_MAX_BARE_CHARACTERS:,} characters]" if is_cut else text
 
 
 def _text_codec(name: str) -> str | None:

@@ -144,7 +144,13 @@ def _shown_path(path: Path, context: ToolContext) -> str:
 def _header_lines(response: httpx.Response) -> Iterator[str]:
     if response.history:
         yield f"Final-URL: {shown_url(str(response.url))}"
-    shown = [(name, value) for name, value in response.headers.multi_items() if not _NOISE_HEADERS.fullmatch(name)]
+    # Who asks for the headers alone wants them all.
+    are_all_wanted = response.request.method in ("HEAD", "OPTIONS")
+    shown = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if are_all_wanted or not _NOISE_HEADERS.fullmatch(name)
+    ]
     for name, value in shown[:_MAX_SHOWN_HEADERS]:
         yield f"{name.title()}: {value[:_MAX_HEADER_CHARACTERS]}"
     if len(shown) > _MAX_SHOWN_HEADERS:

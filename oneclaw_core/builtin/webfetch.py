@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.http_messages import failure_text, shown_url
+from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.threads import run_in_thread
 
 if TYPE_CHECKING:
     import httpx
@@ -23,8 +26,9 @@ _HEADERS = {
     "Accept-Encoding": "gzip, deflate",
 }
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
+_LITTLE_TEXT_CHARACTERS = 300
 _HINTS = {
-    "application/pdf": "It is a PDF. Save it with http_request or exec, and read it with the tools for PDFs.",
+    "application/pdf": "It is a PDF. Save it with http_request, and read it with the tools for PDFs, if any.",
     "image/": "It is an image. Look at the page that shows it with browser.",
     "audio/": "It is a sound.",
     "video/": "It is a video.",
@@ -54,13 +58,14 @@ async def webfetch(url: str, max_length: int = 50_000, *, context: ToolContext) 
     """
     import httpx
 
+    url = url.strip()
     problem = _url_problem(url)
     if problem is not None:
         return ToolResult.error("invalid_url", problem)
     try:
         async with context.http.stream("GET", url, headers=_HEADERS) as response:
             content, is_cut = await _body(response)
-            return await _described(response, content, is_cut, max_length)
+            return await _described(response, content, is_cut, max_length, context)
     except httpx.TimeoutException as error:
         return ToolResult.error("timeout", failure_text(error, url))
     except (httpx.InvalidURL, UnicodeError):
@@ -94,36 +99,54 @@ async def _body(response: httpx.Response) -> tuple[bytes, bool]:
     return bytes(content[:MAX_BODY_BYTES]), len(content) > MAX_BODY_BYTES
 
 
-async def _described(response: httpx.Response, content: bytes, is_cut: bool, max_length: int) -> ToolResult:
-    from oneclaw_core.builtin.page_text import decoded_page, html_to_markdown, page_document
+async def _described(
+    response: httpx.Response, content: bytes, is_cut: bool, max_length: int, context: ToolContext
+) -> ToolResult:
+    from oneclaw_core.builtin.page_text import page_document
 
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = response.headers.get("content-type", "")
+    kind = content_type.partition(";")[0].strip().lower()
     where = shown_url(str(response.url))
     if not response.is_success:
-        shown = decoded_page(content[: MAX_ERROR_CHARACTERS * 4], response.headers.get("content-type", ""))
-        text = page_document(where, "", shown[:MAX_ERROR_CHARACTERS], 0) if shown.strip() else "The answer is empty."
+        _, text = ("", "") if _is_binary(kind, content) else await _read(response, kind, content, context)
+        told = page_document(where, "", text[:MAX_ERROR_CHARACTERS], 0) if text.strip() else "The answer is empty."
         return ToolResult.error(
-            "http_error", f"{where} answered {response.status_code} {response.reason_phrase[:100]}.\n{text}"
+            "http_error", f"{where} answered {response.status_code} {response.reason_phrase[:100]}.\n{told}"
         )
+    if content.startswith(b"%PDF-"):
+        kind = "application/pdf"
     hint = next((text for prefix, text in _HINTS.items() if kind.startswith(prefix)), None)
     if hint is None and _is_binary(kind, content):
-        hint = f"It is of type {kind[:100] or 'unknown'}, and no text. Save it with http_request or exec."
+        hint = f"It is of type {kind[:100] or 'unknown'}, and no text. Save it with http_request."
     if hint is not None:
         return ToolResult.error("execution_error", f"{where} is no page to read. {hint}")
     if not content.strip():
         if is_cut:
             return ToolResult.error("execution_error", f"{where} is compressed in a way that is not supported.")
         return ToolResult.error("empty_response", f"{where} answered with nothing.")
-    text, title = decoded_page(content, response.headers.get("content-type", "")), ""
-    if kind in _HTML_TYPES or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
-        title, text = await html_to_markdown(text, str(response.url))
-        if not text:
-            return ToolResult.error(
-                "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
-            )
+    title, text = await _read(response, kind, content, context)
+    if not text:
+        return ToolResult.error(
+            "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
+        )
+    room = await shown_characters(context)
+    document = page_document(where, title, text, max_length, room=room, content_type=content_type)
+    if len(text) < _LITTLE_TEXT_CHARACTERS and b"<script" in content:
+        document += "\n[the page has scripts, which may make more of it: read it with browser]"
     if is_cut:
-        text += f"\n\n[the page is longer than {MAX_BODY_BYTES // 1024 // 1024} MB; its end was not fetched]"
-    return ToolResult.success(page_document(where, title, text, max_length))
+        document += f"\n[the page is longer than {MAX_BODY_BYTES // 1024 // 1024} MB; its end was not fetched]"
+    return ToolResult.success(document)
+
+
+async def _read(response: httpx.Response, kind: str, content: bytes, context: ToolContext) -> tuple[str, str]:
+    """The title and the text of a body: HTML as Markdown, anything else as it is."""
+    from oneclaw_core.builtin.page_text import decoded_page, html_to_markdown
+
+    # Finding out the encoding where nobody states it takes its time.
+    text = await run_in_thread(partial(decoded_page, content, response.headers.get("content-type", "")))
+    if kind in _HTML_TYPES or (not kind and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
+        return await html_to_markdown(text, str(response.url), context)
+    return "", text
 
 
 def _is_binary(kind: str, content: bytes) -> bool:

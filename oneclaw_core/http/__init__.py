@@ -71,7 +71,8 @@ def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate 
 
     Every request, each redirect included, goes to an address that was checked, and to no other: a name that resolves
     anew to something else between check and use gains nothing. Proxies that the environment names are not used, since
-    a proxy resolves the names itself, where nobody checks the result. At most ten redirects are followed.
+    a proxy resolves the names itself, where nobody checks the result. At most ten redirects are followed; their bodies
+    are left unread.
 
     Args:
         allow_private: called with the host and each of its addresses that is not public, before anything is sent;

@@ -48,9 +48,14 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:
-                return await self._inner.handle_async_request(_addressed(request, host, address))
+                response = await self._inner.handle_async_request(_addressed(request, host, address))
             except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
                 faults.append(fault)
+                continue
+            if not response.has_redirect_location:
+                return response
+            await response.aclose()
+            return _without_body(response)
         raise _connect_fault(host, faults, request)
 
     async def aclose(self) -> None:
@@ -82,9 +87,14 @@ class GuardedSyncTransport(httpx.BaseTransport):
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:
-                return self._inner.handle_request(_addressed(request, host, address))
+                response = self._inner.handle_request(_addressed(request, host, address))
             except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
                 faults.append(fault)
+                continue
+            if not response.has_redirect_location:
+                return response
+            response.close()
+            return _without_body(response)
         raise _connect_fault(host, faults, request)
 
     def close(self) -> None:
@@ -136,6 +146,18 @@ def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request
         stream=request.stream,
         extensions={**request.extensions, "sni_hostname": host.rstrip(".")},
     )
+
+
+def _without_body(response: httpx.Response) -> httpx.Response:
+    """A redirect without its body: the library reads that whole before it goes on, and it may have no end."""
+    kept = [
+        (name, value)
+        for name, value in response.headers.raw
+        if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding")
+    ]
+    extensions = dict(response.extensions)
+    extensions.pop("network_stream", None)  # which is closed
+    return httpx.Response(response.status_code, headers=kept, extensions=extensions)
 
 
 def _lookup_fault(host: str, fault: Exception, request: httpx.Request) -> httpx.TransportError:

@@ -193,6 +193,13 @@ def test_headers_that_occur_twice_are_shown_twice_and_noise_is_not(run):
     assert "Powered" not in text
 
 
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
+def test_who_asks_for_the_headers_alone_gets_them_all(run, method):
+    headers = [("Strict-Transport-Security", "max-age=1"), ("Server", "x")]
+    text = shown(run, response("", headers=headers), method=method)
+    assert "Strict-Transport-Security: max-age=1\nServer: x\n" in text
+
+
 def test_the_head_of_an_answer_is_bounded(run):
     headers = [("Set-Cookie", "c" * 2000)] * 30 + [("Link", "x")] * 50
     text = shown(run, response("", headers=headers))

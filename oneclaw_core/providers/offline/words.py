@@ -71,6 +71,7 @@ LOAD_OBJECTS = stem_set("tool tools toolset group groups all")
 _SYNONYMS = {
     "add": "create insert new",
     "appointment": "event calendar",
+    "article": "page",
     "build": "create",
     "change": "update set edit",
     "check": "search list get read info",
