@@ -12,7 +12,7 @@ from oneclaw_core.providers.offline.literals import Kind
 from oneclaw_core.providers.offline.parameters import Parameter, read_parameters
 from oneclaw_core.providers.offline.ranking import Corpus, Document
 from oneclaw_core.providers.offline.terms import normal_words, stem
-from oneclaw_core.providers.offline.words import STOP_WORDS, Action, action_of_tool
+from oneclaw_core.providers.offline.words import STOP_WORDS, Action, action_of_tool, name_words
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def prepare_tool(identity: Identity) -> PreparedTool:
     """Read a tool definition for the rules."""
     definition = identity.definition
     parameters = read_parameters(definition.parameters)
-    name_terms = frozenset(content_terms(definition.name))
+    name_terms = frozenset(content_terms(" ".join(name_words(definition.name))))
     terms: dict[str, float] = {}
     _count(terms, definition.name, 3.0)
     _count(terms, own_description(definition.description), 1.0)

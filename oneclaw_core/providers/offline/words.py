@@ -5,6 +5,7 @@ Other languages are routed by the words that a message shares with the tools' de
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,10 @@ _VERBS = {
     Action.SEND: "forward post reply send share",
     Action.RUN: "eval evaluate exec execute launch run start",
 }
+# Shorter ones end too many other words, as in "thread" and "outlook".
+_COMPOUND = re.compile(
+    rf"(?<=...)(?:{'|'.join(verb for verbs in _VERBS.values() for verb in verbs.split() if len(verb) > 4)})$"
+)
 ACTIONS: dict[str, Action] = {stem(verb): action for action, verbs in _VERBS.items() for verb in verbs.split()}
 
 # Verbs found in so many tools that they decide between tools, but never speak for one on their own.
@@ -154,4 +159,9 @@ def _begins_with_question(words: Sequence[str]) -> bool:
 
 def action_of_tool(name: str) -> Action | None:
     """Tell what kind of thing a tool does, by the first verb in its name."""
-    return next((ACTIONS[word] for word in map(stem, normal_words(name)) if word in ACTIONS), None)
+    return next((ACTIONS[word] for word in map(stem, name_words(name)) if word in ACTIONS), None)
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a tool's name, a verb at the end of a compound apart: ``webfetch`` is about fetching."""
+    return [part for word in normal_words(name) for part in _COMPOUND.sub(r" \g<0>", word).split()]
