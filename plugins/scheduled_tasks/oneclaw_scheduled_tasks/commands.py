@@ -30,6 +30,17 @@ def tasks() -> None:
     """
 
 
+def _dead_after_option(help_text: str) -> Callable[[Decorated], Decorated]:
+    return click.option(
+        "--dead-after",
+        "dead_seconds",
+        type=click.FloatRange(1, 3600),
+        default=15.0,
+        show_default=True,
+        help=help_text,
+    )
+
+
 def _schedule_options(command: Decorated) -> Decorated:
     for option in reversed(
         (
@@ -92,6 +103,7 @@ def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
     """
     from dataclasses import replace
 
+    _refuse_no_schedule(options)
     words = _words(options, name=name, prompt=prompt)
     if words.when.schedule_type is None and words.when.hour is not None:
         words = replace(words, when=replace(words.when, schedule_type="daily"))
@@ -228,6 +240,27 @@ def log(task_id: str, as_json: bool) -> None:
     )
 
 
+@tasks.command("copy")
+@click.option("--to", "target", required=True, metavar="URL", help="The database, as for 'oneclaw db copy'.")
+@_dead_after_option("Seconds without a sign of life after which a worker counts as killed.")
+@json_option
+def copy(target: str, dead_seconds: float, as_json: bool) -> None:
+    """Copy all tasks and their log into another database, as 'oneclaw db copy' does with everything else.
+
+    Stop the workers first. What has not ended is done by workers of the other database.
+    """
+    from oneclaw_core import find_home
+    from oneclaw_scheduled_tasks.copying import copy_tasks
+    from oneclaw_scheduled_tasks.database import tasks_database_url
+
+    copied = copy_tasks(tasks_database_url(find_home().database_url), target, dead_seconds)
+    if as_json:
+        print_json(copied)
+        return
+    print_table(("table", "rows"), [(name, str(count)) for name, count in copied.items()])
+    print_text("all rows are the same in both; let workers run with one of the two databases only")
+
+
 @tasks.command("worker")
 @click.option("--status", "is_status", is_flag=True, help="List the workers there are, and do nothing else.")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Runs at the same time.")
@@ -239,14 +272,7 @@ def log(task_id: str, as_json: bool) -> None:
     show_default=True,
     help="Seconds that runs have to finish when the worker is stopped.",
 )
-@click.option(
-    "--dead-after",
-    "dead_seconds",
-    type=click.FloatRange(1, 3600),
-    default=15.0,
-    show_default=True,
-    help="Seconds without a sign of life after which another worker's runs are taken up.",
-)
+@_dead_after_option("Seconds without a sign of life after which another worker's runs are taken up.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="Stop when standard input is closed.")
 @json_option
 @click.pass_context
@@ -338,6 +364,13 @@ def _when(options: dict[str, Any]) -> Any:
     if day is not None:
         return ScheduleWords(schedule_type="weekly", day_of_week=day, hour=hour, minute=minute)
     return ScheduleWords(hour=hour, minute=minute)
+
+
+def _refuse_no_schedule(options: dict[str, Any]) -> None:
+    from oneclaw_core import UsageError
+
+    if all(options[name] is None for name in ("at", "date", "day", "cron", "every")):
+        raise UsageError("say when: --at HH:MM (alone, every day; with --date or --day), --every MINUTES, or --cron")
 
 
 def _time_of_day(text: str) -> tuple[int, int]:

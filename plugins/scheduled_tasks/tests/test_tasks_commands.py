@@ -81,7 +81,7 @@ def test_what_only_the_user_sets(oneclaw):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ([], "schedule_type must be one of"),
+        ([], "say when: --at HH:MM"),
         (["--at", "25:00"], "hour must be a whole number from 0 to 23, not 25"),
         (["--at", "9"], "--at must be a time of day as HH:MM"),
         (["--at", "9:5"], "--at must be"),
