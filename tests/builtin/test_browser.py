@@ -16,6 +16,8 @@ from web_server import WebServer, response
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.builtin import chromium
 
+pytestmark = pytest.mark.one_python
+
 HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
 needs_chromium = pytest.mark.skipif(
     not HAS_CHROMIUM and not os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM"),

@@ -10,11 +10,14 @@ import sys
 import uuid
 from pathlib import Path
 
+import pytest
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
 from oneclaw_core.home import find_home
 from oneclaw_core.store.store import Store
+
+pytestmark = pytest.mark.one_python
 
 ROUNDS = 4
 KILLS = 20

@@ -91,6 +91,7 @@ def test_040_01_to_13_and_044_a_session_over_three_processes(tmp_path):
     assert server.bodies[3]["messages"][: len(earlier)] == earlier
 
 
+@pytest.mark.one_python
 def test_a_failed_load_leaves_no_trace_in_the_next_process(tmp_path):
     script = [load("nonexistent"), text("No such group."), text("Hi.")]
     with ModelServer(script) as server:
@@ -102,6 +103,7 @@ def test_a_failed_load_leaves_no_trace_in_the_next_process(tmp_path):
     assert tool_names(server.bodies[2]) == CORE
 
 
+@pytest.mark.one_python
 def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(tmp_path):
     with ModelServer([load("pdf"), text("Loaded."), text("Hi."), text("Again.")]) as server:
         run(tmp_path, server, "load it", "--session", "s")
@@ -122,6 +124,7 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(tmp_path):
         (status(200, body=b"nothing that makes sense"), ""),
     ],
 )
+@pytest.mark.one_python
 def test_a_service_that_misbehaves_gives_one_line_and_leaves_the_session_intact(tmp_path, reply, said):
     with ModelServer([reply, text("Hello again.")]) as server:
         failed = run(tmp_path, server, "hello", "--session", "s")
@@ -136,6 +139,7 @@ def test_a_service_that_misbehaves_gives_one_line_and_leaves_the_session_intact(
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.one_python
 def test_a_service_that_cannot_be_reached(tmp_path):
     failed = oneclaw(tmp_path, "http://127.0.0.1:9/v1", "run", "--model", "openai_compatible/test", "hello")
     assert failed.returncode == 1
@@ -143,6 +147,7 @@ def test_a_service_that_cannot_be_reached(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.one_python
 def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(tmp_path):
     with ModelServer([silence()]) as server:
         failed = run(tmp_path, server, "hello", ONECLAW_TURN_DEADLINE_SECONDS="0.5")
@@ -168,6 +173,7 @@ def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(tmp_path)
         (["prompt", "--session", "nope"], 2, "there is no session"),
     ],
 )
+@pytest.mark.one_python
 def test_bad_input_is_answered_with_what_to_do(tmp_path, arguments, exit_status, said):
     failed = oneclaw(tmp_path, "http://127.0.0.1:9/v1", *arguments)
     assert failed.returncode == exit_status, failed.stderr
@@ -175,6 +181,7 @@ def test_bad_input_is_answered_with_what_to_do(tmp_path, arguments, exit_status,
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.one_python
 def test_a_home_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("not a directory")
     failed = oneclaw(tmp_path / "file" / "home", "http://127.0.0.1:9/v1", "run", "hello")
@@ -183,6 +190,7 @@ def test_a_home_that_cannot_be_used(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.one_python
 def test_two_processes_send_to_one_session_and_nothing_interleaves(tmp_path):
     with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
         run(tmp_path, server, "begin", "--session", "s")

@@ -12,6 +12,8 @@ from postgres_server import VARIABLE, database_on_server
 from oneclaw_core import MessageType
 from oneclaw_core.store.store import Store
 
+pytestmark = pytest.mark.one_python
+
 PROGRAM = Path(__file__).with_name("turns_on_postgres.py")
 
 

@@ -10,7 +10,9 @@ def pytest_configure(config):
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("only")
     kinds = ["sqlite", "postgresql"] if marker is None else [marker.args[0]]
-    metafunc.parametrize("database_kind", kinds, indirect=True)
+    marks = {"sqlite": (), "postgresql": pytest.mark.one_python}
+    chosen = [pytest.param(kind, marks=marks[kind]) for kind in kinds]
+    metafunc.parametrize("database_kind", chosen, indirect=True)
 
 
 @pytest.fixture(autouse=True)

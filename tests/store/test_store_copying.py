@@ -33,7 +33,7 @@ ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 
-@pytest.fixture(params=["to sqlite", "to postgresql"])
+@pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.one_python)])
 def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> str:
     """The URL of a database that does not exist, or is empty."""
     if request.param == "to sqlite":

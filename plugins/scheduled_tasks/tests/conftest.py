@@ -83,7 +83,7 @@ def postgresql(postgresql_server):
     engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.one_python)])
 def any_database(request, home, monkeypatch):
     """Both kinds of databases in turn."""
     if request.param == "postgresql":

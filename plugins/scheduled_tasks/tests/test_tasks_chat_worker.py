@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from oneclaw_scheduled_tasks.chat_worker import result_text, work_for_chat
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
@@ -10,6 +11,8 @@ from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import Run, RunStatus
 
 from oneclaw_core import WorkerHost, find_home
+
+pytestmark = pytest.mark.one_python
 
 
 def test_a_chat_has_what_is_due_done_and_shows_it(home, tasks):

@@ -16,6 +16,8 @@ from tasks_rig import Tasks, until
 
 from oneclaw_core import OneClaw
 
+pytestmark = pytest.mark.one_python
+
 
 def fetching(server, path, **options):
     """A task that is due in the minute after the next and asks a server for something."""
