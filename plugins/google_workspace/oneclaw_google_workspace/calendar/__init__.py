@@ -1,0 +1,1 @@
+"""Google Calendar: the tool group ``google_calendar``."""

@@ -1,0 +1,314 @@
+"""The tool ``calendar_update_event``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.calendar.event_bodies import (
+    attachment_bodies,
+    looks,
+    mail_text,
+    named,
+    new_meeting,
+    place_text,
+    read_addresses,
+    recurrence_lines,
+    reminder_body,
+)
+from oneclaw_google_workspace.calendar.event_times import EventTimes, read_times
+from oneclaw_google_workspace.calendar.guests import addresses_of, changed_guests, own_answer
+from oneclaw_google_workspace.calendar.rows import times
+from oneclaw_google_workspace.calendar.times import from_google, is_day, span_text
+from oneclaw_google_workspace.calendar.zones import zone_for
+from oneclaw_google_workspace.client import json_object
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.problems import GoogleError, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
+
+_BEFORE_FIELDS = (
+    "id,etag,summary,status,attendees,attendeesOmitted,start(date,dateTime,timeZone),end(date,dateTime,timeZone),"
+    "organizer(self,email),recurringEventId,recurrence,eventType,guestsCanModify"
+)
+_AFTER_FIELDS = (
+    "id,summary,htmlLink,hangoutLink,start(dateTime,date),end(dateTime,date),attendees(email,responseStatus)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is to become of an event, whatever it is like.
+
+    Attributes:
+        fields: what Google is told as it is.
+        start: of the arguments, like the next three.
+        end: likewise.
+        time_zone: likewise.
+        added: addresses of new guests.
+        removed: addresses of guests.
+        answer: ``responseStatus`` and ``comment`` of the user.
+    """
+
+    fields: dict[str, Any]
+    start: str | None
+    end: str | None
+    time_zone: str | None
+    added: list[str]
+    removed: list[str]
+    answer: dict[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        """What is changed, for people."""
+        words = {"summary": "title", "conferenceData": "meet link", "colorId": "color", "transparency": "show_as"}
+        found = [words.get(key, key) for key in self.fields]
+        found += [name for name, value in (("start", self.start), ("end", self.end)) if value]
+        found += ["guests"] if self.added or self.removed else []
+        return found + (["my_response"] if self.answer else [])
+
+    @property
+    def is_answer_alone(self) -> bool:
+        """Whether nothing changes but the user's answer to an invitation."""
+        return self.names == ["my_response"]
+
+
+@google_tool
+async def calendar_update_event(
+    event_id: str,
+    calendar_id: str = "primary",
+    summary: str | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    time_zone: str | None = None,
+    description: str | None = None,
+    location: str | None = None,
+    recurrence: Sequence[str] | None = None,
+    reminders: Sequence[dict[str, Any]] | None = None,
+    show_as: str | None = None,
+    visibility: str | None = None,
+    color_id: str | None = None,
+    add_attendees: Sequence[str] = (),
+    remove_attendees: Sequence[str] = (),
+    my_response: str | None = None,
+    response_comment: str | None = None,
+    add_meet: bool = False,
+    attachments: Sequence[str] | None = None,
+    move_to_calendar_id: str | None = None,
+    send_updates: str = "all",
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Change an event, answer an invitation, or move an event to another calendar."""
+    google = connect(context)
+    if response_comment is not None and my_response is None:
+        raise invalid("response_comment goes with my_response.")
+    if time_zone and not (start or end or recurrence):
+        raise invalid("time_zone goes with start, end or recurrence.")
+    texts = {"summary": summary, "description": description, "location": location}
+    fields: dict[str, Any] = {key: value for key, value in texts.items() if value is not None}
+    fields |= looks(show_as, visibility, color_id)
+    if recurrence is not None:
+        fields["recurrence"] = recurrence_lines(recurrence) or None
+    if reminders is not None:
+        fields["reminders"] = reminder_body(reminders)
+    if attachments is not None:
+        fields["attachments"] = attachment_bodies(attachments)
+    if add_meet:
+        fields["conferenceData"] = new_meeting()
+    answer = {"responseStatus": my_response, "comment": response_comment}
+    change = _Change(
+        fields,
+        start,
+        end,
+        time_zone,
+        read_addresses("add_attendees", add_attendees),
+        read_addresses("remove_attendees", remove_attendees),
+        {key: value for key, value in answer.items() if value is not None},
+    )
+    if not change.names and not move_to_calendar_id:
+        raise invalid("Give what to change about the event.")
+    before = await _read(google, calendar_id, event_id)
+    if move_to_calendar_id:
+        _check_move(before)
+    body, new_times = await _body(google, calendar_id, before, change)
+    await google.ask(_question(before, change, new_times, calendar_id, move_to_calendar_id, send_updates))
+    event = before
+    if body:
+        event = await _patch(google, calendar_id, before, body, change, send_updates)
+    if move_to_calendar_id:
+        event = {**event, **await _move(google, calendar_id, event_id, move_to_calendar_id, send_updates, change.names)}
+    return compact(
+        {
+            "id": event.get("id"),
+            "title": event.get("summary"),
+            "changed": [*change.names, *(["calendar"] if move_to_calendar_id else [])],
+            **times(event),
+            "attendees": [
+                compact({"email": each.get("email"), "response": each.get("responseStatus")})
+                for each in event.get("attendees", [])
+            ],
+            "meet_link": event.get("hangoutLink"),
+            "link": event.get("htmlLink"),
+            "calendar_id": move_to_calendar_id,
+        }
+    )
+
+
+async def _read(google: GoogleClient, calendar_id: str, event_id: str) -> dict[str, Any]:
+    return await google.call("calendar.events.get", calendarId=calendar_id, eventId=event_id, fields=_BEFORE_FIELDS)
+
+
+async def _body(
+    google: GoogleClient, calendar_id: str, before: Mapping[str, Any], change: _Change
+) -> tuple[dict[str, Any], EventTimes | None]:
+    """Make what Google is told, from what is to change and what there is."""
+    body = dict(change.fields)
+    if body.get("recurrence") and before.get("recurringEventId"):
+        raise invalid(f"This is one occurrence. Change the recurrence of the series {before['recurringEventId']}.")
+    new_times = None
+    if change.start or change.end or body.get("recurrence"):
+        new_times = await _times(google, calendar_id, before, change)
+        start = from_google(before.get("start"))
+        body |= new_times.body(was_all_day=start is not None and is_day(start))
+    if change.added or change.removed:
+        if change.answer:
+            own_answer(before, change.answer)
+        body["attendees"] = changed_guests(before, change.added, change.removed, change.answer)
+    elif change.answer:
+        # Of all guests, Google wants to hear of this one only.
+        body |= {"attendees": [own_answer(before, change.answer)], "attendeesOmitted": True}
+    return body, new_times
+
+
+async def _times(google: GoogleClient, calendar_id: str, before: Mapping[str, Any], change: _Change) -> EventTimes:
+    """Find the new times: an event that is moved keeps its length, unless it becomes one of whole days or no more."""
+    start, end = from_google(before.get("start")), from_google(before.get("end"))
+    zone_name = change.time_zone or before.get("start", {}).get("timeZone")
+    is_series = bool(change.fields.get("recurrence") or before.get("recurrence"))
+    if change.start is None:
+        if start is None or end is None:
+            raise invalid("The event has no times to go by. Give start and end.")
+        if isinstance(start, datetime) and zone_name is None and is_series:
+            zone_name = (await zone_for(google, calendar_id, None)).key
+        if change.end is None:
+            return EventTimes(start, end, zone_name if isinstance(start, datetime) else None)
+        return await read_times(google, calendar_id, start.isoformat(), change.end, zone_name, is_series=is_series)
+    length = None
+    if isinstance(start, datetime) and isinstance(end, datetime):
+        length = end.astimezone(UTC) - start.astimezone(UTC)
+    elif start is not None and end is not None:
+        length = end - start
+    is_same_kind = start is not None and is_day(start) is (len(change.start.strip()) == len("2026-03-31"))
+    return await read_times(
+        google,
+        calendar_id,
+        change.start,
+        change.end,
+        zone_name,
+        length=length if is_same_kind else None,
+        is_series=is_series,
+    )
+
+
+async def _patch(
+    google: GoogleClient,
+    calendar_id: str,
+    before: Mapping[str, Any],
+    body: dict[str, Any],
+    change: _Change,
+    send_updates: str,
+) -> dict[str, Any]:
+    """Change an event unless somebody else has meanwhile; then look again, once."""
+    try:
+        return await _send(google, calendar_id, before, body, send_updates)
+    except GoogleError as error:
+        if error.status != 412:
+            raise
+    now = await _read(google, calendar_id, str(before["id"]))
+    body, _ = await _body(google, calendar_id, now, change)
+    return await _send(google, calendar_id, now, body, send_updates)
+
+
+async def _send(
+    google: GoogleClient, calendar_id: str, before: Mapping[str, Any], body: dict[str, Any], send_updates: str
+) -> dict[str, Any]:
+    request = api_request(
+        "calendar.events.patch",
+        calendarId=calendar_id,
+        eventId=before["id"],
+        body=body,
+        sendUpdates=send_updates,
+        conferenceDataVersion=1 if "conferenceData" in body else None,
+        supportsAttachments=True if "attachments" in body else None,
+        fields=_AFTER_FIELDS,
+    )
+    headers = {"Content-Type": "application/json", **compact({"If-Match": before.get("etag")})}
+    status, _, content = await google.exchange(request, request.url, headers=headers, content=request.content)
+    return json_object(content, status)
+
+
+async def _move(
+    google: GoogleClient, calendar_id: str, event_id: str, target: str, send_updates: str, changed: list[str]
+) -> dict[str, Any]:
+    try:
+        return await google.call(
+            "calendar.events.move",
+            calendarId=calendar_id,
+            eventId=event_id,
+            destination=target,
+            sendUpdates=send_updates,
+            fields="id,htmlLink",
+        )
+    except GoogleError as error:
+        if not changed:
+            raise
+        raise GoogleError(
+            error.error_type, f"{', '.join(changed)} of the event are changed, but it could not be moved. {error}"
+        ) from None
+
+
+def _check_move(event: Mapping[str, Any]) -> None:
+    if event.get("recurringEventId"):
+        raise invalid(f"One occurrence cannot be moved, only the whole series {event['recurringEventId']}.")
+    if event.get("eventType", "default") != "default":
+        raise invalid(f"An event of the kind {event['eventType']} cannot be moved to another calendar.")
+
+
+def _question(
+    before: Mapping[str, Any],
+    change: _Change,
+    new_times: EventTimes | None,
+    calendar_id: str,
+    move_to: str | None,
+    send_updates: str,
+) -> str:
+    title = listing([before.get("summary") or "(no title)"])
+    when = span_text(from_google(before.get("start")), from_google(before.get("end")))
+    event = f"{'the series' if before.get('recurrence') else 'the event'} {title} ({when}){place_text(calendar_id)}"
+    if change.is_answer_alone and not move_to and "responseStatus" in change.answer:
+        organizer = before.get("organizer", {}).get("email")
+        note = f" with the note {listing([change.answer['comment']])}" if change.answer.get("comment") else ""
+        told = f" to {organizer}" if organizer and send_updates != "none" else ""
+        return f"answer {change.answer['responseStatus']}{note}{told} to the invitation {title} ({when})"
+    parts = [f"change {', '.join(change.names)} of {event}"] if change.names else []
+    if change.fields.get("summary"):
+        parts.append(f"title {listing([change.fields['summary']])}")
+    if new_times is not None:
+        parts.append(f"new time {new_times}")
+    if change.added:
+        parts.append(f"invite {named(change.added)}")
+    if change.removed:
+        parts.append(f"disinvite {named(change.removed)}")
+    if move_to:
+        parts.append(f"move {'it' if parts else event} to the calendar {move_to[:100]}")
+    guests = [*addresses_of(before), *change.added]
+    told = f" (guests: {named(guests)}){mail_text(send_updates, guests)}" if guests else ""
+    return f"{'; '.join(parts)}{told}"

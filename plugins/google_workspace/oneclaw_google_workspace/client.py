@@ -1,0 +1,390 @@
+"""The client for Google's APIs: one for each tool call."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.api_request import ApiRequest, api_request
+from oneclaw_google_workspace.apis import address
+from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, unclear
+from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.retrying import Patience
+from oneclaw_google_workspace.scopes import missing_scopes, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+    from pathlib import Path
+
+    import httpx
+
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.accounts import Account
+    from oneclaw_google_workspace.downloads import Download
+    from oneclaw_google_workspace.failures import Failure
+    from oneclaw_google_workspace.tokens import TokenSource
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+CONNECT_SECONDS = 10
+ALONE_SECONDS = 25
+SILENCE_SECONDS = 60
+
+
+class GoogleClient:
+    """Calls methods of Google's APIs for one account; made by :func:`oneclaw_google_workspace.connecting.connect`.
+
+    Attributes:
+        context: of the tool call.
+        account: for whom.
+        patience: what is left of the time for waiting.
+        headers: sent along with every request; the key of a file that only those with its link may open belongs here.
+    """
+
+    def __init__(self, context: ToolContext, account: Account, tokens: TokenSource) -> None:
+        self.context = context
+        self.account = account
+        self.patience = Patience()
+        self.headers: dict[str, str] = {}
+        self._tokens = tokens
+        self._may_write = False
+
+    def require_scopes(self, *scopes: str) -> None:
+        """Go on only if the user has consented to more than the tool always needs.
+
+        Args:
+            scopes: such as ``directory.readonly``.
+
+        Raises:
+            GoogleError: they have not; the message names the command that adds it.
+        """
+        if missing_scopes(scopes, self.account.scopes):
+            raise GoogleError("not_available", lacking_scopes(self.account, self.context.tool_name, scopes))
+
+    async def ask(self, detail: str) -> None:
+        """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
+
+        Args:
+            detail: what is about to be done and to whom, such as ``delete the tasks "Milk", "Bread"``.
+
+        Raises:
+            PermissionDeniedError: they do not; let it pass.
+        """
+        permission = f"google.{service_of(self.context.tool_name)}.write"
+        await self.context.ask_permission(permission, f"{detail}, as {self.account.label}")
+        self._may_write = True
+
+    async def call(
+        self,
+        method_id: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        fields: str | None = None,
+        is_repeatable: bool | None = None,
+        unclear_hint: str = "",
+        **parameters: Any,
+    ) -> dict[str, Any]:
+        """Call a method.
+
+        Args:
+            method_id: such as ``tasks.tasks.list``.
+            body: of the request, as JSON data.
+            fields: the parts of the answer that are wanted, such as ``items(id,title),nextPageToken``.
+            is_repeatable: see :func:`~oneclaw_google_workspace.api_request.api_request`.
+            unclear_hint: likewise.
+            parameters: of path and query, by the names that Google gives them; ``None`` is left out.
+
+        Returns:
+            The answer; empty if there is none.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        return await self.send(
+            api_request(
+                method_id,
+                body=body,
+                fields=fields,
+                is_repeatable=is_repeatable,
+                unclear_hint=unclear_hint,
+                **parameters,
+            )
+        )
+
+    async def send(self, request: ApiRequest) -> dict[str, Any]:
+        """Send a request that was built before; otherwise like :meth:`call`."""
+        headers = {"Content-Type": "application/json"} if request.body is not None else {}
+        status, _, content = await self.exchange(request, request.url, headers=headers, content=request.content)
+        return json_object(content, status)
+
+    async def all_items(
+        self, method_id: str, items: str, *, fields: str, limit: int, **parameters: Any
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Page through a list, for tools that need all of it.
+
+        Args:
+            method_id: of a list.
+            items: the key of the answer that holds the items.
+            fields: of an answer; ``nextPageToken`` is added.
+            limit: stop after so many.
+            parameters: as for :meth:`call`.
+
+        Returns:
+            The items, and whether there are more than the limit.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        found: list[dict[str, Any]] = []
+        token: str | None = None
+        while True:
+            page = await self.call(method_id, fields=f"{fields},nextPageToken", pageToken=token, **parameters)
+            found += page.get(items, [])
+            following = page.get("nextPageToken")
+            # A token that comes back unchanged would go round for ever.
+            if not following or following == token or len(found) >= limit:
+                return found[:limit], len(found) > limit or bool(following and following != token)
+            token = following
+
+    async def batch(self, requests: Sequence[ApiRequest]) -> list[dict[str, Any] | GoogleError]:
+        """Send many requests at once, all to one API; each has an outcome of its own.
+
+        Args:
+            requests: made by :func:`~oneclaw_google_workspace.api_request.api_request`, any number.
+
+        Returns:
+            For each, in order, the answer or the error.
+
+        Raises:
+            GoogleError: nothing worked out at all, such as for want of a sign-in.
+        """
+        from oneclaw_google_workspace.batch import send_batch
+
+        return await send_batch(self, requests)
+
+    async def upload(self, request: ApiRequest, source: Path | bytes, media_type: str) -> dict[str, Any]:
+        """Call a method that takes a file, which is sent piece by piece and taken up again where it broke off.
+
+        Args:
+            request: made by :func:`~oneclaw_google_workspace.api_request.api_request`; its body is the file's metadata.
+            source: the file, or its content.
+            media_type: of the content, such as ``text/csv``.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        from oneclaw_google_workspace.uploads import send_upload
+
+        return await send_upload(self, request, source, media_type)
+
+    async def download(self, request: ApiRequest, target: Path, *, max_bytes: int | None = None) -> Download:
+        """Save what a method answers, such as ``drive.files.get`` with ``alt="media"``, piece by piece.
+
+        Args:
+            request: made by :func:`~oneclaw_google_workspace.api_request.api_request`.
+            target: the file, from ``context.paths.writable``; nothing is there until all of it is.
+            max_bytes: refuse more.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        from oneclaw_google_workspace.downloads import receive
+
+        return await receive(self, request, request.url, target, max_bytes=max_bytes)
+
+    async def download_link(
+        self, request: ApiRequest, link: str, target: Path, *, max_bytes: int | None = None
+    ) -> Download:
+        """Save what is behind a link that Google has answered, such as that of a thumbnail or of an export.
+
+        The access token goes along to Google's own hosts only.
+
+        Args:
+            request: the one that was answered with the link, for messages.
+            link: an ``https`` URL.
+            target: as for :meth:`download`.
+            max_bytes: likewise.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        from oneclaw_google_workspace.downloads import receive
+
+        return await receive(self, request, link, target, max_bytes=max_bytes)
+
+    @asynccontextmanager
+    async def alone(self, what: str) -> AsyncIterator[None]:
+        """Do something while no other call for this account does the same, in whatever process.
+
+        Args:
+            what: such as ``contacts``, whose changes Google wants one after the other.
+
+        Raises:
+            GoogleError: others take too long.
+        """
+        from filelock import AsyncFileLock, Timeout
+
+        path = self.context.app.home.locks / f"google_{what}-{self.account.name}.lock"
+        lock = AsyncFileLock(path, timeout=ALONE_SECONDS, mode=0o600)
+        try:
+            await lock.acquire()
+        except Timeout:
+            raise GoogleError(
+                "service_unavailable", f"Other calls have been changing {what} for {ALONE_SECONDS} s. Try again."
+            ) from None
+        try:
+            yield
+        finally:
+            await lock.release()
+
+    async def exchange(
+        self,
+        request: ApiRequest,
+        url: str,
+        *,
+        verb: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        accepted: Sequence[int] = (),
+    ) -> tuple[int, httpx.Headers, bytes]:
+        """Send something and receive the answer, with everything that can be tried again tried again.
+
+        Args:
+            request: what it belongs to: says whether it can be repeated, and what to call it.
+            url: as Google's documentation has it.
+            verb: of HTTP; by default the method's.
+            headers: beside the access token.
+            content: the body.
+            accepted: statuses beside 200 to 299 that are no failure.
+
+        Returns:
+            Status, headers and content of the answer.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        import httpx
+
+        tries, refused, was_unclear = 0, None, False
+        while True:
+            tries += 1
+            token = await self._token(request, refused)
+            try:
+                status, received, body = await self._once(request, verb, url, token, headers or {}, content)
+            except httpx.HTTPError as error:
+                if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout) or request.is_repeatable:
+                    was_unclear = was_unclear or not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                    if await self.patience.wait(tries, None):
+                        continue
+                    unreachable = _unreachable(error)
+                    unreachable.was_unclear = was_unclear
+                    raise unreachable from None
+                raise unclear(request, f"The connection to Google broke off ({_reason(error)})") from None
+            if 200 <= status < 300 or status in accepted:
+                return status, received, body
+            failure = read_failure(status, received, body)
+            if failure.is_unauthorized and refused is None:
+                refused = token
+                tries -= 1
+            elif was_unclear and request.method.verb == "DELETE" and status in (404, 410):
+                return 204, received, b""  # the first request was carried out after all
+            elif not await self.should_retry(failure, request, tries):
+                final = self.error(failure, request)
+                final.was_unclear = was_unclear or failure.is_transient
+                raise final
+            was_unclear = was_unclear or failure.is_transient
+
+    async def should_retry(self, failure: Failure, request: ApiRequest, tries: int) -> bool:
+        """Wait and say whether to send a request again; if not, nothing was waited for."""
+        if not (failure.is_rate_limit or (failure.is_transient and request.is_repeatable)):
+            return False
+        return await self.patience.wait(tries, failure.retry_after_seconds)
+
+    def error(self, failure: Failure, request: ApiRequest) -> GoogleError:
+        """Make the error for a failure that is final."""
+        return error_for(failure, request, self.account, self.context.tool_name)
+
+    async def authorization(self, request: ApiRequest, refused: str | None = None) -> str:
+        """The value of the header ``Authorization``.
+
+        Args:
+            request: what is about to be sent; one that changes something needs :meth:`ask` before.
+            refused: the value that Google has just refused.
+        """
+        token = await self._token(request, refused and refused.removeprefix("Bearer "))
+        return f"Bearer {token}"
+
+    async def _token(self, request: ApiRequest, refused: str | None) -> str:
+        if not (self._may_write or request.method.is_reading):
+            raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
+        return await self._tokens.token(refused=refused)
+
+    async def _once(
+        self,
+        request: ApiRequest,
+        verb: str | None,
+        url: str,
+        token: str,
+        headers: Mapping[str, str],
+        content: bytes | AsyncIterable[bytes] | None,
+    ) -> tuple[int, httpx.Headers, bytes]:
+        async with self.context.http.stream(
+            verb or request.method.verb,
+            address(url),
+            headers={**self.headers, **headers, "Authorization": f"Bearer {token}"},
+            content=content,
+            timeout=timeouts(),
+            follow_redirects=False,
+        ) as response:
+            return response.status_code, response.headers, await read_limited(response)
+
+
+def timeouts() -> httpx.Timeout:
+    """How long Google may stay silent; the tool's own timeout is above it."""
+    import httpx
+
+    return httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+
+
+async def read_limited(response: httpx.Response) -> bytes:
+    """Read a body that is not a file.
+
+    Raises:
+        GoogleError: it is so long that it cannot be what was asked for.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in response.aiter_bytes():
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            raise GoogleError(
+                "execution_error",
+                f"Google's answer is longer than {MAX_ANSWER_BYTES // 1024 // 1024} MB. Ask for a smaller part.",
+            )
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def json_object(content: bytes, status: int) -> dict[str, Any]:
+    """Read an answer; nothing at all counts as an empty one.
+
+    Raises:
+        GoogleError: it is no JSON object.
+    """
+    if not content.strip():
+        return {}
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise GoogleError("execution_error", f"Google's answer cannot be read (status {status}).", status=status)
+    return value
+
+
+def _unreachable(error: httpx.HTTPError) -> GoogleError:
+    return GoogleError("service_unavailable", f"Google cannot be reached: {_reason(error)}. Try again later.")
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,1 @@
+"""Google Contacts: the tool group ``google_contacts``."""

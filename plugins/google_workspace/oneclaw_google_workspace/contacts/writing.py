@@ -1,0 +1,245 @@
+"""The tools of the group ``google_contacts`` that change something."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.contacts.fields import WRITABLE, ContactChange
+from oneclaw_google_workspace.contacts.labels import MY_CONTACTS, Labels
+from oneclaw_google_workspace.contacts.reading import get_people
+from oneclaw_google_workspace.contacts.rows import FULL_MASK, FULL_PERSON_FIELDS, full_row, name_of
+from oneclaw_google_workspace.problems import GoogleError, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
+
+_CONTACT = re.compile(r"people/c[\w-]+")
+_LOCK = "contacts"
+_EDITED_FIELDS = f"{','.join(WRITABLE)},memberships,metadata"
+_CHANGED_MEANWHILE = frozenset({"failedPrecondition", "FAILED_PRECONDITION"})
+
+Entries = list[dict[str, str]]
+
+
+@google_tool
+async def contacts_create(
+    given_name: str | None = None,
+    family_name: str | None = None,
+    nickname: str | None = None,
+    emails: Entries | None = None,
+    phones: Entries | None = None,
+    organization: str | None = None,
+    job_title: str | None = None,
+    department: str | None = None,
+    addresses: Entries | None = None,
+    birthday: str | None = None,
+    notes: str | None = None,
+    urls: Entries | None = None,
+    groups: list[str] | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Create a contact."""
+    google = connect(context)
+    if not any((given_name, family_name, organization, emails, phones)):
+        raise invalid("A contact needs a given_name, family_name, organization, emails or phones.")
+    change = ContactChange(
+        given_name,
+        family_name,
+        nickname,
+        emails,
+        phones,
+        organization,
+        job_title,
+        department,
+        addresses,
+        birthday,
+        notes,
+        urls,
+    )
+    body: dict[str, Any] = compact(change.changed_fields({}))
+    labels = await Labels.of(google)
+    if groups:
+        # With labels given, a contact is visible only if it is among the user's own, too.
+        names = [MY_CONTACTS, *labels.resource_names(groups)]
+        body["memberships"] = [
+            {"contactGroupMembership": {"contactGroupResourceName": name}} for name in dict.fromkeys(names)
+        ]
+    called = " ".join(filter(None, (given_name, family_name))) or organization or ""
+    first = [each["value"] for each in (*(emails or ()), *(phones or ()))]
+    await google.ask(f"create the contact {listing([called or first[0]])}")
+    async with google.alone(_LOCK):
+        person = await google.call(
+            "people.people.createContact",
+            body=body,
+            personFields=FULL_PERSON_FIELDS,
+            fields=FULL_MASK,
+            unclear_hint="Look for it with contacts_search",
+        )
+    return full_row(person, labels.names)
+
+
+@google_tool
+async def contacts_update(
+    resource_name: str,
+    given_name: str | None = None,
+    family_name: str | None = None,
+    nickname: str | None = None,
+    emails: Entries | None = None,
+    phones: Entries | None = None,
+    organization: str | None = None,
+    job_title: str | None = None,
+    department: str | None = None,
+    addresses: Entries | None = None,
+    birthday: str | None = None,
+    notes: str | None = None,
+    urls: Entries | None = None,
+    list_mode: str = "merge",
+    add_groups: list[str] | None = None,
+    remove_groups: list[str] | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Change fields or labels of a contact."""
+    google = connect(context)
+    _check_contacts([resource_name])
+    change = ContactChange(
+        given_name,
+        family_name,
+        nickname,
+        emails,
+        phones,
+        organization,
+        job_title,
+        department,
+        addresses,
+        birthday,
+        notes,
+        urls,
+    )
+    is_replacing = list_mode == "replace"
+    person = await _read(google, resource_name)
+    fields = change.changed_fields(person, is_replacing=is_replacing)
+    labels = await Labels.of(google)
+    added, removed = labels.resource_names(add_groups or ()), labels.resource_names(remove_groups or ())
+    changed = [*fields, *(["groups"] if added or removed else [])]
+    if not changed:
+        raise invalid("Give what to change about the contact.")
+    await google.ask(f"change {', '.join(changed)} of the contact {listing([name_of(person)])}")
+    async with google.alone(_LOCK):
+        if fields:
+            try:
+                person = await _write(google, person, fields)
+            except GoogleError as error:
+                if not error.reasons & _CHANGED_MEANWHILE:
+                    raise
+                person = await _read(google, resource_name)
+                person = await _write(google, person, change.changed_fields(person, is_replacing=is_replacing))
+        problems = [
+            problem
+            for names, key in ((added, "resourceNamesToAdd"), (removed, "resourceNamesToRemove"))
+            for name in names
+            if (problem := await _label(google, labels, name, key, resource_name)) is not None
+        ]
+    if added or removed:
+        person = await _read(google, resource_name)
+    return {"changed": changed, **full_row(person, labels.names), **compact({"failed": problems})}
+
+
+@google_tool
+async def contacts_delete(resource_names: list[str], *, context: ToolContext) -> dict[str, Any]:
+    """Delete contacts."""
+    google = connect(context)
+    _check_contacts(resource_names)
+    people, failures = await get_people(
+        google, resource_names, "names,emailAddresses", "resourceName,names/displayName,emailAddresses/value"
+    )
+    if not people:
+        raise GoogleError("not_found", f"There is no such contact: {failures[0]['resource_name']}.")
+    rows = [{"resource_name": str(person["resourceName"]), "name": name_of(person)} for person in people]
+    count = "the contact" if len(rows) == 1 else f"{len(rows)} contacts"
+    await google.ask(f"delete {count} {listing(row['name'] for row in rows)}")
+    async with google.alone(_LOCK):
+        if len(rows) == 1:
+            await _delete_one(google, rows[0]["resource_name"])
+        else:
+            await google.call(
+                "people.people.batchDeleteContacts", body={"resourceNames": [row["resource_name"] for row in rows]}
+            )
+    return {"deleted": rows, **compact({"failed": failures})}
+
+
+def _check_contacts(resource_names: Sequence[str]) -> None:
+    """Refuse what is no contact of the user's own: other contacts, the directory, the user."""
+    wrong = [name for name in resource_names if not _CONTACT.fullmatch(name)]
+    if wrong:
+        raise invalid(
+            f"{wrong[0][:100]!r} is none of the user's own contacts; theirs are named like people/c123, in "
+            "contacts_search and contacts_list."
+        )
+
+
+async def _read(google: GoogleClient, resource_name: str) -> dict[str, Any]:
+    """Read a contact with what an update has to send back; of its sources only what the user wrote."""
+    return await google.call(
+        "people.people.get",
+        resourceName=resource_name,
+        personFields=_EDITED_FIELDS,
+        sources=["READ_SOURCE_TYPE_CONTACT"],
+        fields=f"resourceName,etag,metadata/sources(type,id,etag),memberships,{','.join(WRITABLE)}",
+    )
+
+
+async def _write(google: GoogleClient, person: dict[str, Any], fields: dict[str, list[Any]]) -> dict[str, Any]:
+    sources = [
+        {key: source[key] for key in ("type", "id", "etag") if key in source}
+        for source in person.get("metadata", {}).get("sources", [])
+        if source.get("type") == "CONTACT"
+    ]
+    return await google.call(
+        "people.people.updateContact",
+        resourceName=person["resourceName"],
+        body={
+            "resourceName": person["resourceName"],
+            "etag": person["etag"],
+            "metadata": {"sources": sources},
+            **fields,
+        },
+        updatePersonFields=",".join(fields),
+        personFields=FULL_PERSON_FIELDS,
+        fields=FULL_MASK,
+    )
+
+
+async def _label(
+    google: GoogleClient, labels: Labels, group: str, key: str, resource_name: str
+) -> dict[str, Any] | None:
+    """Put a label on a contact or take it off; what stood in the way, if anything did."""
+    try:
+        answer = await google.call(
+            "people.contactGroups.members.modify",
+            resourceName=group,
+            body={key: [resource_name]},
+            fields="notFoundResourceNames,canNotRemoveLastContactGroupResourceNames",
+        )
+    except GoogleError as error:
+        return {"group": labels.names[group], "reason": str(error)}
+    if answer.get("notFoundResourceNames"):
+        return {"group": labels.names[group], "reason": "The contact is not there any more."}
+    if answer.get("canNotRemoveLastContactGroupResourceNames"):
+        return {"group": labels.names[group], "reason": "A contact must keep one label."}
+    return None
+
+
+async def _delete_one(google: GoogleClient, resource_name: str) -> None:
+    try:
+        await google.call("people.people.deleteContact", resourceName=resource_name)
+    except GoogleError as error:
+        if error.status not in (404, 410):  # gone is gone
+            raise

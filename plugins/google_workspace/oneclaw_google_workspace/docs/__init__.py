@@ -1,0 +1,1 @@
+"""Google Docs: the tool group ``google_docs``."""

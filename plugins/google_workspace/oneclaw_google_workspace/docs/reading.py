@@ -1,0 +1,151 @@
+"""Reading documents: ``docs_read``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import untrusted
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.docs.inline import DELETED, INSERTED
+from oneclaw_google_workspace.docs.rendering import render
+from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of
+from oneclaw_google_workspace.edits import is_office_file
+from oneclaw_google_workspace.links import file_id
+from oneclaw_google_workspace.problems import GoogleError, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.docs.structure import DocumentTab
+
+_VIEWS = {
+    "default": "DEFAULT_FOR_CURRENT_ACCESS",
+    "inline": "SUGGESTIONS_INLINE",
+    "accepted": "PREVIEW_SUGGESTIONS_ACCEPTED",
+    "rejected": "PREVIEW_WITHOUT_SUGGESTIONS",
+}
+_SUGGESTED = "suggestedInsertionIds,suggestedDeletionIds"
+_PARAGRAPH = (
+    "paragraph(paragraphStyle/namedStyleType,bullet(listId,nestingLevel),positionedObjectIds,elements(startIndex,"
+    f"endIndex,textRun(content,textStyle(bold,italic,strikethrough,link),{_SUGGESTED}),"
+    f"richLink(richLinkProperties(title,uri),{_SUGGESTED}),person(personProperties,{_SUGGESTED}),"
+    f"inlineObjectElement(inlineObjectId,{_SUGGESTED}),footnoteReference(footnoteId,footnoteNumber,{_SUGGESTED}),"
+    f"dateElement(dateElementProperties/displayText,{_SUGGESTED}),dropdown(dropdownProperties/displayValue,"
+    f"{_SUGGESTED}),horizontalRule,pageBreak,columnBreak,equation,autoText))"
+)
+_TAB = (
+    "tabProperties(tabId,title,parentTabId),childTabs,documentTab(lists,inlineObjects,footnotes,body/content"
+    f"(startIndex,endIndex,{_PARAGRAPH},tableOfContents/content/startIndex,"
+    f"table/tableRows/tableCells/content(startIndex,endIndex,{_PARAGRAPH},table)))"
+)
+_FIELDS = f"documentId,title,revisionId,tabs({_TAB})"
+_COMMENT_FIELDS = (
+    "comments(commentId,status,plainTextQuote,headPost(content,author/displayName),"
+    "replies(content,author/displayName,deleted))"
+)
+_MAX_COMMENTS = 200
+
+
+@google_tool
+async def docs_read(
+    document_id: str,
+    format: str = "markdown",  # noqa: A002  # the name that the manifest gives it
+    tab_id: str | None = None,
+    include_indexes: bool = False,
+    include_comments: bool = False,
+    suggestions: str = "default",
+    offset: int = 0,
+    max_chars: int = 50_000,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Read a document."""
+    google = connect(context)
+    wanted = file_id(document_id, "document_id")
+    if (include_indexes or include_comments) and suggestions in ("accepted", "rejected"):
+        raise invalid("Indexes and comments belong to the text with suggestions inline: leave suggestions out.")
+    if include_indexes or include_comments:
+        suggestions = "inline"
+    try:
+        document = await google.call(
+            "docs.documents.get",
+            documentId=wanted,
+            includeTabsContent=True,
+            suggestionsViewMode=_VIEWS[suggestions],
+            commentsViewMode="COMMENTS_VIEW_MODE_INCLUDED" if include_comments else None,
+            fields=f"{_FIELDS},{_COMMENT_FIELDS}" if include_comments else _FIELDS,
+        )
+    except GoogleError as error:
+        if is_office_file(error):
+            raise invalid("This is no Google Doc but such as a file of Word: use drive_download_file.") from None
+        raise
+    tabs = tabs_of(document)
+    shown = [pick_tab(tabs, tab_id)] if tab_id is not None else tabs
+    title = str(document.get("title", ""))
+    answer = {
+        "document_id": document.get("documentId"),
+        "title": title,
+        "revision_id": document.get("revisionId"),
+        "tabs": [compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id}) for tab in tabs],
+        **_text(shown, title, format, include_indexes, offset, max_chars),
+    }
+    if include_comments:
+        answer |= _comments(document.get("comments", []))
+    return from_outside({key: value for key, value in answer.items() if value is not None}, "documents")
+
+
+def _text(
+    tabs: Sequence[DocumentTab], title: str, form: str, with_indexes: bool, offset: int, max_chars: int
+) -> dict[str, Any]:
+    """Write the tabs as one text, and cut the wanted part out of it."""
+    pieces: list[str] = []
+    outline: list[str] = []
+    length, has_checkboxes = 0, False
+    for tab in tabs:
+        opening = f'=== tab {tab.id}: "{" ".join(tab.title.split())}" ===\n\n' if len(tabs) > 1 else ""
+        rendered = render(tab, is_markdown=form != "text", with_indexes=with_indexes)
+        length += len(opening)
+        outline += [opening.rstrip()] if opening else []
+        outline += [f"{each.line} (offset {length + each.offset})" for each in rendered.headings]
+        pieces.append(f"{opening}{rendered.text}")
+        length += len(rendered.text) + 2
+        has_checkboxes = has_checkboxes or rendered.has_checkboxes
+    text = "\n".join(outline) if form == "outline" else "\n\n".join(pieces)
+    if offset and offset >= len(text):
+        raise invalid(f"offset must be below {len(text):,}, the number of characters of the text.")
+    part = text[offset : offset + max_chars]
+    is_truncated = offset + len(part) < len(text)
+    notes = []
+    if has_checkboxes and form != "outline":
+        notes.append("Google does not tell which checkboxes are ticked.")
+    if INSERTED[0] in part or DELETED[0] in part:
+        notes.append("{++text++} is suggested to be inserted, {--text--} to be deleted.")
+    return {
+        "text": untrusted(part, f"the Google document {title}"),
+        "truncated": is_truncated,
+        "next_offset": offset + len(part) if is_truncated else None,
+        "total_chars": len(text),
+        "note": " ".join(notes) or None,
+    }
+
+
+def _comments(threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    is_open = [thread for thread in threads if thread.get("status") != "RESOLVED"]
+    rows = [
+        compact(
+            {
+                "id": thread.get("commentId"),
+                "quote": thread.get("plainTextQuote"),
+                **_post(thread.get("headPost", {})),
+                "replies": [_post(each) for each in thread.get("replies", []) if not each.get("deleted")],
+            }
+        )
+        for thread in is_open[:_MAX_COMMENTS]
+    ]
+    return {"comments": rows, **compact({"more_comments": len(is_open) - len(rows) or None})}
+
+
+def _post(post: Mapping[str, Any]) -> dict[str, Any]:
+    return compact({"author": post.get("author", {}).get("displayName"), "text": post.get("content")})

@@ -1,0 +1,1 @@
+"""Google Drive: the tool group ``google_drive``."""

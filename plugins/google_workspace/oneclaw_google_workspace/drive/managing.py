@@ -1,0 +1,218 @@
+"""The tool ``drive_manage_file``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, failed, google_tool, listing
+from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.drive.creating import ROOT, checked_name, folder_name, target_folder
+from oneclaw_google_workspace.drive.kinds import SHORTCUT_TYPE
+from oneclaw_google_workspace.drive.references import refer
+from oneclaw_google_workspace.drive.rows import parent_of
+from oneclaw_google_workspace.folders import FOLDER_TYPE
+from oneclaw_google_workspace.problems import GoogleError, invalid
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.api_request import ApiRequest
+    from oneclaw_google_workspace.client import GoogleClient
+
+_BEFORE_FIELDS = "id,name,parents,mimeType,driveId,capabilities(canTrash,canEdit,canCopy)"
+_AFTER_FIELDS = "id,name,parents,starred,trashed,webViewLink"
+_UNCLEAR = "Look for it with drive_list_files"
+
+_DONE = {
+    "rename": "renamed",
+    "move": "moved",
+    "copy": "copied",
+    "trash": "trashed",
+    "restore": "restored",
+    "star": "starred",
+    "unstar": "unstarred",
+    "set_description": "described",
+    "create_shortcut": "created",
+}
+_SINGLE = ("rename", "copy", "create_shortcut")
+_NEEDS = {"rename": "canEdit", "move": "canEdit", "set_description": "canEdit", "copy": "canCopy", "trash": "canTrash"}
+
+Outcome = tuple[dict[str, Any], "dict[str, Any] | GoogleError"]
+
+
+@google_tool
+async def drive_manage_file(
+    action: str,
+    file_ids: list[str],
+    name: str | None = None,
+    folder_id: str | None = None,
+    description: str | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Do one thing to some files."""
+    google = connect(context)
+    _check(action, file_ids, name, folder_id, description)
+    wanted = list(dict.fromkeys(refer(google, each, "file_ids") for each in file_ids))
+    folder = await target_folder(google, folder_id)
+    files, errors = await _look(google, action, wanted)
+    if not files:
+        raise errors[0][1]
+    # A copy lies beside its original unless a place is given.
+    beside = parent_of(files[0]) if action == "copy" and folder_id is None else None
+    place = "the folder it is in" if beside else folder_name(folder)
+    await google.ask(_question(action, files, name, place, description))
+    if action in _SINGLE:
+        made = await _make(google, action, files[0], name, beside or (folder.id if folder else ROOT))
+        return {"results": [_row(made, action)]}
+    root = await _root(google) if action == "move" and folder is None else None
+    target = folder.id if folder else root
+    # What is already where it is to be would be moved out of it.
+    resting = [file for file in files if action == "move" and parent_of(file) == target]
+    moving = [file for file in files if file not in resting]
+    outcomes = await google.batch([_update(action, file, target, description) for file in moving])
+    done = [_row({**file, **after}, action) for file, after in _paired(moving, outcomes) if isinstance(after, dict)]
+    errors += [({"id": file["id"]}, after) for file, after in _paired(moving, outcomes) if not isinstance(after, dict)]
+    done += [{**_row(file, action), "status": "already there"} for file in resting]
+    if not done:
+        raise errors[-1][1]
+    return {"results": done, **compact({"failed": failed(errors)})}
+
+
+def _check(action: str, file_ids: list[str], name: str | None, folder_id: str | None, description: str | None) -> None:
+    if action in _SINGLE and len(file_ids) != 1:
+        raise invalid(f"{action} takes one file. Call it once for each.")
+    if action == "rename" and name is None:
+        raise invalid("Give name, the new one.")
+    if action == "move" and folder_id is None:
+        raise invalid(f"Give folder_id, where to move to; {ROOT} for My Drive.")
+    if action == "set_description" and description is None:
+        raise invalid("Give description; an empty one takes it away.")
+    if name is not None:
+        checked_name(name)
+    for what, value, actions in (
+        ("name", name, _SINGLE),
+        ("folder_id", folder_id, ("move", "copy", "create_shortcut")),
+        ("description", description, ("set_description",)),
+    ):
+        if value is not None and action not in actions:
+            raise invalid(f"{what} goes with {', '.join(actions)}, not with {action}.")
+
+
+async def _look(
+    google: GoogleClient, action: str, file_ids: list[str]
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], GoogleError]]]:
+    """Look at the files before anything is done: part those with which it can be from the others."""
+    found = await google.batch(
+        [api_request("drive.files.get", fileId=file_id, fields=_BEFORE_FIELDS) for file_id in file_ids]
+    )
+    files: list[dict[str, Any]] = []
+    errors: list[tuple[dict[str, Any], GoogleError]] = []
+    for file_id, file in zip(file_ids, found, strict=True):
+        if isinstance(file, GoogleError):
+            errors.append(({"id": file_id}, file))
+            continue
+        title = listing([file.get("name", file_id)])
+        right = _NEEDS.get(action, "")
+        if action == "copy" and file.get("mimeType") == FOLDER_TYPE:
+            errors.append(({"id": file_id}, invalid(f"{title} is a folder: Drive copies files alone.")))
+        elif file.get("capabilities", {}).get(right) is False:
+            whose = "only managers of the shared drive" if file.get("driveId") else "only its owner"
+            reason = f"{whose} can" if action == "trash" else "it is not shared with that right"
+            message = f"{google.account.label} may not {action.replace('_', ' ')} {title}: {reason}."
+            errors.append(({"id": file_id}, GoogleError("permission_denied", message)))
+        else:
+            files.append(file)
+    return files, errors
+
+
+def _question(action: str, files: list[dict[str, Any]], name: str | None, place: str, description: str | None) -> str:
+    titles = listing(str(file.get("name", file["id"])) for file in files)
+    count = f"{len(files)} files: " if len(files) > 1 else ""
+    has_folders = any(file.get("mimeType") == FOLDER_TYPE for file in files)
+    inside = ", folders with all that is in them" if has_folders else ""
+    called = f" as {listing([name])}" if name else ""
+    match action:
+        case "rename":
+            return f"rename {titles} to {listing([name or ''])}"
+        case "move":
+            shared = "" if place == folder_name(None) else ", to be seen by whoever may see that folder"
+            return f"move {count}{titles}{inside} to {place}{shared}"
+        case "copy":
+            return f"copy {titles}{called} to {place}"
+        case "trash":
+            return f"move {count}{titles}{inside} to the trash"
+        case "restore":
+            return f"restore {count}{titles}{inside} from the trash"
+        case "create_shortcut":
+            return f"create a shortcut to {titles}{called} in {place}"
+        case "set_description":
+            return f"describe {count}{titles} as {listing([description or ''])}"
+        case _:
+            return f"{action} {count}{titles}"
+
+
+async def _make(
+    google: GoogleClient, action: str, file: dict[str, Any], name: str | None, parent: str
+) -> dict[str, Any]:
+    if action == "rename":
+        body = {"name": name}
+        return await google.call("drive.files.update", fileId=file["id"], body=body, fields=_AFTER_FIELDS)
+    if action == "copy":
+        return await google.call(
+            "drive.files.copy",
+            fileId=file["id"],
+            body=compact({"name": name, "parents": [parent]}),
+            fields=_AFTER_FIELDS,
+            unclear_hint=_UNCLEAR,
+        )
+    return await google.call(
+        "drive.files.create",
+        body={
+            "name": name or file.get("name"),
+            "mimeType": SHORTCUT_TYPE,
+            "parents": [parent],
+            "shortcutDetails": {"targetId": file["id"]},
+        },
+        fields=_AFTER_FIELDS,
+        unclear_hint=_UNCLEAR,
+    )
+
+
+async def _root(google: GoogleClient) -> str:
+    return str((await google.call("drive.files.get", fileId=ROOT, fields="id"))["id"])
+
+
+def _update(action: str, file: dict[str, Any], target: str | None, description: str | None) -> ApiRequest:
+    bodies: dict[str, dict[str, Any]] = {
+        "trash": {"trashed": True},
+        "restore": {"trashed": False},
+        "star": {"starred": True},
+        "unstar": {"starred": False},
+        "set_description": {"description": description},
+    }
+    is_move = action == "move"
+    return api_request(
+        "drive.files.update",
+        fileId=file["id"],
+        body=bodies.get(action, {}),
+        fields=_AFTER_FIELDS,
+        addParents=target if is_move else None,
+        removeParents=parent_of(file) if is_move else None,
+    )
+
+
+def _paired(files: list[dict[str, Any]], outcomes: list[dict[str, Any] | GoogleError]) -> list[Outcome]:
+    return list(zip(files, outcomes, strict=True))
+
+
+def _row(file: dict[str, Any], action: str) -> dict[str, Any]:
+    return compact(
+        {
+            "id": file.get("id"),
+            "name": file.get("name"),
+            "folder_id": parent_of(file),
+            "link": file.get("webViewLink"),
+            "status": _DONE[action],
+        }
+    )

@@ -1,0 +1,203 @@
+"""What Google's refusals mean, and what can be done about them; pure, without any I/O."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.scopes import TOOL_SCOPES, login_options, missing_scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_google_workspace.accounts import Account
+    from oneclaw_google_workspace.api_request import ApiRequest
+
+_RATE_LIMITS = frozenset(
+    {
+        "rateLimitExceeded",
+        "userRateLimitExceeded",
+        "sharingRateLimitExceeded",
+        "RATE_LIMIT_EXCEEDED",
+        "RESOURCE_EXHAUSTED",
+    }
+)
+_QUOTAS = frozenset({"dailyLimitExceeded", "quotaExceeded", "storageQuotaExceeded", "teamDriveFileLimitExceeded"})
+_SCOPES = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT", "insufficientScopes"})
+_SWITCHED_OFF = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
+_TRANSIENT = frozenset({408, 500, 502, 503, 504})
+_MESSAGE_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A response that is no success.
+
+    Attributes:
+        status: of HTTP.
+        message: Google's sentence, on one line.
+        reasons: its words for programs, such as ``notFound``.
+        retry_after_seconds: how long Google asks to wait, ``None`` if it does not.
+    """
+
+    status: int
+    message: str
+    reasons: frozenset[str]
+    retry_after_seconds: float | None = None
+
+    @property
+    def is_rate_limit(self) -> bool:
+        """Whether there were too many requests: this one was not carried out."""
+        return self.status == 429 or (self.status == 403 and bool(self.reasons & _RATE_LIMITS))
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether Google failed; nobody knows whether the request was carried out."""
+        return self.status in _TRANSIENT
+
+    @property
+    def is_unauthorized(self) -> bool:
+        """Whether the access token was refused; the request was not carried out."""
+        return self.status == 401
+
+
+def read_failure(status: int, headers: Mapping[str, str], content: bytes) -> Failure:
+    """Read a response that is no success, whatever it holds.
+
+    Args:
+        status: of HTTP.
+        headers: with names in any case, as httpx gives them.
+        content: the body.
+    """
+    message, reasons = "", set()
+    try:
+        error = json.loads(content)["error"]
+        message = str(error.get("message", ""))
+        details = [*_objects(error.get("errors")), *_objects(error.get("details"))]
+        reasons = {str(each["reason"]) for each in details if each.get("reason")}
+        reasons |= {str(error["status"])} if error.get("status") else set()
+        message += _named_places(details, message)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass  # a proxy's page, or nothing at all
+    line = " ".join(message.split())
+    return Failure(status, line[:_MESSAGE_CHARACTERS], frozenset(reasons), _retry_after(headers))
+
+
+def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> GoogleError:
+    """Make the error that a model is told, once there is nothing left to try.
+
+    Args:
+        failure: the last response.
+        request: what was sent.
+        account: for whom.
+        tool_name: the tool.
+    """
+    error_type, message = _described(failure, request, account, tool_name)
+    return GoogleError(error_type, message, status=failure.status, reasons=failure.reasons)
+
+
+def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
+    """Make the error for a request of which nobody knows whether it was carried out."""
+    hint = request.unclear_hint or "Look whether it was done"
+    return GoogleError(
+        "unknown_outcome",
+        f"{what_happened}, so it may have been done or not. {hint.rstrip('.')} before trying again.",
+    )
+
+
+def _described(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> tuple[str, str]:
+    said = f"Google says: {failure.message}" if failure.message else f"Google answered with status {failure.status}."
+    api = request.method.api
+    if failure.is_unauthorized:
+        return (
+            "not_available",
+            f"Google does not accept the sign-in of {account.label} any more. The user can renew it with: oneclaw "
+            f"google login --account {account.name}",
+        )
+    if failure.is_rate_limit:
+        wait = f"{failure.retry_after_seconds:.0f} s" if failure.retry_after_seconds else "a minute"
+        return "rate_limited", f"Google takes no more requests for now. Try again in {wait}."
+    if failure.is_transient:
+        if not request.is_repeatable:
+            error = unclear(request, f"Google failed with status {failure.status}")
+            return error.error_type, str(error)
+        return "service_unavailable", f"{api.title} is not available at the moment (status {failure.status}). {said}"
+    if failure.status == 403:
+        return _forbidden(failure, request, account, tool_name, said)
+    if failure.status in (404, 410):
+        return (
+            "not_found",
+            f"There is nothing of that id that {account.label} can see: it may be deleted, misspelt, or not shared "
+            f"with this account. {said}",
+        )
+    if failure.status in (409, 412):
+        return "conflict", f"It was changed or made by somebody else meanwhile. {said}"
+    if failure.status in (400, 411, 413, 416, 422):
+        return "validation_error", f"Google does not accept this. {said}"
+    return "execution_error", said
+
+
+def _forbidden(failure: Failure, request: ApiRequest, account: Account, tool_name: str, said: str) -> tuple[str, str]:
+    api = request.method.api
+    if failure.reasons & _SWITCHED_OFF:
+        return (
+            "not_available",
+            f"The {api.title} is switched off in the Google Cloud project of the OAuth client. The user can switch "
+            f"it on at {api.switch_on_url} and try again some minutes later.",
+        )
+    if failure.reasons & _SCOPES:
+        return "not_available", lacking_scopes(account, tool_name, TOOL_SCOPES.get(tool_name, ()))
+    if failure.reasons & _QUOTAS:
+        return "quota_exceeded", f"A quota at Google is used up. {said}"
+    return "permission_denied", f"{account.label} may not do this. {said}"
+
+
+def lacking_scopes(account: Account, tool_name: str, scopes: tuple[str, ...]) -> str:
+    """Say that an account was not signed in for what a tool needs, and with which command it is.
+
+    Args:
+        account: the account.
+        tool_name: the tool.
+        scopes: all that are needed.
+    """
+    missing = missing_scopes(scopes, account.scopes) or list(scopes)
+    return (
+        f"The Google sign-in of {account.label} does not include what {tool_name} needs ({', '.join(missing)}). The "
+        f"user can add it with: oneclaw google login --account {account.name} {login_options(tool_name, missing)}"
+    )
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _named_places(details: list[dict[str, Any]], message: str) -> str:
+    """Name the parameters and fields that Google found fault with, where its sentence does not."""
+    places = [str(each["location"]) for each in details if each.get("location")]
+    for each in details:
+        places += [
+            f"{fault.get('field', '')}: {fault.get('description', '')}"
+            for fault in _objects(each.get("fieldViolations"))
+        ]
+    new = [place for place in dict.fromkeys(places) if place not in message and place != "Authorization"]
+    return f" ({'; '.join(new)})" if new else ""
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    text = headers.get("retry-after", "").strip()
+    if text.isdigit():
+        return float(text)
+    if not text:
+        return None
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,1 @@
+"""Google Forms: the tool group ``google_forms``."""

@@ -1,0 +1,1 @@
+"""Gmail: the tool group ``google_gmail``."""

@@ -1,0 +1,168 @@
+"""The tools of the group ``google_gmail`` that read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import untrusted
+from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool
+from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.gmail.bodies import Body, read_body
+from oneclaw_google_workspace.gmail.labels import MailLabels
+from oneclaw_google_workspace.gmail.mail_parts import AttachedPart, take_apart
+from oneclaw_google_workspace.gmail.rows import ROW_FIELDS, ROW_HEADERS, full_row, short_row
+from oneclaw_google_workspace.gmail.saving import save_attachments
+from oneclaw_google_workspace.gmail.search_query import with_exact_dates
+from oneclaw_google_workspace.problems import GoogleError, invalid
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
+
+# Of a longer thread the latest are read, and the others listed.
+MAX_READ = 25
+_SPAM_TRASH = frozenset({"SPAM", "TRASH"})
+# Parts hold parts, which no mask can name, so they come whole.
+_FULL_FIELDS = "id,threadId,labelIds,internalDate,payload"
+
+
+@google_tool
+async def gmail_search(
+    query: str = "",
+    label_ids: list[str] | None = None,
+    max_results: int = 20,
+    page_token: str | None = None,
+    include_spam_trash: bool = False,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Find messages; a short row for each."""
+    google = connect(context)
+    labels = await MailLabels.of(google)
+    wanted = labels.ids(label_ids or ())
+    page = await google.call(
+        "gmail.users.messages.list",
+        q=with_exact_dates(query.strip()) or None,
+        labelIds=wanted or None,
+        maxResults=max_results,
+        pageToken=page_token,
+        includeSpamTrash=include_spam_trash or not _SPAM_TRASH.isdisjoint(wanted) or None,
+        fields="messages/id,nextPageToken,resultSizeEstimate",
+    )
+    ids = [each["id"] for each in page.get("messages", [])]
+    outcomes = await google.batch(
+        [
+            api_request(
+                "gmail.users.messages.get", id=each, format="metadata", metadataHeaders=ROW_HEADERS, fields=ROW_FIELDS
+            )
+            for each in ids
+        ]
+    )
+    found, errors = _parted(ids, outcomes)
+    answer = {
+        "messages": [short_row(message, labels) for message in found],
+        **compact({"failed": failed(errors), "next_page_token": page.get("nextPageToken")}),
+    }
+    if page.get("nextPageToken"):
+        answer["estimate"] = page.get("resultSizeEstimate")
+    return from_outside(answer, "mails")
+
+
+@google_tool
+async def gmail_read(
+    message_ids: list[str] | None = None,
+    thread_id: str | None = None,
+    body_format: str = "text",
+    max_body_chars: int = 20_000,
+    save_attachments_to: str | None = None,
+    attachment_names: list[str] | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Read messages or a thread, and save what is attached."""
+    google = connect(context)
+    if bool(message_ids) == bool(thread_id):
+        raise invalid("Give message_ids, or thread_id for a whole thread.")
+    if attachment_names and save_attachments_to is None:
+        raise invalid("attachment_names says what to save; give save_attachments_to, a folder in the workspace, too.")
+    if save_attachments_to is not None:
+        context.paths.writable(f"{save_attachments_to or '.'}/attachment")
+    labels = await MailLabels.of(google)
+    messages, errors, earlier = await _messages(google, message_ids or [], thread_id)
+    rows = []
+    wanted = {name.casefold() for name in attachment_names} if attachment_names else None
+    for message in messages:
+        parts = take_apart(message.get("payload", {}), wants_html=body_format == "html")
+        body = await read_body(google, str(message["id"]), parts.texts, as_html=body_format == "html")
+        files: list[dict[str, Any]] = [_listed(each) for each in parts.attachments]
+        if save_attachments_to is not None:
+            saved = await save_attachments(google, str(message["id"]), parts.attachments, save_attachments_to, wanted)
+            files = [{**listed, **outcome} for listed, outcome in zip(files, saved, strict=True)]
+        rows.append({**full_row(message, labels), **_body(message, body, max_body_chars), **_files(files)})
+    missing = [
+        {"attachment_name": name, "reason": "None of the messages has it."}
+        for name in _missing(attachment_names or [], rows)
+    ]
+    rest = {
+        "earlier_messages": [short_row(message, labels) for message in earlier],
+        "failed": failed(errors) + missing,
+    }
+    return from_outside({"messages": rows, **compact(rest)}, "mails")
+
+
+async def _messages(
+    google: GoogleClient, message_ids: list[str], thread_id: str | None
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], GoogleError]], list[dict[str, Any]]]:
+    """Get what is to be read, what could not be got, and earlier messages of a long thread."""
+    if thread_id:
+        thread = await google.call(
+            "gmail.users.threads.get", id=thread_id, format="metadata", metadataHeaders=ROW_HEADERS,
+            fields=f"messages({ROW_FIELDS})",
+        )  # fmt: skip
+        everything = thread.get("messages", [])
+        message_ids = [str(message["id"]) for message in everything[-MAX_READ:]]
+        earlier = everything[:-MAX_READ]
+    else:
+        message_ids, earlier = list(dict.fromkeys(message_ids)), []
+    outcomes = await google.batch(
+        [api_request("gmail.users.messages.get", id=each, format="full", fields=_FULL_FIELDS) for each in message_ids]
+    )
+    found, errors = _parted(message_ids, outcomes)
+    if errors and not found:
+        raise errors[0][1]
+    return found, errors, earlier
+
+
+def _parted(
+    ids: list[str], outcomes: list[dict[str, Any] | GoogleError]
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], GoogleError]]]:
+    pairs = list(zip(ids, outcomes, strict=True))
+    return (
+        [each for _, each in pairs if isinstance(each, dict)],
+        [({"id": message_id}, each) for message_id, each in pairs if isinstance(each, GoogleError)],
+    )
+
+
+def _body(message: dict[str, Any], body: Body, max_characters: int) -> dict[str, Any]:
+    kept = body.text[:max_characters]
+    said: dict[str, Any] = {
+        "body": untrusted(kept, f"the mail {message['id']}") if kept else "",
+        "body_problem": body.problem or None,
+    }
+    if len(kept) < len(body.text):
+        said |= {"body_truncated": True, "body_characters": len(body.text)}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _listed(part: AttachedPart) -> dict[str, Any]:
+    return {"part_id": part.part_id, "filename": part.filename, "mime_type": part.media_type, "size": part.size}
+
+
+def _files(files: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"attachments": files} if files else {}
+
+
+def _missing(names: list[str], rows: list[dict[str, Any]]) -> list[str]:
+    there = {file["filename"].casefold() for row in rows for file in row.get("attachments", [])}
+    return [name for name in names if name.casefold() not in there]

@@ -1,0 +1,1 @@
+"""The settings of Gmail: the tool group ``google_gmail_settings``."""

@@ -1,0 +1,212 @@
+"""What a user consents to: the scopes of each service, and which of them a tool needs.
+
+Scopes are written without ``https://www.googleapis.com/auth/`` in front.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+SCOPE_PREFIX = "https://www.googleapis.com/auth/"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a user signs in for; has one tool group, ``google_`` and its name.
+
+    Attributes:
+        title: for people.
+        read: scopes for the tools that only read.
+        full: scopes for all of its tools.
+    """
+
+    title: str
+    read: tuple[str, ...]
+    full: tuple[str, ...]
+
+
+SERVICES = {
+    "gmail": Service("Gmail", ("gmail.readonly",), ("gmail.modify",)),
+    "gmail_settings": Service(
+        "Gmail settings", ("gmail.labels", "gmail.settings.basic"), ("gmail.labels", "gmail.settings.basic")
+    ),
+    "drive": Service("Drive", ("drive.readonly",), ("drive",)),
+    "calendar": Service(
+        "Calendar",
+        ("calendar.calendarlist.readonly", "calendar.events.freebusy", "calendar.events.readonly"),
+        ("calendar.calendarlist.readonly", "calendar.events.freebusy", "calendar.events"),
+    ),
+    "contacts": Service("Contacts", ("contacts.readonly",), ("contacts",)),
+    "docs": Service("Docs", ("documents.readonly",), ("documents", "drive.file")),
+    "sheets": Service("Sheets", ("spreadsheets.readonly",), ("spreadsheets", "drive.file")),
+    "slides": Service("Slides", ("presentations.readonly",), ("presentations", "drive.file")),
+    "forms": Service(
+        "Forms",
+        ("forms.body.readonly", "forms.responses.readonly"),
+        ("forms.body", "forms.responses.readonly", "drive.file"),
+    ),
+    "tasks": Service("Tasks", ("tasks.readonly",), ("tasks",)),
+}
+
+# What some tools can use beyond what their service asks for, and the user adds on purpose.
+EXTRA_SCOPES = ("contacts.other.readonly", "directory.readonly", "gmail.settings.sharing")
+
+TOOL_SCOPES: dict[str, tuple[str, ...]] = {
+    "gmail_search": ("gmail.readonly",),
+    "gmail_read": ("gmail.readonly",),
+    "gmail_send": ("gmail.send",),
+    "gmail_draft_create": ("gmail.compose",),
+    "gmail_draft_send": ("gmail.compose",),
+    "gmail_label_add": ("gmail.modify",),
+    "gmail_label_remove": ("gmail.modify",),
+    "gmail_archive": ("gmail.modify",),
+    "gmail_trash": ("gmail.modify",),
+    "gmail_settings_get": ("gmail.labels", "gmail.settings.basic"),
+    "gmail_filter_manage": ("gmail.labels", "gmail.settings.basic"),
+    "gmail_label_manage": ("gmail.labels",),
+    "gmail_settings_update": ("gmail.settings.basic",),
+    "drive_list_files": ("drive.metadata.readonly",),
+    "drive_search_files": ("drive.metadata.readonly",),
+    "drive_get_file": ("drive.metadata.readonly",),
+    "drive_upload_file": ("drive.file",),
+    "drive_download_file": ("drive.readonly",),
+    "drive_create_folder": ("drive.file",),
+    "drive_share_file": ("drive",),
+    "drive_manage_file": ("drive",),
+    "calendar_list_events": ("calendar.events.readonly",),
+    "calendar_get_event": ("calendar.events.readonly",),
+    "calendar_create_event": ("calendar.events",),
+    "calendar_update_event": ("calendar.events",),
+    "calendar_delete_event": ("calendar.events",),
+    "calendar_list_calendars": ("calendar.calendarlist.readonly",),
+    "calendar_find_free_time": ("calendar.events.freebusy",),
+    "contacts_search": ("contacts.readonly",),
+    "contacts_list": ("contacts.readonly",),
+    "contacts_create": ("contacts",),
+    "contacts_update": ("contacts",),
+    "contacts_delete": ("contacts",),
+    "docs_create": ("drive.file",),
+    "docs_read": ("documents.readonly",),
+    "docs_insert_text": ("documents",),
+    "docs_replace_text": ("documents",),
+    "docs_insert_element": ("documents",),
+    "docs_format": ("documents",),
+    "sheets_create": ("drive.file",),
+    "sheets_get_info": ("spreadsheets.readonly",),
+    "sheets_read_values": ("spreadsheets.readonly",),
+    "sheets_update_values": ("spreadsheets",),
+    "sheets_append_rows": ("spreadsheets",),
+    "sheets_clear_values": ("spreadsheets",),
+    "sheets_manage_structure": ("spreadsheets",),
+    "sheets_format_cells": ("spreadsheets",),
+    "slides_create": ("drive.file",),
+    "slides_read": ("presentations.readonly",),
+    "slides_add_slide": ("presentations",),
+    "slides_update_text": ("presentations",),
+    "slides_add_element": ("presentations",),
+    "slides_manage_slides": ("presentations",),
+    "forms_create": ("drive.file",),
+    "forms_get": ("forms.body.readonly",),
+    "forms_add_questions": ("forms.body",),
+    "forms_update": ("forms.body",),
+    "forms_get_responses": ("forms.body.readonly", "forms.responses.readonly"),
+    "tasks_list": ("tasks.readonly",),
+    "tasks_create": ("tasks",),
+    "tasks_update": ("tasks",),
+    "tasks_complete": ("tasks",),
+    "tasks_delete": ("tasks",),
+}
+"""What each tool cannot do without; what only some of its arguments need is asked for by the tool."""
+
+# What a scope allows, a broader one allows too.
+_BROADER: dict[str, tuple[str, ...]] = {
+    "gmail.readonly": ("gmail.modify",),
+    "gmail.send": ("gmail.compose", "gmail.modify"),
+    "gmail.compose": ("gmail.modify",),
+    "gmail.labels": ("gmail.modify",),
+    "drive.metadata.readonly": ("drive.readonly", "drive"),
+    "drive.readonly": ("drive",),
+    "drive.file": ("drive",),
+    "calendar.calendarlist.readonly": ("calendar", "calendar.readonly"),
+    "calendar.events.freebusy": ("calendar", "calendar.readonly"),
+    "calendar.events.readonly": ("calendar.events", "calendar", "calendar.readonly"),
+    "calendar.events": ("calendar",),
+    "contacts.readonly": ("contacts",),
+    "documents.readonly": ("documents", "drive", "drive.readonly"),
+    "documents": ("drive",),
+    "spreadsheets.readonly": ("spreadsheets", "drive", "drive.readonly"),
+    "spreadsheets": ("drive",),
+    "presentations.readonly": ("presentations", "drive", "drive.readonly"),
+    "presentations": ("drive",),
+    "forms.body.readonly": ("forms.body", "drive", "drive.readonly"),
+    "forms.body": ("drive",),
+    "forms.responses.readonly": ("drive", "drive.readonly"),
+    "tasks.readonly": ("tasks",),
+}
+
+
+def service_of(tool_name: str) -> str:
+    """Name the service that a tool belongs to."""
+    for name in ("gmail_settings", "gmail_filter_manage", "gmail_label_manage"):
+        if tool_name.startswith(name):
+            return "gmail_settings"
+    return tool_name.partition("_")[0]
+
+
+def missing_scopes(needed: Iterable[str], granted: Collection[str]) -> list[str]:
+    """Find what is needed and granted neither by itself nor by something broader."""
+    return [
+        scope
+        for scope in needed
+        if scope not in granted and not any(each in granted for each in _BROADER.get(scope, ()))
+    ]
+
+
+def consent_scopes(services: Iterable[str], *, is_read_only: bool, extra: Iterable[str] = ()) -> list[str]:
+    """List what to ask a user for, each scope once.
+
+    Args:
+        services: keys of :data:`SERVICES`.
+        is_read_only: whether only reading tools are to work.
+        extra: further scopes.
+    """
+    wanted = [
+        scope for service in services for scope in (SERVICES[service].read if is_read_only else SERVICES[service].full)
+    ]
+    return list(dict.fromkeys([*wanted, *extra]))
+
+
+def login_options(tool_name: str, missing: Iterable[str]) -> str:
+    """Write the options of ``oneclaw google login`` that add what a tool misses.
+
+    Args:
+        tool_name: the tool.
+        missing: scopes, as :func:`missing_scopes` gives them.
+    """
+    service = service_of(tool_name)
+    rest = list(missing)
+    words: list[str] = []
+    for options, offered in (
+        (f"--services {service} --read-only", SERVICES[service].read),
+        (f"--services {service}", SERVICES[service].full),
+    ):
+        left = missing_scopes(rest, offered)
+        if len(left) < len(rest) and (not left or offered is SERVICES[service].full):
+            words.append(options)
+            rest = left
+            break
+    return " ".join([*words, *(f"--scope {scope}" for scope in rest)])
+
+
+def full_scope(scope: str) -> str:
+    """The scope as Google writes it."""
+    return scope if scope == "openid" or "://" in scope else SCOPE_PREFIX + scope
+
+
+def short_scope(scope: str) -> str:
+    """The scope as it is written here."""
+    return scope.removeprefix(SCOPE_PREFIX)

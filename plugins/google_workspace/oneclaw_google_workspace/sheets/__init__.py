@@ -1,0 +1,1 @@
+"""Google Sheets: the tool group ``google_sheets``."""

@@ -1,0 +1,139 @@
+"""The actions of ``sheets_manage_structure`` on rows, columns and ranges; pure, without any I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import listing
+from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.sheets.a1 import Area, column_letters, column_number, quoted_tab
+from oneclaw_google_workspace.sheets.book import Place
+from oneclaw_google_workspace.sheets.cells import count_of
+from oneclaw_google_workspace.sheets.wish import Action, tab_properties
+
+if TYPE_CHECKING:
+    from oneclaw_google_workspace.sheets.book import Book, Tab
+    from oneclaw_google_workspace.sheets.wish import Wish
+
+
+def freeze(book: Book, wish: Wish) -> Action:
+    """Keep the first rows or columns in view, or let go of them."""
+    tab = _grid_tab(book, wish)
+    grid, fields, words = {}, [], []
+    for number, have, name, what in (
+        (wish.rows, tab.rows, "frozenRowCount", "row"),
+        (wish.columns, tab.columns, "frozenColumnCount", "column"),
+    ):
+        if number is None:
+            continue
+        if number >= have:
+            raise invalid(f"At least one {what} must stay free; {tab.title!r} has {count_of(have, what)}.")
+        grid[name] = number
+        fields.append(f"gridProperties.{name}")
+        words.append(count_of(number, what))
+    return Action(
+        f"freeze {' and '.join(words)} of the tab {listing([tab.title])} in",
+        tab_properties(tab, {"gridProperties": grid}, ",".join(fields)),
+        f"froze {' and '.join(words)}",
+        tab.sheet_id,
+    )
+
+
+def sort_range(book: Book, wish: Wish) -> Action:
+    """Sort the rows of a range."""
+    text = wish.range or ""
+    if wish.tab is not None and "!" not in text:
+        text = f"{quoted_tab(book.tab(wish.tab).title)}!{text}"
+    place = book.place(text)
+    if wish.tab is not None and place.tab != book.tab(wish.tab):
+        raise invalid(f"{place.text} is not in the tab {wish.tab[:100]!r}. Give the range alone.")
+    area = place.inside
+    specs, words = [], []
+    for key in wish.sort_by:
+        letters = str(key["column"]).strip()
+        try:
+            number = column_number(letters)
+        except ValueError:
+            raise invalid(f"sort_by takes the letters of a column, such as B, not {letters[:40]!r}.") from None
+        if not area.start_column <= number < (area.end_column or 0):
+            raise invalid(f"Column {letters.upper()} is not in {place.text}.")
+        is_descending = bool(key.get("descending"))
+        specs.append({"dimensionIndex": number, "sortOrder": "DESCENDING" if is_descending else "ASCENDING"})
+        words.append(f"{letters.upper()}{' from high to low' if is_descending else ''}")
+    return Action(
+        f"sort {place.text} by {', '.join(words)} in",
+        {"sortRange": {"range": area.grid_range(place.tab.sheet_id), "sortSpecs": specs}},
+        f"sorted {place.text} by {', '.join(words)}",
+        place.tab.sheet_id,
+    )
+
+
+def insert(book: Book, wish: Wish, dimension: str) -> Action:
+    """Insert rows or columns."""
+    tab, have, what = _dimension(book, wish, dimension)
+    start = wish.start or 1
+    if start > have + 1:
+        raise invalid(f"{tab.title!r} has {count_of(have, what)}, so {have + 1} is the last place to insert at.")
+    many = count_of(wish.count, what)
+    at = _span(dimension, start, 1)
+    if start == have + 1:
+        request = {"appendDimension": {"sheetId": tab.sheet_id, "dimension": dimension, "length": wish.count}}
+    else:
+        request = {
+            "insertDimension": {
+                "range": _range(tab, dimension, start, wish.count),
+                "inheritFromBefore": start > 1,
+            }
+        }
+    return Action(
+        f"insert {many} at {what} {at} of the tab {listing([tab.title])} in",
+        request,
+        f"inserted {many} at {what} {at}",
+        tab.sheet_id,
+        is_repeatable=False,
+    )
+
+
+def delete(book: Book, wish: Wish, dimension: str) -> Action:
+    """Delete rows or columns."""
+    tab, have, what = _dimension(book, wish, dimension)
+    start = wish.start or 1
+    if start + wish.count - 1 > have:
+        raise invalid(f"{tab.title!r} has only {count_of(have, what)}.")
+    if wish.count == have:
+        raise invalid(f"A tab cannot be without a {what}. Empty it with sheets_clear_values, or delete the tab.")
+    span = _span(dimension, start, wish.count)
+    named = f"{what} {span}" if wish.count == 1 else f"{what}s {span}"
+    begin, end = start - 1, start - 1 + wish.count
+    area = Area(begin, end) if dimension == "ROWS" else Area(start_column=begin, end_column=end)
+    return Action(
+        f"delete {named} of the tab {listing([tab.title])} with everything in it from",
+        {"deleteDimension": {"range": _range(tab, dimension, start, wish.count)}},
+        f"deleted {named}",
+        tab.sheet_id,
+        is_repeatable=False,
+        lost=Place(tab, area),
+    )
+
+
+def _dimension(book: Book, wish: Wish, dimension: str) -> tuple[Tab, int, str]:
+    tab = _grid_tab(book, wish)
+    return (tab, tab.rows, "row") if dimension == "ROWS" else (tab, tab.columns, "column")
+
+
+def _grid_tab(book: Book, wish: Wish) -> Tab:
+    tab = book.tab(wish.tab or "")
+    if not tab.rows:
+        raise invalid(f"The tab {tab.title!r} holds a chart or the like, no cells.")
+    return tab
+
+
+def _range(tab: Tab, dimension: str, start: int, count: int) -> dict[str, Any]:
+    return {"sheetId": tab.sheet_id, "dimension": dimension, "startIndex": start - 1, "endIndex": start - 1 + count}
+
+
+def _span(dimension: str, start: int, count: int) -> str:
+    """Name rows or columns as people see them: 5 to 9, B to D."""
+    first, last = start, start + count - 1
+    named = [str(each) if dimension == "ROWS" else column_letters(each - 1) for each in (first, last)]
+    return named[0] if count == 1 else f"{named[0]} to {named[1]}"

@@ -1,0 +1,92 @@
+"""The tools of the group ``google_sheets`` that read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.links import file_id
+from oneclaw_google_workspace.sheets.a1 import Area
+from oneclaw_google_workspace.sheets.book import Place, get_spreadsheet, read_book
+from oneclaw_google_workspace.sheets.cells import cells_of
+from oneclaw_google_workspace.sheets.info import info_fields, info_row
+from oneclaw_google_workspace.sheets.window import SHOWN_CHARACTERS, records, references, window
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
+
+FORMATTED = "FORMATTED_VALUE"
+# Up to so many cells, Google is asked for all of a range, so that its real end is known.
+_WHOLE_CELLS = 100_000
+
+
+@google_tool
+async def sheets_get_info(
+    spreadsheet_id: str, include: list[str] | None = None, *, context: ToolContext
+) -> dict[str, Any]:
+    """Describe a spreadsheet without its cells."""
+    google = connect(context)
+    wanted = tuple(dict.fromkeys(include or ()))
+    answer = await get_spreadsheet(google, file_id(spreadsheet_id, "spreadsheet_id"), info_fields(wanted))
+    return from_outside(info_row(answer, wanted), "spreadsheets")
+
+
+@google_tool
+async def sheets_read_values(
+    spreadsheet_id: str,
+    ranges: list[str] | None = None,
+    value_render: str = FORMATTED,
+    as_records: bool = False,
+    max_rows: int = 500,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Read ranges of cells."""
+    google = connect(context)
+    book = await read_book(google, spreadsheet_id)
+    places = [book.place(text) for text in ranges or ()] or [Place(book.first_tab(), Area())]
+    asked = [_asked(place, max_rows, len(places)) for place in places]
+    answer = await google.call(
+        "sheets.spreadsheets.values.batchGet",
+        spreadsheetId=book.id,
+        ranges=[Place(place.tab, area).text for place, area in zip(places, asked, strict=True)],
+        majorDimension="ROWS",
+        valueRenderOption=value_render,
+        # Else dates come as days since 1899-12-30.
+        dateTimeRenderOption=None if value_render == FORMATTED else "FORMATTED_STRING",
+        fields="valueRanges(range,values)",
+    )
+    rows: list[dict[str, Any]] = []
+    left = SHOWN_CHARACTERS
+    for place, area, found in zip(places, asked, answer.get("valueRanges", []), strict=True):
+        share = left // (len(places) - len(rows))
+        row, used = _range_row(place, area, found.get("values", []), max_rows, share, as_records=as_records)
+        left = max(left - used, 0)
+        rows.append(row)
+    return from_outside({"title": book.title, "ranges": rows}, "cells")
+
+
+def _asked(place: Place, max_rows: int, ranges: int) -> Area:
+    """The part of a range to ask for: all of it, if that is not much, else one row more than can be shown."""
+    inside = place.inside
+    if cells_of(inside) <= _WHOLE_CELLS // ranges:
+        return inside
+    return inside.within(inside.start_row + max_rows + 1, place.tab.columns) or inside
+
+
+def _range_row(
+    place: Place, asked: Area, values: list[list[Any]], max_rows: int, characters: int, *, as_records: bool
+) -> tuple[dict[str, Any], int]:
+    shown = window(place.inside, asked, values, max_rows, characters)
+    title = place.tab.title
+    row: dict[str, Any] = {
+        "range": references(title, [shown.area])[0],
+        "rows": records(shown.rows, shown.area.start_column) if as_records else shown.rows,
+        "row_count": len(shown.rows),
+    }
+    if shown.is_cut:
+        row["truncated"] = True
+    key = "continue_with" if shown.is_cut else "not_read"
+    row |= compact({key: references(title, shown.rest), "cut_cells": references(title, shown.cut_cells[:50])})
+    return row, sum(len(str(value)) for value in row.values())

@@ -1,0 +1,108 @@
+"""The tool of the group ``google_sheets`` that changes tabs, rows and columns."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.sheets.actions import plan
+from oneclaw_google_workspace.sheets.book import BOOK_FIELDS, Book, read_book
+from oneclaw_google_workspace.sheets.cells import count_of, filled_cells
+from oneclaw_google_workspace.sheets.wish import Wish, check_wish, with_new_id
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.sheets.wish import Action
+
+
+@google_tool
+async def sheets_manage_structure(
+    spreadsheet_id: str,
+    action: str,
+    tab: str | None = None,
+    title: str | None = None,
+    index: int | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+    start: int | None = None,
+    count: int = 1,
+    destination_spreadsheet_id: str | None = None,
+    range: str | None = None,  # noqa: A002  # the parameter's name in the manifest
+    sort_by: list[dict[str, Any]] | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Change tabs, rows and columns."""
+    google = connect(context)
+    wish = Wish(
+        action, tab, title, index, rows, columns, start, count, destination_spreadsheet_id, range, sort_by or ()
+    )
+    check_wish(wish)
+    book = await read_book(google, spreadsheet_id)
+    if action == "copy_tab_to":
+        return await _copy(google, book, tab or "", destination_spreadsheet_id or "")
+    planned = plan(book, with_new_id(wish, book, lambda: secrets.randbelow(2**31)))
+    lost = await filled_cells(google, book.id, [planned.lost]) if planned.lost else None
+    counted = f", {count_of(lost, 'filled cell')} of it" if lost else ""
+    await google.ask(f"{planned.detail} the spreadsheet {listing([book.title])}{counted}")
+    after = await _carry_out(google, book, planned)
+    row = _tab_row(after, planned.sheet_id)
+    return {"action": action, **compact({"tab": row}), "changed": planned.changed}
+
+
+async def _carry_out(google: GoogleClient, book: Book, planned: Action) -> Book:
+    """Send the change; gives the spreadsheet as it is then."""
+    try:
+        answer = await google.call(
+            "sheets.spreadsheets.batchUpdate",
+            spreadsheetId=book.id,
+            body={"requests": [planned.request], "includeSpreadsheetInResponse": True},
+            fields=f"updatedSpreadsheet({BOOK_FIELDS})",
+            is_repeatable=planned.is_repeatable,
+            unclear_hint="Look at the tab with sheets_get_info and sheets_read_values",
+        )
+    except GoogleError as error:
+        # Sent a second time, what makes or deletes a tab is refused if the first time went through unseen.
+        if error.status != 400 or not (planned.is_creating or planned.is_deleting):
+            raise
+        after = await read_book(google, book.id)
+        if (_tab_row(after, planned.sheet_id) is not None) is not planned.is_creating:
+            raise
+        return after
+    return Book.of(answer.get("updatedSpreadsheet", {}))
+
+
+async def _copy(google: GoogleClient, book: Book, tab_text: str, destination_id: str) -> dict[str, Any]:
+    tab = book.tab(tab_text)
+    destination = await read_book(google, destination_id, "destination_spreadsheet_id")
+    await google.ask(
+        f"copy the tab {listing([tab.title])} of the spreadsheet {listing([book.title])} into the spreadsheet "
+        f"{listing([destination.title])}"
+    )
+    copied = await google.call(
+        "sheets.spreadsheets.sheets.copyTo",
+        spreadsheetId=book.id,
+        sheetId=tab.sheet_id,
+        body={"destinationSpreadsheetId": destination.id},
+        fields="sheetId,title,index",
+        unclear_hint="Look at the tabs of the destination with sheets_get_info",
+    )
+    row = {"sheet_id": copied.get("sheetId", 0), "title": copied.get("title", ""), "index": copied.get("index", 0)}
+    return {
+        "action": "copy_tab_to",
+        "tab": row,
+        "spreadsheet_id": destination.id,
+        "changed": f"copied into {destination.title}",
+    }
+
+
+def _tab_row(book: Book, sheet_id: int) -> dict[str, Any] | None:
+    for tab in book.tabs:
+        if tab.sheet_id == sheet_id:
+            size = {"rows": tab.rows, "columns": tab.columns} if tab.rows else {}
+            return {"sheet_id": tab.sheet_id, "title": tab.title, "index": tab.index, **size}
+    return None

@@ -1,0 +1,1 @@
+"""Google Slides: the tool group ``google_slides``."""

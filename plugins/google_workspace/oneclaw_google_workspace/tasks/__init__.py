@@ -1,0 +1,1 @@
+"""Google Tasks: the tool group ``google_tasks``."""

@@ -1,0 +1,274 @@
+"""The tools of the group ``google_tasks``, as ``google_tasks.json`` declares them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, listing
+from oneclaw_google_workspace.api_request import api_request
+from oneclaw_google_workspace.connecting import connect
+from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.tasks.rows import TASK_FIELDS, day, in_order, row
+
+if TYPE_CHECKING:
+    from oneclaw_core import ToolContext
+    from oneclaw_google_workspace.client import GoogleClient
+
+DEFAULT_LIST = "@default"
+_UNCLEAR = "Look for it with tasks_list"
+
+
+@google_tool
+async def tasks_list(
+    tasklist_id: str = DEFAULT_LIST,
+    list_tasklists: bool = False,
+    status: str = "open",
+    due_after: str | None = None,
+    due_before: str | None = None,
+    include_assigned: bool = False,
+    max_results: int = 100,
+    page_token: str | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """List the tasks of a list, or the lists."""
+    google = connect(context)
+    if list_tasklists:
+        page = await google.call(
+            "tasks.tasklists.list",
+            maxResults=max_results,
+            pageToken=page_token,
+            fields="items(id,title),nextPageToken",
+        )
+        found = {"tasklists": page.get("items", []), "next_page_token": page.get("nextPageToken")}
+        return from_outside(compact(found), "task lists")
+    page = await google.call(
+        "tasks.tasks.list",
+        tasklist=tasklist_id,
+        # Tasks that were ticked off in Google's own apps are hidden.
+        showCompleted=status != "open",
+        showHidden=status != "open",
+        showAssigned=include_assigned,
+        dueMin=due_after and day("due_after", due_after),
+        dueMax=due_before and day("due_before", due_before, days_later=1),
+        maxResults=max_results,
+        pageToken=page_token,
+        fields=f"items({TASK_FIELDS},assignmentInfo/surfaceType),nextPageToken",
+    )
+    rows = [row(task) for task in in_order(page.get("items", []))]
+    shown = [each for each in rows if status in ("all", each["status"])]
+    return from_outside({"tasks": shown, **compact({"next_page_token": page.get("nextPageToken")})}, "tasks")
+
+
+@google_tool
+async def tasks_create(
+    title: str,
+    notes: str | None = None,
+    due: str | None = None,
+    tasklist_id: str = DEFAULT_LIST,
+    new_tasklist_title: str | None = None,
+    parent_id: str | None = None,
+    previous_id: str | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Create a task, and its list if a new list is named; a list of that name is used if there is one."""
+    google = connect(context)
+    body = compact({"title": title, "notes": notes, "due": due and day("due", due)})
+    if new_tasklist_title and (parent_id or previous_id):
+        raise invalid("In a new list there is no task to put this one under or after.")
+    place = f"the list {listing([new_tasklist_title])}" if new_tasklist_title else "a task list"
+    await google.ask(f"create the task {listing([title])} in {place}")
+    if new_tasklist_title:
+        tasklist_id = await _list_named(google, new_tasklist_title)
+    task = await google.call(
+        "tasks.tasks.insert",
+        tasklist=tasklist_id,
+        parent=parent_id,
+        previous=previous_id,
+        body=body,
+        fields=TASK_FIELDS,
+        unclear_hint=_UNCLEAR,
+    )
+    return {**row(task), "tasklist_id": tasklist_id}
+
+
+@google_tool
+async def tasks_update(
+    task_id: str | None = None,
+    tasklist_id: str = DEFAULT_LIST,
+    title: str | None = None,
+    notes: str | None = None,
+    due: str | None = None,
+    parent_id: str | None = None,
+    previous_id: str | None = None,
+    destination_tasklist_id: str | None = None,
+    new_tasklist_title: str | None = None,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Change a task, move it, or rename a list."""
+    google = connect(context)
+    texts = {"title": title, "notes": notes, "due": due and day("due", due)}
+    # An empty text clears a field, which Google is told by null.
+    body = {name: text or None for name, text in texts.items() if text is not None}
+    places = {"parent_id": parent_id, "previous_id": previous_id, "destination_tasklist_id": destination_tasklist_id}
+    is_move = any(value is not None for value in places.values())
+    if title is not None and not title.strip():
+        raise invalid("A task cannot be without a title.")
+    if task_id is None:
+        if not new_tasklist_title or body or is_move:
+            raise invalid("Give task_id and what to change, or tasklist_id and new_tasklist_title to rename a list.")
+        return await _rename_list(google, tasklist_id, new_tasklist_title)
+    if new_tasklist_title or not (body or is_move):
+        raise invalid("Give what to change about the task; new_tasklist_title renames a list, without task_id.")
+    before = await google.call("tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields="id,title,parent")
+    changed = [*body, *(name for name, value in places.items() if value is not None)]
+    await google.ask(f"change {', '.join(changed)} of the task {listing([before.get('title', task_id)])}")
+    task = before
+    if body:
+        task = await google.call("tasks.tasks.patch", tasklist=tasklist_id, task=task_id, body=body, fields=TASK_FIELDS)
+    if is_move:
+        task = await _move(google, tasklist_id, before, task_id, places, list(body))
+    where = destination_tasklist_id or tasklist_id
+    return {**row(task), "tasklist_id": where, "changed": changed}
+
+
+@google_tool
+async def tasks_complete(
+    task_ids: list[str], tasklist_id: str = DEFAULT_LIST, reopen: bool = False, *, context: ToolContext
+) -> dict[str, Any]:
+    """Tick off tasks, or reopen them."""
+    google = connect(context)
+    task_ids = list(dict.fromkeys(task_ids))
+    await google.ask(f"{'reopen' if reopen else 'tick off'} {_tasks(len(task_ids))}")
+    body = {"status": "needsAction", "completed": None} if reopen else {"status": "completed"}
+    outcomes = await google.batch(
+        [
+            api_request("tasks.tasks.patch", tasklist=tasklist_id, task=task_id, body=body, fields=TASK_FIELDS)
+            for task_id in task_ids
+        ]
+    )
+    return _sorted_out(task_ids, outcomes, "tasks")
+
+
+@google_tool
+async def tasks_delete(
+    target: str = "tasks",
+    task_ids: list[str] | None = None,
+    tasklist_id: str = DEFAULT_LIST,
+    *,
+    context: ToolContext,
+) -> dict[str, Any]:
+    """Delete tasks, clear the completed ones of a list, or delete a whole list."""
+    google = connect(context)
+    if target == "tasks":
+        if not task_ids:
+            raise invalid("Give task_ids, from tasks_list.")
+        return await _delete_tasks(google, tasklist_id, list(dict.fromkeys(task_ids)))
+    if task_ids:
+        raise invalid(f"task_ids go with target tasks, not with {target}.")
+    if target == "tasklist" and tasklist_id == DEFAULT_LIST:
+        raise invalid("The default list cannot be deleted. Give the tasklist_id of another one, from tasks_list.")
+    tasklist = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="id,title")
+    named = listing([tasklist.get("title", tasklist_id)])
+    if target == "completed":
+        await google.ask(f"clear the completed tasks of the list {named}")
+        await google.call("tasks.tasks.clear", tasklist=tasklist_id)
+        return {"cleared": tasklist}
+    await google.ask(f"delete the whole task list {named} with all its tasks, for good")
+    await google.call("tasks.tasklists.delete", tasklist=tasklist_id)
+    return {"deleted_tasklist": tasklist}
+
+
+async def _list_named(google: GoogleClient, title: str) -> str:
+    """Find the list of a name, or make it."""
+    lists, _ = await google.all_items(
+        "tasks.tasklists.list", "items", fields="items(id,title)", limit=2000, maxResults=1000
+    )
+    for each in lists:
+        if each.get("title") == title:
+            return str(each["id"])
+    made = await google.call("tasks.tasklists.insert", body={"title": title}, fields="id", unclear_hint=_UNCLEAR)
+    return str(made["id"])
+
+
+async def _rename_list(google: GoogleClient, tasklist_id: str, title: str) -> dict[str, Any]:
+    before = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="id,title")
+    await google.ask(f"rename the task list {listing([before.get('title', tasklist_id)])} to {listing([title])}")
+    after = await google.call("tasks.tasklists.patch", tasklist=tasklist_id, body={"title": title}, fields="id,title")
+    return {"tasklist": after, "changed": ["title"]}
+
+
+async def _move(
+    google: GoogleClient,
+    tasklist_id: str,
+    before: dict[str, Any],
+    task_id: str,
+    places: dict[str, str | None],
+    changed: list[str],
+) -> dict[str, Any]:
+    """Move a task; one that is only put elsewhere among its siblings stays under its parent."""
+    parent = places["parent_id"]
+    if parent is None and places["destination_tasklist_id"] is None:
+        parent = before.get("parent")
+    try:
+        return await google.call(
+            "tasks.tasks.move",
+            tasklist=tasklist_id,
+            task=task_id,
+            parent=parent or None,
+            previous=places["previous_id"] or None,
+            destinationTasklist=places["destination_tasklist_id"] or None,
+            fields=TASK_FIELDS,
+        )
+    except GoogleError as error:
+        if not changed:
+            raise
+        raise GoogleError(
+            error.error_type, f"{', '.join(changed)} of the task are changed, but it could not be moved. {error}"
+        ) from None
+
+
+async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[str]) -> dict[str, Any]:
+    found = await google.batch(
+        [
+            api_request(
+                "tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields="id,title,assignmentInfo/surfaceType"
+            )
+            for task_id in task_ids
+        ]
+    )
+    before = dict(zip(task_ids, found, strict=True))
+    known = {task_id: task for task_id, task in before.items() if isinstance(task, dict)}
+    missing = [({"id": task_id}, error) for task_id, error in before.items() if isinstance(error, GoogleError)]
+    if not known:
+        raise missing[0][1]
+    assigned = [task for task in known.values() if task.get("assignmentInfo")]
+    warning = ", and with them what they were assigned from in Docs or Chat" if assigned else ""
+    named = listing(task.get("title", "") for task in known.values())
+    await google.ask(f"delete {_tasks(len(known))} for good: {named}{warning}")
+    outcomes = await google.batch(
+        [api_request("tasks.tasks.delete", tasklist=tasklist_id, task=task_id) for task_id in known]
+    )
+    deleted, not_deleted = [], []
+    for (task_id, task), outcome in zip(known.items(), outcomes, strict=True):
+        if isinstance(outcome, GoogleError) and outcome.status not in (404, 410):
+            not_deleted.append(({"id": task_id}, outcome))
+        else:
+            deleted.append(compact({"id": task_id, "title": task.get("title")}))
+    return {"deleted": deleted, **compact({"failed": failed([*missing, *not_deleted])})}
+
+
+def _sorted_out(task_ids: list[str], outcomes: list[dict[str, Any] | GoogleError], name: str) -> dict[str, Any]:
+    """Part what worked from what did not; if nothing did, that is the error."""
+    pairs = list(zip(task_ids, outcomes, strict=True))
+    done = [row(task) for _, task in pairs if isinstance(task, dict)]
+    errors = [({"id": task_id}, error) for task_id, error in pairs if isinstance(error, GoogleError)]
+    if not done:
+        raise errors[0][1]
+    return {name: done, **compact({"failed": failed(errors)})}
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"

@@ -1,0 +1,333 @@
+"""``oneclaw google login``, ``status``, ``use`` and ``logout``."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from click.testing import CliRunner
+from conftest import Desk, sign_in
+from google_oauth import CLIENT_ID, CLIENT_SECRET
+from google_server import wait_until
+from oneclaw_google_workspace import commands
+from oneclaw_google_workspace.accounts import AccountBook
+from oneclaw_google_workspace.redirect_listener import RedirectListener
+
+CLIENT_FILE = {"installed": {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": []}}
+
+
+@pytest.fixture
+def client_file(tmp_path):
+    path = tmp_path / "client_secret.json"
+    path.write_text(json.dumps(CLIENT_FILE))
+    return path
+
+
+@pytest.fixture
+def run(google, empty_home, monkeypatch):
+    """Run ``oneclaw google ...`` in this process; ``run.browser`` is what a browser does with an address."""
+
+    def visit(url):
+        """Go where Google sends the browser, as a browser does."""
+        with urllib.request.urlopen(url, timeout=5) as page:
+            return page.read()
+
+    def open_browser(url):
+        run.opened.append(url)
+        if run.browser is None:
+            return False
+        threading.Thread(target=run.browser, args=(url,), daemon=True).start()
+        return True
+
+    def run(*arguments, input=None):  # noqa: A002  # click's own name
+        outcome = CliRunner().invoke(commands.google, arguments, input=input)
+        if outcome.exception is not None and not isinstance(outcome.exception, SystemExit):
+            return 1, outcome.stdout, str(outcome.exception)
+        return outcome.exit_code, outcome.stdout, outcome.stderr
+
+    run.browser, run.opened = visit, []
+    monkeypatch.setenv("BROWSER", "a browser")
+    monkeypatch.setattr(commands.webbrowser, "open", open_browser)
+    return run
+
+
+def test_signing_in_with_a_browser(google, empty_home, run, client_file):
+    status, out, _ = run("login", "--client", str(client_file), "--services", "tasks,gmail")
+
+    assert status == 0
+    assert "signed in: default (ana@example.com)" in out
+    account = AccountBook(empty_home).get("default")
+    assert set(account.scopes) == {"gmail.modify", "tasks"}
+    query = parse_qs(urlsplit(run.opened[0]).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["access_type"] == ["offline"]
+    assert query["include_granted_scopes"] == ["true"]
+    assert query["redirect_uri"][0].startswith("http://127.0.0.1:")
+    # The client is kept: the second time the file is not needed.
+    assert run("login", "--account", "second", "--services", "tasks")[0] == 0
+    assert [*AccountBook(empty_home).list()] == ["default", "second"]
+
+
+def test_signed_in_tools_work_without_another_request_for_access(google, empty_home, run, client_file, tmp_path):
+    run("login", "--client", str(client_file), "--services", "tasks")
+
+    assert Desk(empty_home, tmp_path)("tasks_list")["tasks"] == []
+
+    assert google.oauth.refreshes == 0
+
+
+def test_the_program_itself_with_a_real_browser_command(google, empty_home, client_file, tmp_path):
+    script = tmp_path / "browser.py"
+    script.write_text("import sys, urllib.request\nurllib.request.urlopen(sys.argv[1], timeout=5).read()\n")
+    environ = {**os.environ, "BROWSER": f"{sys.executable} {script} %s"}
+
+    def oneclaw(*arguments):
+        command = [sys.executable, "-m", "oneclaw_core", *arguments]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
+
+    login = oneclaw("google", "login", "--client", str(client_file), "--services", "tasks")
+    assert login.returncode == 0, login.stderr
+    listed = oneclaw("google", "status", "--json")
+    secrets = [CLIENT_SECRET, *google.oauth.grants, *google.oauth.tokens]
+
+    assert json.loads(listed.stdout)[0]["email"] == "ana@example.com"
+    called = oneclaw("call", "--allow", "network.private", "tasks_list", "{}")
+    assert json.loads(called.stdout)["result"]["tasks"] == []
+    for each in (login, listed, called):
+        assert not [secret for secret in secrets if secret in each.stdout + each.stderr]
+    log = (empty_home.path / "logs" / "oneclaw.log").read_text()
+    assert not [secret for secret in secrets if secret in log]
+
+
+def test_secrets_lie_in_files_for_their_owner_alone(google, empty_home, run, client_file):
+    run("login", "--client", str(client_file), "--services", "tasks")
+
+    files = [path for path in (empty_home.path / "google_workspace").iterdir() if path.is_file()]
+    assert len(files) == 4
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    (refresh_token,) = google.oauth.grants
+    assert [path.name for path in files if refresh_token in path.read_text()] == ["google_sign_ins.json"]
+
+
+def test_without_a_browser_the_address_is_pasted(google, empty_home, run, client_file, monkeypatch):
+    """The user opens the address elsewhere, and copies the one that the browser could not reach."""
+    pasted = []
+
+    def ask(url):
+        class Stay(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, *_):
+                return None
+
+        with pytest.raises(urllib.error.HTTPError) as redirect:
+            urllib.request.build_opener(Stay).open(url, timeout=5)
+        pasted.append(redirect.value.headers["Location"])
+        redirect.value.close()
+        return pasted[0]
+
+    monkeypatch.setattr(commands, "_ask_for_address", ask)
+
+    assert run("login", "--client", str(client_file), "--services", "tasks", "--no-browser")[0] == 0
+
+    assert run.opened == []
+    assert AccountBook(empty_home).get("default").scopes == ("tasks",)
+
+
+@pytest.mark.parametrize("pasted", ["", "nonsense", "http://127.0.0.1:1/?code=4/x&state=of-somebody-else"])
+def test_a_pasted_address_that_is_no_answer_is_refused(google, empty_home, run, client_file, pasted):
+    status, _, err = run(
+        "login", "--client", str(client_file), "--services", "tasks", "--no-browser", input=f"{pasted}\n"
+    )
+
+    assert status == 1
+    assert "not the address that Google has sent the browser to" in err
+    assert AccountBook(empty_home).list() == {}
+
+
+def test_a_no_in_the_browser_changes_nothing(google, empty_home, run, client_file):
+    google.oauth.is_denied = True
+
+    status, _, err = run("login", "--client", str(client_file), "--services", "tasks")
+
+    assert (status, err) == (1, "Google was told no in the browser: nothing has changed")
+    assert AccountBook(empty_home).list() == {}
+
+
+def test_unticked_scopes_are_named_and_the_tools_that_need_them_say_what_to_run(
+    google, empty_home, run, client_file, tmp_path
+):
+    google.oauth.denied_scopes = frozenset({"gmail.modify"})
+
+    status, _, err = run("login", "--client", str(client_file), "--services", "tasks,gmail")
+
+    assert status == 0
+    assert "not granted, so that some tools will not work: gmail.modify" in err
+    desk = Desk(empty_home, tmp_path)
+    assert desk("tasks_list")["tasks"] == []
+
+
+def test_more_is_added_to_what_an_account_has(google, empty_home, run, client_file):
+    run("login", "--client", str(client_file), "--services", "tasks", "--read-only")
+    assert AccountBook(empty_home).get("default").scopes == ("tasks.readonly",)
+
+    run("login", "--services", "contacts")
+    account = AccountBook(empty_home).get("default")
+    assert (set(account.scopes), account.is_read_only) == ({"tasks.readonly", "contacts"}, False)
+    query = parse_qs(urlsplit(run.opened[1]).query)
+    assert query["login_hint"] == ["ana@example.com"]
+
+    run("login", "--services", "tasks")
+    assert set(AccountBook(empty_home).get("default").scopes) == {"tasks", "contacts"}
+
+    run("login")  # again, as before
+    assert set(AccountBook(empty_home).get("default").scopes) == {"tasks", "contacts"}
+    assert AccountBook(empty_home).get("default").services == ("tasks", "contacts")
+
+
+def test_another_user_does_not_get_into_an_account(google, empty_home, run, client_file):
+    run("login", "--client", str(client_file), "--services", "tasks")
+    google.oauth.user = "bo@example.com"
+
+    status, _, err = run("login", "--services", "contacts")
+
+    assert status == 1
+    assert "you have signed in as bo@example.com, and the account default is ana@example.com" in err
+    assert AccountBook(empty_home).get("default").scopes == ("tasks",)
+
+
+def test_without_a_client_it_says_how_to_get_one(run):
+    status, _, err = run("login", "--services", "tasks")
+
+    assert status == 1
+    assert "there is no OAuth client to sign in with" in err
+    assert "--client client_secret.json" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is no client_secret.json"),
+        ('{"web": {"client_id": "a", "client_secret": "b"}}', "make one of the type desktop app"),
+        ('{"type": "service_account"}', "give it with --service-account"),
+        ('{"installed": {"client_id": 1, "client_secret": "b"}}', "is no client_secret.json"),
+    ],
+)
+def test_a_file_that_is_no_client_is_refused(run, tmp_path, content, message):
+    path = tmp_path / "client_secret.json"
+    path.write_text(content)
+
+    status, _, err = run("login", "--client", str(path), "--services", "tasks")
+
+    assert status == 1
+    assert message in err
+
+
+def test_the_client_can_be_in_the_environment(google, run, monkeypatch):
+    monkeypatch.setenv("ONECLAW_GOOGLE_CLIENT_ID", CLIENT_ID)
+    assert "must both be set" in run("login", "--services", "tasks")[2]
+    monkeypatch.setenv("ONECLAW_GOOGLE_CLIENT_SECRET", CLIENT_SECRET)
+
+    assert run("login", "--services", "tasks")[0] == 0
+
+
+def test_a_client_that_google_does_not_know_is_named_without_its_secret(google, run, monkeypatch):
+    monkeypatch.setenv("ONECLAW_GOOGLE_CLIENT_ID", CLIENT_ID)
+    monkeypatch.setenv("ONECLAW_GOOGLE_CLIENT_SECRET", "GOCSPX-another-secret")
+
+    status, _, err = run("login", "--services", "tasks")
+
+    assert status == 1
+    assert "Google refuses the sign-in: invalid_client" in err
+    assert "GOCSPX" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--services", "tasks,mail"], "there is no service 'mail'; there are: gmail, "),
+        (["--account", "../up"], "cannot be an account's name"),
+        (["--subject", "a@b.c"], "belong together"),
+    ],
+)
+def test_wrong_arguments_are_refused(run, arguments, message):
+    assert message in run("login", *arguments)[2]
+
+
+def test_status_shows_accounts_and_use_chooses_one(google, empty_home, run):
+    assert "no Google account is signed in" in run("status")[1]
+    sign_in(google, empty_home, name="work", services=("tasks",))
+    sign_in(google, empty_home, name="home", services=("gmail", "tasks"), is_read_only=True, user="bo@example.com")
+
+    assert run("status")[1].splitlines() == [
+        "work: ana@example.com (used by tools)",
+        "  for: tasks",
+        "home: bo@example.com",
+        "  for: gmail, tasks, reading only",
+    ]
+    assert run("use", "home")[0] == 0
+    documents = json.loads(run("status", "--json")[1])
+    assert [(each["name"], each["is_default"], each["stored"]) for each in documents] == [
+        ("work", False, "file"),
+        ("home", True, "file"),
+    ]
+    assert "there is no Google account 'nobody'" in run("use", "nobody")[2]
+
+
+def test_status_can_ask_google_whether_an_account_still_works(google, empty_home, run):
+    sign_in(google, empty_home)
+    assert run("status", "--check")[0] == 0
+
+    google.oauth.revoke_all()
+    status, out, _ = run("status", "--check")
+
+    assert status == 1
+    assert "has expired or was revoked. The user can renew it with: oneclaw google login --account work" in out
+
+
+def test_logout_forgets_the_account_and_takes_the_access_back(google, empty_home, run):
+    sign_in(google, empty_home, name="work")
+    sign_in(google, empty_home, name="home")
+
+    assert "work (ana@example.com) is signed out" in run("logout")[1]
+
+    book = AccountBook(empty_home)
+    assert ([*book.list()], book.default_name) == (["home"], "home")
+    assert [grant.is_revoked for grant in google.oauth.grants.values()] == [True, False]
+    files = [path for path in (empty_home.path / "google_workspace").iterdir() if path.is_file()]
+    revoked = next(iter(google.oauth.grants))
+    assert not [path for path in files if revoked in path.read_text()]
+
+
+def test_logout_works_when_google_does_not(google, empty_home, run):
+    sign_in(google, empty_home)
+    google.fail("revoke", 500, times=10)
+
+    status, out, err = run("logout", "--account", "work")
+
+    assert status == 0
+    assert "is signed out" in out
+    assert "you can take OneClaw's access back at https://myaccount.google.com/connections" in err
+    assert AccountBook(empty_home).list() == {}
+
+
+def test_the_listener_takes_only_the_answer_to_its_own_question():
+    with RedirectListener("my-state") as listener:
+        found = []
+        waiting = threading.Thread(target=lambda: found.append(listener.wait(5)))
+        waiting.start()
+        for path in ("favicon.ico", "?code=x", "?code=x&state=other", "?state=my-state"):
+            with pytest.raises(urllib.error.HTTPError, match="404") as refused:
+                urllib.request.urlopen(listener.redirect_uri + path, timeout=5)
+            refused.value.close()
+        assert found == []
+        with urllib.request.urlopen(f"{listener.redirect_uri}?code=4/abc&state=my-state", timeout=5) as page:
+            assert b"You can close this window" in page.read()
+        waiting.join(5)
+        wait_until(lambda: found)
+
+    assert found == [{"code": "4/abc", "state": "my-state"}]
