@@ -2,8 +2,10 @@
 
 A plugin is an installed package with an entry point in the group ``oneclaw`` that names a module (or any object) with
 functions of these names, each marked by :data:`hookimpl`. It implements the hooks it needs and takes the arguments it
-uses; hooks can gain arguments without breaking it. Plugins are loaded one at a time, built-in tools first, then by
-name; what a plugin registers is kept under its name, and what goes wrong in it harms no other.
+uses; hooks can gain arguments without breaking it. What is to go is marked here, by the ``warn_on_impl`` and
+``warn_on_impl_args`` of :data:`hookspec`, for at least one minor version before it goes. Plugins are loaded one at a
+time, built-in tools first, then by name; what a plugin registers is kept under its name, and what goes wrong in it
+harms no other.
 """
 
 from __future__ import annotations

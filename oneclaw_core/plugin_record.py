@@ -26,12 +26,16 @@ class PluginProblem:
         cause: what is wrong, on one line.
         remedy: what to do about it.
         is_error: whether something does not work because of it.
+        check: what ``oneclaw plugins check`` calls it, ``""`` where ``pointer`` says that.
+        pointer: JSON Pointer to the fault within a tool's definition, or within a manifest.
     """
 
     where: str
     cause: str
     remedy: str
     is_error: bool = True
+    check: str = ""
+    pointer: str = ""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class PluginRecord:
         is_disabled: whether the user disabled it.
         import_ms: how long importing it and calling its hooks took, in milliseconds.
         tools, groups, providers, skills, commands: the names of what it registered.
+        manifests: the paths of the manifests it registered.
         problems: what went wrong.
     """
 
@@ -60,6 +65,7 @@ class PluginRecord:
     providers: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
+    manifests: list[str] = field(default_factory=list)
     problems: list[PluginProblem] = field(default_factory=list)
     manager: pluggy.PluginManager | None = field(default=None, repr=False)
 
@@ -78,9 +84,11 @@ class PluginRecord:
         """The distribution with its version, such as ``oneclaw-pdf 0.1.0``."""
         return f"{self.distribution} {self.version}" if self.distribution else None
 
-    def report(self, where: str, cause: str, remedy: str, *, is_error: bool = True) -> None:
+    def report(
+        self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+    ) -> None:
         """Note a problem, and log it."""
-        problem = PluginProblem(where, " ".join(cause.split()), remedy, is_error)
+        problem = PluginProblem(where, " ".join(cause.split()), remedy, is_error, check, pointer)
         if problem not in self.problems:
             self.problems.append(problem)
             level = logging.WARNING if is_error else logging.INFO

@@ -7,6 +7,7 @@ import logging
 import signal
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +17,13 @@ import pluggy
 
 from oneclaw_core import hookspecs
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugin_compatibility import (
+    CORE_DISTRIBUTION,
+    CORE_VERSION,
+    UnreadableRequirementError,
+    core_requirements,
+    find_incompatibility,
+)
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.registrars import (
     BackgroundWorker,
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
 
 
 ENTRY_POINT_GROUP = "oneclaw"
+LOAD_SECONDS = 30.0
+"""How long the import of a plugin, or one of its hooks, may take before it is ended."""
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -160,16 +170,21 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
             f"another package has a plugin named {point.name!r}",
             "ask an author to rename the entry point, so that the two can be told apart",
             is_error=False,
+            check="package.name-taken",
         )
+    if not _is_compatible(point, record):
+        return record
     plugin = _import(point, record)
     if plugin is None:
         return record
     manager = pluggy.PluginManager("oneclaw")
     manager.add_hookspecs(hookspecs)
     try:
-        manager.register(plugin, point.name)
+        with _deprecations_reported(record):
+            manager.register(plugin, point.name)
     except Exception as error:  # noqa: BLE001  # pluggy looks into a foreign object
-        record.report("hooks", _describe(error), "take only arguments that the hook has; see oneclaw_core.hookspecs")
+        remedy = "take only arguments that the hook has; see oneclaw_core.hookspecs"
+        record.report("hooks", _describe(error), remedy, check="hooks.arguments")
         return record
     record.manager = manager
     _check_hooks(manager, plugin, record)
@@ -183,9 +198,34 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
     return record
 
 
+def _is_compatible(point: EntryPoint, record: PluginRecord) -> bool:
+    """Tell whether a plugin may be imported: one that was made for another OneClaw would fail anywhere."""
+    if _is_builtin(point):
+        return True
+    try:
+        incompatibility = find_incompatibility(core_requirements(getattr(point, "dist", None)))
+    except (OSError, ValueError) as error:
+        kind = "the requirement on oneclaw-core" if isinstance(error, UnreadableRequirementError) else "the metadata"
+        record.report("compatibility", f"{kind} cannot be read: {_describe(error)}", "reinstall it", is_error=False)
+        return True
+    if incompatibility is None:
+        return True
+    package = record.distribution or record.name
+    upgrade_plugin = f"upgrade the plugin: oneclaw plugins upgrade {package}"
+    record.report(
+        "compatibility",
+        f"{record.package or package} was made for {CORE_DISTRIBUTION}{incompatibility.required}, "
+        f"and this is {CORE_VERSION}; it was not loaded",
+        f"upgrade {CORE_DISTRIBUTION}, or install a version of {package} that goes with {CORE_VERSION}"
+        if incompatibility.is_core_too_old
+        else f"{upgrade_plugin}, or install a {CORE_DISTRIBUTION}{incompatibility.required}",
+    )
+    return False
+
+
 def _import(point: EntryPoint, record: PluginRecord) -> Any:
     try:
-        with _interrupts_of_the_user():
+        with _interrupts_of_the_user(), _time_limit():
             plugin = point.load()
     except KeyboardInterrupt:
         raise
@@ -196,10 +236,12 @@ def _import(point: EntryPoint, record: PluginRecord) -> Any:
             "import",
             _describe(error),
             f"reinstall or upgrade {package}, uninstall it, or set ONECLAW_DISABLED_PLUGINS={point.name}",
+            check={SystemExit: "import.exits", _TookTooLongError: "import.hangs"}.get(type(error), "import.fails"),
         )
         return None
     if plugin is None:
-        record.report("import", f"the entry point {point.value!r} names None", "name a module with hooks")
+        cause = f"the entry point {point.value!r} names None"
+        record.report("import", cause, "name a module with hooks", check="import.nothing")
     return plugin
 
 
@@ -210,10 +252,12 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
             f"{_name_of(plugin)} implements no hook",
             "mark its functions with @oneclaw_core.hookimpl",
             is_error=False,
+            check="hooks.none",
         )
     for caller in manager.get_hookcallers(plugin) or ():
         if any(inspect.iscoroutinefunction(implementation.function) for implementation in caller.get_hookimpls()):
-            record.report("hooks", f"the hook {caller.name} is an async function", "write it without async")
+            cause = f"the hook {caller.name} is an async function"
+            record.report("hooks", cause, "write it without async", check="hooks.async")
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
@@ -223,7 +267,20 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
             f"this OneClaw has no such hook (plugin contract {hookspecs.CONTRACT_VERSION}): correct its name, or "
             "upgrade oneclaw-core",
             is_error=False,
+            check="hooks.unknown",
         )
+
+
+@contextmanager
+def _deprecations_reported(record: PluginRecord) -> Iterator[None]:
+    """Note which deprecated hooks and arguments a plugin takes, as pluggy warns of them while the block runs."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DeprecationWarning)
+        yield
+    for each in caught:
+        # Its own words name what takes the place of what goes.
+        remedy = "change it before the next contract version"
+        record.report("hooks", str(each.message), remedy, is_error=False, check="hooks.deprecated")
 
 
 def _name_of(plugin: Any) -> str:
@@ -234,13 +291,15 @@ def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:
     if record.manager is None:
         return
     try:
-        with _interrupts_of_the_user():
+        with _interrupts_of_the_user(), _time_limit():
             getattr(record.manager.hook, hook)(**arguments)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # and so may a foreign hook
         _log.debug("hook %s of plugin %s", hook, record.name, exc_info=True)
-        record.report(hook, _describe(error), f"report it to the author of {record.distribution or record.name}")
+        remedy = f"report it to the author of {record.distribution or record.name}"
+        check = {SystemExit: "hooks.exits", _TookTooLongError: "hooks.hangs"}.get(type(error), "hooks.raises")
+        record.report(hook, _describe(error), remedy, check=check)
 
 
 @contextmanager
@@ -275,7 +334,41 @@ def _interrupts_of_the_user() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
+class _TookTooLongError(BaseException):
+    """A plugin's import or hook was ended; no ``except Exception`` of the plugin's keeps it from ending."""
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    """End foreign code that waits for ever, where a signal can do that: in the main thread, and not on Windows.
+
+    Raises:
+        _TookTooLongError: it has not ended by itself.
+    """
+    seconds = LOAD_SECONDS
+    if (
+        not hasattr(signal, "SIGALRM")
+        or threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise _TookTooLongError(f"it did not end within {seconds:g} s")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
 def _describe(error: BaseException) -> str:
+    if isinstance(error, _TookTooLongError):
+        return str(error)
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
 

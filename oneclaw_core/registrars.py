@@ -59,15 +59,20 @@ class ToolRegistrar:
                 generated_group_definition(group, ())
             self.registry.register(tool, ToolSourceInfo(source_type, group, self._record.name, self._record.package))
         except DuplicateToolError as error:
-            self._record.report("register_tools", str(error), "rename the tool, or uninstall one of the two packages")
+            remedy = "rename the tool, or uninstall one of the two packages"
+            self._record.report("register_tools", str(error), remedy, check="names.taken")
         except ToolDefinitionError as error:
-            self._record.report("register_tools", str(error), "mend the tool's definition")
+            check = "" if error.pointer else "hooks.not-a-tool"
+            self._record.report(
+                "register_tools", str(error), "mend the tool's definition", check=check, pointer=error.pointer
+            )
         else:
             name = tool.definition.name
             self._record.tools.append(name)
             if not _SNAKE_CASE.fullmatch(name):
+                cause = f"tool name {name!r} is not in snake_case"
                 self._record.report(
-                    "register_tools", f"tool name {name!r} is not in snake_case", "rename the tool", is_error=False
+                    "register_tools", cause, "rename the tool", is_error=False, check="names.not-snake-case"
                 )
 
     def manifest(self, path: Path | Traversable, *, module: str | None = None) -> None:
@@ -77,10 +82,14 @@ class ToolRegistrar:
             path: the file, such as ``importlib.resources.files(__package__) / "pdf.json"``.
             module: where functions that are named without a module are looked up.
         """
+        self._record.manifests.append(str(path))
         manifest = load_manifest(path, default_module=module)
         for problem in manifest.problems:
             remedy = "mend the manifest; its JSON Schema helps an editor"
-            self._record.report("manifest", str(problem), remedy, is_error=problem.is_error)
+            check = "manifests.unreadable" if problem.entry is None else ""
+            self._record.report(
+                "manifest", str(problem), remedy, is_error=problem.is_error, check=check, pointer=problem.pointer
+            )
         if manifest.group is not None:
             GroupRegistrar(self.registry, self._record)(manifest.group)
         for tool in manifest.tools:
@@ -97,7 +106,8 @@ class GroupRegistrar:
     def __call__(self, group: ToolGroupDefinition) -> None:
         """Register a group's metadata; of two plugins that declare one group, the first one's stay."""
         if not isinstance(group, ToolGroupDefinition):
-            self._record.report("register_groups", f"{group!r} is no ToolGroupDefinition", "make one")
+            cause = f"{group!r} is no ToolGroupDefinition"
+            self._record.report("register_groups", cause, "make one", check="groups.not-a-group")
         elif self._registry.register_group(group):
             self._record.groups.append(group.name)
         elif self._registry.get_group_definition(group.name) != group:
@@ -107,6 +117,7 @@ class GroupRegistrar:
                 "and tools of both belong to it",
                 "use another group name, or the same display name and description",
                 is_error=False,
+                check="groups.taken",
             )
 
 
@@ -129,6 +140,7 @@ class ProviderRegistrar:
                 "register_providers",
                 f"the provider type {type_name!r} is taken; the first one stays",
                 "use another name",
+                check="names.provider-taken",
             )
         else:
             self._provider_types[type_name] = factory
@@ -152,16 +164,15 @@ class SkillRegistrar:
             name = folder.name
             has_document = folder.joinpath("SKILL.md").is_file()
         except (AttributeError, TypeError, OSError):
-            self._record.report(
-                "register_skills", f"{folder!r} is no folder", "pass a Path, or what importlib.resources.files gives"
-            )
+            remedy = "pass a Path, or what importlib.resources.files gives"
+            self._record.report("register_skills", f"{folder!r} is no folder", remedy, check="skills.missing")
             return
         if not has_document:
-            self._record.report(
-                "register_skills", f"{folder} has no SKILL.md", "write one, and include it in the package"
-            )
+            remedy = "write one, and include it in the package"
+            self._record.report("register_skills", f"{folder} has no SKILL.md", remedy, check="skills.missing")
         elif any(each.folder == folder for each in self._skills):
-            self._record.report("register_skills", f"{folder} is registered twice", "do it once", is_error=False)
+            cause = f"{folder} is registered twice"
+            self._record.report("register_skills", cause, "do it once", is_error=False, check="skills.twice")
         else:
             self._skills.append(PluginSkill(folder, self._record))
             self._record.skills.append(name)
@@ -178,7 +189,8 @@ class CommandRegistrar:
         """Add a command, unless its name is taken."""
         name = name or command.name or ""
         if name in self._cli.commands:
-            self._record.report("register_commands", f"the command {name!r} is taken", "use another name")
+            cause = f"the command {name!r} is taken"
+            self._record.report("register_commands", cause, "use another name", check="names.command-taken")
         else:
             self._cli.add_command(command, name)
             self._record.commands.append(name)
@@ -249,6 +261,7 @@ class WorkerRegistrar:
             work: an async function that takes a :class:`WorkerHost` and runs until it is cancelled.
         """
         if not inspect.iscoroutinefunction(work):
-            self._record.report("register_workers", f"{work!r} is no async function", "write it with async def")
+            cause = f"{work!r} is no async function"
+            self._record.report("register_workers", cause, "write it with async def", check="hooks.worker")
         else:
             self._workers.append(BackgroundWorker(name, self._record.name, work))

@@ -6,12 +6,14 @@ Works when every one of them is broken.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
 from oneclaw_core.plugins import discover
@@ -28,7 +30,7 @@ VARIABLE = "ONECLAW_DISABLED_PLUGINS"
 
 @click.group()
 def plugins() -> None:
-    """List plugins, enable and disable them."""
+    """List plugins, install, enable and disable them."""
 
 
 @plugins.command("list")
@@ -50,6 +52,43 @@ def list_plugins(as_json: bool) -> None:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
             print_text(f"  what to do: {problem.remedy}")
+
+
+@plugins.command("new")
+@click.argument("name")
+@click.option("--directory", default=".", type=click.Path(path_type=Path), help="Where to make its folder.")
+@click.option("--author", help="For its license; by default the name that git knows.")
+@click.option("--description", help="What it is, in a sentence for people.")
+def new(name: str, directory: Path, author: str | None, description: str | None) -> None:
+    """Make the package of a new plugin: tools, a skill and tests to begin with."""
+    from oneclaw_core.cli.new_plugin import make_plugin
+
+    make_plugin(name, directory, author, description)
+
+
+@plugins.command("check")
+@click.argument("target", metavar="[NAME|PATH]", required=False)
+@click.option("--strict", is_flag=True, help="Let warnings count as errors do.")
+@click.option("--no-calls", is_flag=True, help="Do not try the tools.")
+@click.option(
+    "--allow",
+    metavar="PERMISSION",
+    multiple=True,
+    help="Grant a permission to the tools that are tried, such as files.read; may be repeated.",
+)
+@json_option
+@click.pass_context
+def check(
+    context: click.Context, target: str | None, strict: bool, no_calls: bool, allow: tuple[str, ...], as_json: bool
+) -> None:
+    """Check a plugin, for its author: an installed one, a project's directory, or a wheel.
+
+    Without an argument it is the project in the current directory. The plugin's code runs in processes of its own, its
+    tools are tried with odd arguments in a home that is thrown away. The exit status is 1 if there is an error.
+    """
+    from oneclaw_core.cli.plugin_check import check_and_print
+
+    context.exit(check_and_print(target, as_json=as_json, is_strict=strict, allow=allow, are_tools_called=not no_calls))
 
 
 @plugins.command("disable")
@@ -78,6 +117,10 @@ def enable(name: str) -> None:
         warn(f"no plugin named {name!r} is installed")
     was_disabled = _change(name, is_disabled=False)
     print_text(f"plugin {name} is enabled" if was_disabled else f"plugin {name} was not disabled")
+
+
+for _command in (install, upgrade, uninstall, sync):
+    plugins.add_command(_command)
 
 
 def _is_installed(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from oneclaw_core.cli.catalog import not_found
 from oneclaw_core.skills.catalog import SkillStatus, read_entry
 from oneclaw_core.skills.content import skill_needs
 from oneclaw_core.skills.folder import SkillFolder
+from oneclaw_core.skills.links import missing_files
 from oneclaw_core.skills.skill import SKILL_FILE, SkillProblem
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.skills.catalog import SkillCatalog, SkillEntry
     from oneclaw_core.skills.skill import Skill
     from oneclaw_core.tools.registry import ToolRegistry
-
-# Links to files, as Markdown writes them.
-_LINK = re.compile(r"\]\((?!\w+:|/|#)([^)\s#]+)")
-_FENCED = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 def checked_entries(catalog: SkillCatalog, skill: str | None) -> list[SkillEntry]:
@@ -57,16 +53,9 @@ def findings_of(entry: SkillEntry, registry: ToolRegistry) -> list[SkillProblem]
     """
     findings = list(entry.problems)
     if entry.skill is not None:
-        findings += _missing_files(entry.skill)
+        findings += missing_files(entry.skill)
         findings += _surprises(entry, entry.skill, registry)
     return findings
-
-
-def _missing_files(skill: Skill) -> Iterator[SkillProblem]:
-    for link in dict.fromkeys(_LINK.findall(_FENCED.sub("", skill.document.body))):
-        if not skill.folder.has_file(link):
-            message = f"the instructions refer to {link[:200]!r}, which is no file in the skill's folder"
-            yield SkillProblem(message, "add the file, or correct its path", is_error=False)
 
 
 def _surprises(entry: SkillEntry, skill: Skill, registry: ToolRegistry) -> Iterator[SkillProblem]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
 from oneclaw_core.http import create_client, expands_boundedly
+from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
 from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
 from oneclaw_core.providers.sampling import RefusedParameters
@@ -308,7 +309,7 @@ class HttpProvider(ABC):
                 yield self._checked(chunk, model)
             return
         async with (
-            aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content,
+            aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content,
             aclosing(event_data(content)) as events,
         ):
             try:
@@ -340,7 +341,7 @@ class HttpProvider(ABC):
 
     async def _body(self, response: httpx.Response, limit: int) -> bytes:
         body = bytearray()
-        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as content:
+        async with aclosing(cast("AsyncGenerator[bytes, None]", body_pieces(response))) as content:
             async for piece in content:
                 body += piece
                 if len(body) > limit:

@@ -9,8 +9,9 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
+PLUGIN_PAGES = sorted(ROOT.glob("plugins/*/README.md"))
 
-_FENCED = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^```(?P<language>\{\w+\}|\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_COMMENT = re.compile(r"# file: (\S+)\n")
 # A comment on the line before a block, which no reader of the page sees.
 _DIRECTIVE = re.compile(r"<!-- (?P<name>not run|file|faulty file|prints)(?:: (?P<value>[^\n]+?))? -->\n\Z")
@@ -23,7 +24,7 @@ class Block:
     """A fenced block.
 
     Attributes:
-        language: what follows the fence.
+        language: what follows the fence; in braces, what Sphinx makes the block into.
         text: what is in it.
         line: where its text begins, from 1.
         directive: ``not run``, ``file``, ``faulty file`` or ``prints``; empty for none.

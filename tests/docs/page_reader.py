@@ -20,6 +20,7 @@ from oneclaw_core.cli.main import main
 from oneclaw_core.tools.manifest import load_manifest
 
 _COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
+_EDITABLE_INSTALL = "pip install --editable ."
 _NEEDS_A_SHELL = re.compile(r"[|;&<>$]")
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
@@ -34,6 +35,8 @@ _VARIES = [
 
 class PageReader:
     """Works in a directory with a copy of ``examples/``, with an ``ONECLAW_HOME`` of its own.
+
+    ``cd`` changes the directory for all that follows, and nothing is downloaded for ``pip install --editable .``.
 
     Args:
         directory: an empty one.
@@ -81,6 +84,8 @@ class PageReader:
             json.loads(block.text)
         elif what == "toml":
             tomllib.loads(block.text)
+        elif what == "{generated}":
+            assert block.text.strip(), "say what readers of the plain file can look at instead"
         else:
             assert what == "text", f"no reader knows what to do with a block of {what!r}"
 
@@ -93,7 +98,7 @@ class PageReader:
         importlib_metadata.MetadataPathFinder.invalidate_caches()
 
     def _write(self, block):
-        path = self._folder / block.value
+        path = Path.cwd() / block.value
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
         if path.suffix == ".json":
@@ -136,6 +141,15 @@ class PageReader:
     def _run_command(self, command):
         if command == "echo $?":
             self._printed, self._status = f"{self._status}\n", 0
+        elif command.startswith("cd "):
+            os.chdir(command.removeprefix("cd "))
+            self._printed, self._status = "", 0
+        elif command.startswith(_EDITABLE_INSTALL):
+            self._install(tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"])
+            self.search_path.insert(0, str(Path.cwd()))
+            sys.path.insert(0, str(Path.cwd()))
+            self.forget()
+            self._printed, self._status = "", 0
         elif command.startswith("oneclaw ") and not _NEEDS_A_SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
             output = io.StringIO()
             with redirect_stdout(output), redirect_stderr(output):

@@ -1,4 +1,4 @@
-"""What the plugin declares."""
+"""What the plugin declares, and its tools as a model uses them."""
 
 import importlib
 import inspect
@@ -8,54 +8,37 @@ from pathlib import Path
 import oneclaw_js_tool_management
 import pytest
 
-from oneclaw_core import ToolDefinition
+from oneclaw_core.testing import assert_tool_called, assert_tool_succeeded
 
 ENTRIES = json.loads((Path(oneclaw_js_tool_management.__file__).parent / "js_tool_management.json").read_text())
 
 
-class Register:
-    def __init__(self):
-        self.manifests = []
-
-    def manifest(self, path):
-        self.manifests.append(path)
-
-
-def test_it_registers_its_manifest():
-    register = Register()
-
-    oneclaw_js_tool_management.register_tools(register)
-
-    assert [json.loads(path.read_text()) for path in register.manifests] == [ENTRIES]
-
-
-def test_the_group_is_that_of_the_specification():
-    assert ENTRIES[0] == {
-        "_meta": True,
-        "display_name": "JS Tool Management",
-        "description": "Create, list, update, and delete user JavaScript tools",
-    }
-    assert [(entry["name"], entry["timeout_seconds"]) for entry in ENTRIES[1:]] == [
-        ("create_js_tool", 10),
-        ("list_user_tools", 5),
-        ("update_js_tool", 10),
-        ("delete_js_tool", 10),
-    ]
+def test_what_it_registers(definitions_snapshot):
+    definitions_snapshot()
 
 
 @pytest.mark.parametrize("entry", ENTRIES[1:], ids=lambda entry: entry["name"])
-def test_each_tool_is_a_definition_of_its_function(entry):
-    definition = ToolDefinition(
-        entry["name"],
-        entry["description"],
-        entry["parameters"],
-        tuple(entry["required_permissions"]),
-        entry["timeout_seconds"],
-    )
+def test_each_tool_fits_its_function(entry):
     module, _, name = entry["function"].partition(":")
     parameters = dict(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
 
     assert parameters.pop("context").kind is inspect.Parameter.KEYWORD_ONLY
-    assert list(parameters) == list(definition.parameters["properties"])
+    assert list(parameters) == list(entry["parameters"]["properties"])
     required = [key for key, value in parameters.items() if value.default is value.empty]
     assert required == entry["parameters"].get("required", [])
+
+
+def test_a_model_makes_a_tool_and_uses_it_in_the_same_turn(oneclaw, model):
+    model.calls("load_tool_group", group_name="js_tool_management")
+    model.calls(
+        "create_js_tool",
+        name="double",
+        description="Double it.",
+        parameters_schema={"properties": {"x": {"type": "number"}}},
+        js_code="function execute({ x }) { return x * 2 }",
+    )
+    model.calls("double", x=21).then("It is 42.")
+
+    turn = oneclaw.send("Write a tool that doubles, and double 21")
+
+    assert assert_tool_succeeded(assert_tool_called(turn, "double")) == 42

@@ -1,10 +1,11 @@
 """The four tools: what they do, what they ask, and what they refuse."""
 
+import asyncio
 import json
 
 import pytest
 
-from oneclaw_core import PermissionAnswer
+from oneclaw_core.testing import assert_tool_error, assert_tool_succeeded
 
 GREET = {
     "name": "greet",
@@ -14,16 +15,18 @@ GREET = {
 }
 
 
-def test_a_tool_is_created_called_listed_changed_and_deleted(talk):
-    created, first, listed, changed, second, deleted, empty = talk(
-        ("create_js_tool", GREET | {"name": " greet "}),
-        ("greet", {"who": "Ada"}),
-        ("list_user_tools", {}),
-        ("update_js_tool", {"name": "greet", "js_code": GREET["js_code"].replace("Hello", "Good day")}),
-        ("greet", {}),
-        ("delete_js_tool", {"name": "greet"}),
-        ("list_user_tools", {}),
-    )
+def names_in(folder):
+    return sorted(path.name for path in folder.glob("*"))
+
+
+def test_a_tool_is_created_called_listed_changed_and_deleted(oneclaw, call_tool):
+    created = call_tool("create_js_tool", GREET, name=" greet ")
+    first = call_tool("greet", who="Ada")
+    listed = call_tool("list_user_tools")
+    changed = call_tool("update_js_tool", name="greet", js_code=GREET["js_code"].replace("Hello", "Good day"))
+    second = call_tool("greet")
+    deleted = call_tool("delete_js_tool", name="greet")
+    empty = call_tool("list_user_tools")
 
     assert created.result == "Tool 'greet' is created. You can call it from your next answer on."
     assert first.result == "Hello Ada"
@@ -32,31 +35,28 @@ def test_a_tool_is_created_called_listed_changed_and_deleted(talk):
     assert second.result == "Good day you"
     assert deleted.result == "Tool 'greet' is deleted."
     assert empty.result == "The user has no tools of their own; create_js_tool makes one."
-    assert talk.files() == []
-    assert [permission for permission, _ in talk.asked] == ["tools.write"] * 3
-    assert [detail.partition(":")[0] for _, detail in talk.asked] == [
+    assert names_in(oneclaw.home.tools) == []
+    assert [request.permission for request in oneclaw.user.asked] == ["tools.write"] * 3
+    assert [request.detail.partition(":")[0] for request in oneclaw.user.asked] == [
         "create the JavaScript tool 'greet'",
         "change the JavaScript tool 'greet'",
         "delete the JavaScript tool 'greet'",
     ]
 
 
-def test_a_schema_as_text_is_kept_whole(talk):
+def test_a_schema_as_text_is_kept_whole(oneclaw, call_tool):
     schema = {"type": "object", "properties": {"all": {"type": "array", "items": {"type": "object"}, "default": [{}]}}}
 
-    (created,) = talk(("create_js_tool", GREET | {"parameters_schema": json.dumps(schema)}))
+    assert_tool_succeeded(call_tool("create_js_tool", GREET, parameters_schema=json.dumps(schema)))
 
-    assert created.is_success
-    assert json.loads((talk.home / "tools" / "greet.json").read_text())["parameters"] == schema
+    assert json.loads((oneclaw.home.tools / "greet.json").read_text())["parameters"] == schema
 
 
-def test_nothing_is_written_when_the_user_does_not_agree(talk):
-    talk.answer = PermissionAnswer.NO
+def test_nothing_is_written_when_the_user_does_not_agree(oneclaw, call_tool):
+    oneclaw.user.says("no")
 
-    created, *_ = talk(("create_js_tool", GREET))
-
-    assert created.error_type == "permission_denied"
-    assert talk.files() == []
+    assert_tool_error(call_tool("create_js_tool", GREET), "permission_denied")
+    assert names_in(oneclaw.home.tools) == []
 
 
 @pytest.mark.parametrize(
@@ -84,69 +84,55 @@ def test_nothing_is_written_when_the_user_does_not_agree(talk):
         ("delete_js_tool", {"name": "grouped"}, "protected_tool"),
     ],
 )
-def test_what_is_refused_changes_nothing_and_asks_nothing(talk, name, arguments, error_type):
-    folder = talk.home / "tools"
-    folder.mkdir(parents=True)
+def test_what_is_refused_changes_nothing_and_asks_nothing(oneclaw, call_tool, folder, name, arguments, error_type):
     (folder / "there.json").write_text('{"name": "there", "description": "x"}')
     (folder / "there.js").write_text("function execute() {}")
     (folder / "several.json").write_text('[{"name": "grouped", "description": "x", "function": "f"}]')
     (folder / "several.js").write_text("function f() {}")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
-    (refused,) = talk((name, arguments))
+    assert_tool_error(call_tool(name, arguments), error_type)
 
-    assert refused.error_type == error_type
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert talk.asked == []
+    assert oneclaw.user.asked == []
 
 
-def test_a_folder_that_cannot_be_used_is_an_io_error(talk):
-    talk.home.mkdir()
-    (talk.home / "tools").write_text("no folder")
+def test_a_folder_that_cannot_be_used_is_an_io_error(call_tool, oneclaw_home):
+    oneclaw_home.tools.write_text("no folder")
 
-    (failed,) = talk(("create_js_tool", GREET))
-
-    assert failed.error_type == "io_error"
-    assert "make the folder writable" in failed.error_message
+    assert_tool_error(call_tool("create_js_tool", GREET), "io_error", match="make the folder writable")
 
 
-def test_nothing_to_change_asks_nothing(talk):
-    _, same = talk(("create_js_tool", GREET), ("update_js_tool", {"name": "greet", "timeout_seconds": 30}))
+def test_nothing_to_change_asks_nothing(oneclaw, call_tool):
+    call_tool("create_js_tool", GREET)
+    same = call_tool("update_js_tool", name="greet", timeout_seconds=30)
 
     assert same.result == "Nothing to change: tool 'greet' is as it was."
-    assert len(talk.asked) == 1
+    assert len(oneclaw.user.asked) == 1
 
 
-def test_what_is_wrong_with_files_is_listed_too(talk):
-    folder = talk.home / "tools"
-    folder.mkdir(parents=True)
+def test_what_is_wrong_with_files_is_listed_too(call_tool, folder):
     (folder / "read_file.json").write_text('{"name": "read_file", "description": "Mine."}')
     (folder / "read_file.js").write_text("function execute() {}")
     (folder / "more.json").write_text('[{"name": "grouped", "description": "In a group.", "function": "f"}]')
     (folder / "more.js").write_text("function f() {}")
 
-    (listed,) = talk(("list_user_tools", {}))
+    listed = assert_tool_succeeded(call_tool("list_user_tools"))
 
-    assert listed.result.splitlines()[:3] == [
+    assert listed.splitlines()[:3] == [
         "- grouped: In a group. (more.json, tool group more)",
         "",
         "Left out or to be mended:",
     ]
-    assert "read_file.json: there is a tool 'read_file' already, from oneclaw-core" in listed.result
+    assert "read_file.json: there is a tool 'read_file' already, from oneclaw-core" in listed
 
 
-def test_calls_at_once_for_one_name_make_one_tool(talk):
-    import asyncio
+def test_calls_at_once_for_one_name_make_one_tool(oneclaw):
+    async def at_once():
+        return await asyncio.gather(*(oneclaw.app.call_tool("create_js_tool", GREET) for _ in range(4)))
 
-    from oneclaw_core import OneClaw
+    assert oneclaw.app.catalog.plugins
+    kinds = [outcome.result.error_type for outcome in oneclaw.run(at_once())]
 
-    async def run():
-        async with OneClaw.open(talk.home, allow=["tools.write"], environ={}) as claw:
-            outcomes = await asyncio.gather(*(claw.call_tool("create_js_tool", GREET) for _ in range(4)))
-            return sorted(str(outcome.result.error_type) for outcome in outcomes)
-
-    kinds = asyncio.run(run())
-
-    assert kinds.count("None") == 1
-    assert kinds.count("duplicate_name") == 3
-    assert talk.files() == ["greet.js", "greet.json"]
+    assert sorted(map(str, kinds)) == ["None", *["duplicate_name"] * 3]
+    assert names_in(oneclaw.home.tools) == ["greet.js", "greet.json"]

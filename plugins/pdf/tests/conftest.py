@@ -2,23 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-from oneclaw_core import PathGuard, ToolContext
+
+@pytest.fixture
+def oneclaw_plugins():
+    return ["pdf"]
 
 
 @pytest.fixture
-def context(tmp_path):
-    """Of a call in a home of its own, started in the directory ``project``."""
-    for name in ("home/workspace", "project"):
-        (tmp_path / name).mkdir(parents=True)
-    guard = PathGuard(tmp_path / "home" / "workspace", tmp_path / "project")
-    return ToolContext(tmp_path / "home", None, "test", "pdf_info", "call_1", guard)
+def context(tool_context):
+    """For calling the tools' functions directly: in a process of their own, nothing of a test would reach them."""
+    return tool_context
 
 
 @pytest.fixture
-def project(context):
-    return context.paths.start_directory
+def project(oneclaw_project):
+    return oneclaw_project
 
 
 @pytest.fixture
-def workspace(context):
-    return context.paths.workspace
+def workspace(oneclaw_home):
+    return oneclaw_home.workspace

@@ -1,4 +1,4 @@
-"""What the plugin declares."""
+"""What the plugin declares, and its tools as a model uses them."""
 
 from __future__ import annotations
 
@@ -11,55 +11,63 @@ from pathlib import Path
 
 import oneclaw_pdf
 import pytest
+from pdf_files import make_pdf
 
-from oneclaw_core import ToolDefinition
+from oneclaw_core.testing import (
+    assert_group_loaded,
+    assert_tool_called,
+    assert_tool_error,
+    assert_tool_not_offered,
+    assert_tool_succeeded,
+)
 
 ENTRIES = json.loads((Path(oneclaw_pdf.__file__).parent / "pdf.json").read_text())
 
 
-class Register:
-    def __init__(self) -> None:
-        self.manifests = []
-
-    def manifest(self, path) -> None:
-        self.manifests.append(path)
+@pytest.fixture
+def report(project):
+    return make_pdf(project / "report.pdf", ["One", "Two", "Three"])
 
 
-def test_it_registers_its_manifest():
-    register = Register()
-
-    oneclaw_pdf.register_tools(register)
-
-    assert [json.loads(path.read_text()) for path in register.manifests] == [ENTRIES]
-
-
-def test_the_group_is_described():
-    assert ENTRIES[0] == {
-        "_meta": True,
-        "display_name": "PDF Tools",
-        "description": "Extract text, get info, and render pages from PDF files",
-    }
-    assert [entry["name"] for entry in ENTRIES[1:]] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
+def test_what_it_registers(definitions_snapshot):
+    definitions_snapshot()
 
 
 @pytest.mark.parametrize("entry", ENTRIES[1:], ids=lambda entry: entry["name"])
-def test_each_tool_is_a_definition_of_its_function(entry):
-    definition = ToolDefinition(
-        entry["name"],
-        entry["description"],
-        entry["parameters"],
-        tuple(entry["required_permissions"]),
-        entry["timeout_seconds"],
-    )
+def test_each_tool_fits_its_function(entry):
     module, _, name = entry["function"].partition(":")
     parameters = dict(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
 
     assert parameters.pop("context").kind is inspect.Parameter.KEYWORD_ONLY
-    assert list(parameters) == list(definition.parameters["properties"])
+    assert list(parameters) == list(entry["parameters"]["properties"])
     assert [key for key, value in parameters.items() if value.default is value.empty] == entry["parameters"]["required"]
-    assert "files.read" in definition.required_permissions
-    assert ("files.write" in definition.required_permissions) == (name == "pdf_render_page")
     assert entry["isolation"] == "process"
+
+
+def test_the_tools_run_in_processes_of_their_own(call_tool, report, workspace):
+    assert "Pages: 3" in assert_tool_succeeded(call_tool("pdf_info", path="report.pdf"))
+    assert "Two" in assert_tool_succeeded(call_tool("pdf_extract_text", path="report.pdf", pages="2"))
+    assert "pdf-renders" in assert_tool_succeeded(call_tool("pdf_render_page", path="report.pdf", page=1))
+    assert [path.suffix for path in (workspace / "pdf-renders").iterdir()] == [".png"]
+    assert_tool_error(call_tool("pdf_info", path="missing.pdf"), "file_not_found")
+
+
+def test_a_model_loads_the_group_and_reads_a_page(oneclaw, model, report):
+    model.calls("load_tool_group", group_name="pdf").calls("pdf_extract_text", path="report.pdf", pages="3")
+    model.then("It says: Three.")
+
+    turn = oneclaw.send("What does the last page of report.pdf say?")
+
+    assert_group_loaded(turn, "pdf")
+    assert "Three" in assert_tool_succeeded(assert_tool_called(turn, "pdf_extract_text"))
+    assert_tool_not_offered(model.requests[0], "pdf_extract_text")
+
+
+def test_its_words_lead_to_it(oneclaw, report):
+    turn = oneclaw.send("How many pages does report.pdf have?")
+
+    assert_group_loaded(turn, "pdf")
+    assert "Pages: 3" in assert_tool_succeeded(assert_tool_called(turn, "pdf_info", path="report.pdf"))
 
 
 def test_importing_the_plugin_does_not_import_pdfium():

@@ -1,0 +1,1 @@
+"""What the reference says that only the program knows, as Markdown; a module for each part."""

@@ -1,0 +1,37 @@
+"""What `oneclaw_core` and `oneclaw_core.testing` export, from the docstrings: the block lists the names."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+
+from oneclaw_core import hookspecs
+
+
+def markdown(arguments: list[str], lines: list[str]) -> str:
+    """An entry for each name in the block, of the module that is given; ``hooks`` gives the plugin contract."""
+    if arguments == ["hooks"]:
+        entries = [f".. autofunction:: {hookspecs.__name__}.{name}" for name in hook_names()]
+    else:
+        module = arguments[0] if arguments else "oneclaw_core"
+        entries = [_entry(module, name) for line in lines for name in line.split()]
+    return "```{eval-rst}\n" + "\n\n".join(entries) + "\n```\n"
+
+
+def hook_names() -> list[str]:
+    """Name the hooks in the order of the contract."""
+    functions = inspect.getmembers(hookspecs, inspect.isfunction)
+    own = [(name, value) for name, value in functions if value.__module__ == hookspecs.__name__]
+    return [name for name, value in sorted(own, key=lambda pair: inspect.getsourcelines(pair[1])[1])]
+
+
+def _entry(module: str, name: str) -> str:
+    value = getattr(import_module(module), name)
+    place = f"{module}.{name}"
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return f".. autoexception:: {place}\n   :show-inheritance:\n   :members:"
+    if inspect.isclass(value):
+        return f".. autoclass:: {place}\n   :members:\n   :special-members: __call__"
+    if inspect.isfunction(value):
+        return f".. autofunction:: {place}"
+    return f".. autodata:: {place}"

@@ -1,0 +1,86 @@
+"""What ``oneclaw plugins check`` prints."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from oneclaw_core.cli.output import print_json, print_table, print_text, printable_line, styled
+from oneclaw_core.conformance.finding import Severity
+
+if TYPE_CHECKING:
+    from oneclaw_core.conformance.finding import CheckedPlugin, Finding, Report
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+def check_and_print(
+    target: str | None, *, as_json: bool, is_strict: bool, allow: tuple[str, ...], are_tools_called: bool
+) -> int:
+    """Check a plugin and print the report.
+
+    Args:
+        target: a plugin, a package, or a path; ``None`` for the project here.
+        as_json: whether for programs.
+        is_strict: whether warnings count.
+        allow: permissions that tools get while they are tried.
+        are_tools_called: whether they are tried.
+
+    Returns:
+        The exit status.
+    """
+    from oneclaw_core.conformance.check import Options, check_plugin
+
+    report = check_plugin(target, Options(allow=allow, are_tools_called=are_tools_called))
+    is_passed = report.is_passed(strict=is_strict)
+    if as_json:
+        print_json({**report.document(), "passed": is_passed})
+    else:
+        _print_report(report)
+    return 0 if is_passed else 1
+
+
+def _print_report(report: Report) -> None:
+    for plugin in report.plugins:
+        _print_plugin(report, plugin)
+    for severity in Severity:
+        found = [each for each in report.findings if each.severity is severity]
+        if found:
+            click.echo("\n" + styled(f"{severity.capitalize()}s", sys.stdout, fg=_COLOURS[severity], bold=True))
+            for finding in found:
+                _print_finding(finding)
+    counts = ", ".join(_counted(report.count(severity), severity) for severity in Severity)
+    print_text(f"\n{report.subject}: {counts}")
+
+
+def _print_plugin(report: Report, plugin: CheckedPlugin) -> None:
+    about = [f"{plugin.name}: {report.subject} ({plugin.target})"]
+    if plugin.import_ms is not None:
+        about.append(f"loaded in {plugin.import_ms:.0f} ms")
+    if plugin.calls:
+        about.append(_counted(plugin.calls, "call"))
+    click.echo(printable_line(", ".join(about)))
+    if not plugin.tools:
+        return
+    groups = list(dict.fromkeys(tool.group for tool in plugin.tools))
+    rows = [(tool.name, tool.group, tool.tokens) for group in groups for tool in plugin.tools if tool.group == group]
+    click.echo()
+    print_table(("tool", "group", "tokens"), rows)
+    sums = [
+        f"{group or 'no group, so in every request'}: "
+        f"{sum(tool.tokens for tool in plugin.tools if tool.group == group):,} tokens"
+        for group in groups
+    ]
+    print_text("\n" + "\n".join(sums))
+
+
+def _print_finding(finding: Finding) -> None:
+    name = styled(finding.check, sys.stdout, fg=_COLOURS[finding.severity])
+    click.echo(f"  {name}  {printable_line(finding.where)}: {printable_line(finding.cause)}")
+    click.echo(f"    what to do: {printable_line(finding.remedy)}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

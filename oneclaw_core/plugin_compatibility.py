@@ -1,0 +1,145 @@
+"""Whether a plugin was made for this version of OneClaw, told from its metadata before any of it is imported.
+
+A plugin says so as every Python package does, by what it requires: ``oneclaw-core>=0.1,<0.2``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from oneclaw_core import __version__
+
+CORE_DISTRIBUTION = "oneclaw-core"
+CORE_VERSION = __version__
+
+_CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
+_HEADER = re.compile(r"requires-dist:\s*(.*)", re.IGNORECASE | re.DOTALL)
+# Nearly all requirements on the core look like this; packaging takes longer to import than all plugins to load.
+_PLAIN_CLAUSE = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\d+(?:\.\d+)*)\s*")
+_PLAIN_VERSION = re.compile(r"\d+(?:\.\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Incompatibility:
+    """Why a plugin does not go with this OneClaw.
+
+    Attributes:
+        required: versions of the core that the plugin wants, such as ``>=0.2,<0.3``.
+        is_core_too_old: whether the core is older than all of them, so that it is what should be upgraded.
+    """
+
+    required: str
+    is_core_too_old: bool
+
+
+class UnreadableRequirementError(ValueError):
+    """A requirement does not follow the standard for them."""
+
+
+def core_requirements(distribution: Any) -> list[str]:
+    """Find what a distribution requires of ``oneclaw-core``.
+
+    Args:
+        distribution: with ``read_text`` and ``requires``, as ``importlib_metadata`` has them, or without.
+
+    Returns:
+        Its requirements on the core as they are written (PEP 508); those of other packages are left out.
+    """
+    read = getattr(distribution, "read_text", None)
+    text = read("METADATA") if read is not None else None
+    required = getattr(distribution, "requires", None) if text is None else _requirements_in(text)
+    return [each for each in required or () if _CORE.match(each)]
+
+
+def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -> Incompatibility | None:
+    """Compare what a plugin requires of the core with the core that runs.
+
+    A pre-release of the core counts as the release that it leads to as well: a checkout with the version
+    ``0.2.0.dev1`` has to run plugins that are made for 0.2.
+
+    Args:
+        requirements: on ``oneclaw-core``, as :func:`core_requirements` finds them.
+        version: of the core; by default the one that runs.
+
+    Returns:
+        ``None`` if they are met, or say nothing about versions.
+
+    Raises:
+        UnreadableRequirementError: one of them is not written as PEP 508 has it.
+    """
+    for requirement in requirements:
+        is_met = _is_met_plainly(requirement, version)
+        if is_met is None:
+            is_met = _is_met(requirement, version)
+        if not is_met:
+            return _incompatibility(requirement, version)
+    return None
+
+
+def _requirements_in(metadata: str) -> list[str]:
+    """Read the headers that say what is required; parsing all of them would take ten times as long."""
+    headers, _, _ = metadata.replace("\r\n", "\n").partition("\n\n")
+    lines = re.sub(r"\n[ \t]+", " ", headers).split("\n")
+    return [match[1].strip() for match in map(_HEADER.match, lines) if match]
+
+
+def _is_met_plainly(requirement: str, version: str) -> bool | None:
+    """Decide what consists of numbers only; ``None`` for everything that packaging has to look at."""
+    match = _CORE.match(requirement)
+    clauses = (requirement[match.end() :].strip() if match else "").removeprefix("(").removesuffix(")")
+    found = [_PLAIN_CLAUSE.fullmatch(clause) for clause in clauses.split(",")]
+    if not _PLAIN_VERSION.fullmatch(version) or not all(found):
+        return None
+    own = _release(version)
+    return all(_compare(own, clause[1], _release(clause[2])) for clause in found if clause)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    numbers = [int(number) for number in version.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()  # 1.0 is 1
+    return tuple(numbers)
+
+
+def _compare(own: tuple[int, ...], operator: str, other: tuple[int, ...]) -> bool:
+    match operator:
+        case ">=":
+            return own >= other
+        case "<=":
+            return own <= other
+        case ">":
+            return own > other
+        case "<":
+            return own < other
+        case "==":
+            return own == other
+        case _:
+            return own != other
+
+
+def _is_met(requirement: str, version: str) -> bool:
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.version import Version
+
+    try:
+        parsed = Requirement(requirement)
+    except InvalidRequirement as error:
+        raise UnreadableRequirementError(" ".join(str(error).split())) from None
+    if parsed.marker is not None and not parsed.marker.evaluate({"extra": ""}):
+        return True
+    own = Version(version)
+    counts_as = {own, Version(own.base_version)} if own.is_prerelease else {own}
+    return any(parsed.specifier.contains(each, prereleases=True) for each in counts_as)
+
+
+def _incompatibility(requirement: str, version: str) -> Incompatibility:
+    from packaging.requirements import Requirement
+    from packaging.version import Version
+
+    specifier = Requirement(requirement).specifier
+    lowest = [
+        Version(each.version.removesuffix(".*")) for each in specifier if each.operator in (">=", ">", "==", "~=")
+    ]
+    return Incompatibility(str(specifier), any(bound > Version(version) for bound in lowest))

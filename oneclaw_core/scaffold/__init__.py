@@ -1,0 +1,1 @@
+"""Making the package of a new plugin."""

@@ -1,0 +1,67 @@
+"""Testing plugins with pytest: names for annotations, and assertions that say what happened instead.
+
+The fixtures are there wherever ``oneclaw-core`` is installed (:mod:`oneclaw_core.testing.plugin`); nothing has to be
+imported to use them. What is named here is public and stable. Names are imported when first used: pytest loads this
+package in every project that has ``oneclaw-core`` installed, also where nobody uses it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneclaw_core.testing.assertions import assert_group_loaded as assert_group_loaded
+    from oneclaw_core.testing.assertions import assert_group_not_loaded as assert_group_not_loaded
+    from oneclaw_core.testing.assertions import assert_permission_asked as assert_permission_asked
+    from oneclaw_core.testing.assertions import assert_tool_called as assert_tool_called
+    from oneclaw_core.testing.assertions import assert_tool_error as assert_tool_error
+    from oneclaw_core.testing.assertions import assert_tool_not_called as assert_tool_not_called
+    from oneclaw_core.testing.assertions import assert_tool_not_offered as assert_tool_not_offered
+    from oneclaw_core.testing.assertions import assert_tool_offered as assert_tool_offered
+    from oneclaw_core.testing.assertions import assert_tool_succeeded as assert_tool_succeeded
+    from oneclaw_core.testing.home_under_test import CallTool as CallTool
+    from oneclaw_core.testing.home_under_test import HomeFactory as HomeFactory
+    from oneclaw_core.testing.home_under_test import HomeUnderTest as HomeUnderTest
+    from oneclaw_core.testing.scripted_model import ScriptedModel as ScriptedModel
+    from oneclaw_core.testing.scripted_user import ScriptedUser as ScriptedUser
+    from oneclaw_core.testing.snapshot import DefinitionsSnapshot as DefinitionsSnapshot
+    from oneclaw_core.testing.turn_record import CalledTool as CalledTool
+    from oneclaw_core.testing.turn_record import TurnRecord as TurnRecord
+    from oneclaw_core.testing.web_routes import RoutedWebServer as RoutedWebServer
+    from oneclaw_core.testing.web_routes import WebAnswer as WebAnswer
+    from oneclaw_core.testing.web_server import WebRequest as WebRequest
+    from oneclaw_core.testing.web_server import WebServer as WebServer
+
+_MODULE_OF = {
+    name: module
+    for module, names in {
+        "assertions": (
+            "assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called assert_tool_error "
+            "assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
+        ),
+        "home_under_test": "CallTool HomeFactory HomeUnderTest",
+        "scripted_model": "ScriptedModel",
+        "scripted_user": "ScriptedUser",
+        "snapshot": "DefinitionsSnapshot",
+        "turn_record": "CalledTool TurnRecord",
+        "web_routes": "RoutedWebServer WebAnswer",
+        "web_server": "WebRequest WebServer",
+    }.items()
+    for name in names.split()
+}
+
+__all__ = sorted(_MODULE_OF)  # names, every one
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,177 @@
+"""Assertions about tool calls, tool groups and permissions; each says what happened instead."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.testing.turn_record import CalledTool, shown, shown_calls, shown_result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.testing.scripted_user import ScriptedUser
+    from oneclaw_core.testing.turn_record import ToolCalls
+    from oneclaw_core.tools.permissions import PermissionRequest
+    from oneclaw_core.tools.result import ToolResult
+
+
+def assert_tool_called(
+    record: ToolCalls, name: str, arguments: Mapping[str, Any] | None = None, /, **named: Any
+) -> CalledTool:
+    """Assert that a tool was called, whatever came of it.
+
+    Args:
+        record: a turn, or the fixture ``oneclaw`` for everything so far.
+        name: of the tool.
+        arguments: some or all of those it was called with.
+        named: likewise.
+
+    Returns:
+        The first call that fits.
+    """
+    __tracebackhide__ = True
+    wanted = dict(arguments or {}) | named
+    for call in record.tool_calls:
+        if call.name == name and _includes(call.arguments, wanted):
+            return call
+    with_arguments = f" with {shown(wanted)}" if wanted else ""
+    raise AssertionError(f"{name} was not called{with_arguments}; called were:{shown_calls(record)}")
+
+
+def assert_tool_not_called(record: ToolCalls, name: str) -> None:
+    """Assert that a tool was not called.
+
+    Args:
+        record: a turn, or the fixture ``oneclaw`` for everything so far.
+        name: of the tool.
+    """
+    __tracebackhide__ = True
+    if any(call.name == name for call in record.tool_calls):
+        raise AssertionError(f"{name} was called; called were:{shown_calls(record)}")
+
+
+def assert_group_loaded(record: ToolCalls, group: str) -> None:
+    """Assert that a tool group was loaded.
+
+    Args:
+        record: a turn, or the fixture ``oneclaw`` for everything so far.
+        group: its name.
+    """
+    __tracebackhide__ = True
+    if group not in record.loaded_groups:
+        loaded = ", ".join(record.loaded_groups) or "none"
+        raise AssertionError(
+            f"the tool group {group!r} was not loaded; loaded: {loaded}; called were:{shown_calls(record)}"
+        )
+
+
+def assert_group_not_loaded(record: ToolCalls, group: str) -> None:
+    """Assert that a tool group was not loaded.
+
+    Args:
+        record: a turn, or the fixture ``oneclaw`` for everything so far.
+        group: its name.
+    """
+    __tracebackhide__ = True
+    if group in record.loaded_groups:
+        raise AssertionError(f"the tool group {group!r} was loaded; called were:{shown_calls(record)}")
+
+
+def assert_tool_succeeded(result: ToolResult | CalledTool) -> Any:
+    """Assert that a tool did what it was asked.
+
+    Returns:
+        The value of its result.
+    """
+    __tracebackhide__ = True
+    found = result.result if isinstance(result, CalledTool) else result
+    if not found.is_success:
+        raise AssertionError(f"{_named(result)} failed with {found.error_type}: {found.error_message}")
+    return found.result
+
+
+def assert_tool_error(result: ToolResult | CalledTool, error_type: str, match: str | None = None) -> str:
+    """Assert that a tool was answered with an error.
+
+    Args:
+        result: of the call.
+        error_type: such as ``validation_error`` or one of the tool's own.
+        match: a regular expression that occurs in the message for the model.
+
+    Returns:
+        The message.
+    """
+    __tracebackhide__ = True
+    found = result.result if isinstance(result, CalledTool) else result
+    if found.is_success:
+        raise AssertionError(f"{_named(result)} succeeded, though {error_type} was expected: {shown_result(found)}")
+    message = found.error_message or ""
+    if found.error_type != error_type:
+        raise AssertionError(f"{_named(result)} failed with {found.error_type}, not {error_type}: {message}")
+    if match is not None and not re.search(match, message):
+        raise AssertionError(f"the message of the {error_type} does not match {match!r}: {message}")
+    return message
+
+
+def assert_permission_asked(user: ScriptedUser, permission: str, match: str | None = None) -> PermissionRequest:
+    """Assert that the user was asked for a permission.
+
+    Args:
+        user: ``oneclaw.user``.
+        permission: its name.
+        match: a regular expression that occurs in what the tool said it was about to do.
+
+    Returns:
+        The first question that fits.
+    """
+    __tracebackhide__ = True
+    for request in user.asked:
+        if request.permission == permission and (match is None or re.search(match, request.detail)):
+            return request
+    asked = "".join(f"\n  {request.permission}: {request.detail or '(no detail)'}" for request in user.asked)
+    about = f", with a detail that matches {match!r}" if match is not None else ""
+    raise AssertionError(
+        f"the user was not asked for {permission}{about}; asked was for:{asked or chr(10) + '  nothing'}"
+    )
+
+
+def assert_tool_offered(request: ModelRequest, name: str) -> None:
+    """Assert that a request offered a tool to the model.
+
+    Args:
+        request: such as ``model.requests[0]``.
+        name: of the tool.
+    """
+    __tracebackhide__ = True
+    if name not in request.tools.names:
+        raise AssertionError(
+            f"the model was not offered {name}; it was offered: {', '.join(each.name for each in request.tools)}"
+        )
+
+
+def assert_tool_not_offered(request: ModelRequest, name: str) -> None:
+    """Assert that a request did not offer a tool to the model, such as one of a group that was not loaded yet.
+
+    Args:
+        request: such as ``model.requests[0]``.
+        name: of the tool.
+    """
+    __tracebackhide__ = True
+    if name in request.tools.names:
+        raise AssertionError(
+            f"the model was offered {name}; it was offered: {', '.join(each.name for each in request.tools)}"
+        )
+
+
+def _includes(arguments: object, wanted: Mapping[str, Any]) -> bool:
+    if not wanted:
+        return True
+    return isinstance(arguments, dict) and all(
+        name in arguments and arguments[name] == value for name, value in wanted.items()
+    )
+
+
+def _named(result: ToolResult | CalledTool) -> str:
+    return f"{result.name}({shown(result.arguments)})" if isinstance(result, CalledTool) else "the call"

@@ -1,0 +1,222 @@
+"""A model that answers from a script; the app talks to it as to any other, within the process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import ProviderRequestError
+from oneclaw_core.hookspecs import hookimpl
+from oneclaw_core.messages import TokenUsage, ToolCall
+from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from oneclaw_core.providers.base import ModelEvent, ProviderConfig
+    from oneclaw_core.registrars import ProviderRegistrar
+
+PROVIDER = "scripted"
+MODEL = f"{PROVIDER}/model"
+_CHARACTERS_PER_TOKEN = 4
+
+Function = Callable[[ModelRequest], "str | ModelResponse"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedAnswer:
+    """One answer of the script.
+
+    Attributes:
+        text: what the model says.
+        calls: the tools it calls, with the arguments as JSON text.
+        function: makes the answer from the request instead.
+        error: raised instead.
+    """
+
+    text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    function: Function | None = None
+    error: Exception | None = None
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"fails with {type(self.error).__name__}"
+        if self.function is not None:
+            return f"answers by {getattr(self.function, '__name__', 'a function')}"
+        parts = [f"says {self.text!r}"] if self.text or not self.calls else []
+        return ", ".join([*parts, *(f"calls {name}({arguments})" for name, arguments in self.calls)])
+
+    def response(self, request: ModelRequest, number: int) -> ModelResponse:
+        """Make the answer to a request.
+
+        Args:
+            request: what the model was sent.
+            number: of the request, from 1, for the ids of calls.
+
+        Raises:
+            Exception: the script says so.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.function is not None:
+            made = self.function(request)
+            return made if isinstance(made, ModelResponse) else ModelResponse(text=made)
+        calls = tuple(ToolCall(f"call_{number}_{place}", *call) for place, call in enumerate(self.calls, 1))
+        return ModelResponse(text=self.text, tool_calls=calls)
+
+
+class ScriptedModel:
+    """A script of answers, each for one request; every method adds to it and returns the model.
+
+    ::
+
+        model.calls("load_tool_group", group_name="pdf").calls("pdf_info", path="a.pdf").then("It has 3 pages.")
+
+    Attributes:
+        requests: everything that the model was sent, in order.
+        faults: what went against the script; a test with any fails.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[ModelRequest] = []
+        self.faults: list[str] = []
+        self._script: list[ScriptedAnswer] = []
+        self._used = 0
+
+    @property
+    def has_script(self) -> bool:
+        """Whether the test has said what the model answers."""
+        return bool(self._script)
+
+    @property
+    def unused(self) -> tuple[ScriptedAnswer, ...]:
+        """The answers that were not asked for."""
+        return tuple(self._script[self._used :])
+
+    def says(self, text: str) -> ScriptedModel:
+        """Answer with a text, which ends the turn."""
+        return self._add(ScriptedAnswer(text=text))
+
+    def calls(self, name: str, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> ScriptedModel:
+        """Answer with a tool call.
+
+        Args:
+            name: of the tool.
+            arguments: a JSON object; a text is sent as it is, whatever it holds.
+            named: more arguments.
+        """
+        return self._add(ScriptedAnswer(calls=(_call(name, arguments, named),)))
+
+    def also_calls(self, name: str, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> ScriptedModel:
+        """Add a tool call to the answer before: the two run at once.
+
+        Args:
+            name: as for :meth:`calls`.
+            arguments: likewise.
+            named: likewise.
+
+        Raises:
+            ValueError: there is no answer before it, or one that a function makes.
+        """
+        last = self._script[-1] if self.unused else None
+        if last is None or last.function is not None or last.error is not None:
+            raise ValueError("also_calls() adds to an answer of calls() or says(): there is none before it")
+        self._script[-1] = replace(last, calls=(*last.calls, _call(name, arguments, named)))
+        return self
+
+    def then(self, answer: str | Function) -> ScriptedModel:
+        """Go on with a text, or with what a function makes of the request: a text or a ``ModelResponse``."""
+        return self.says(answer) if isinstance(answer, str) else self._add(ScriptedAnswer(function=answer))
+
+    def fails(self, error: Exception) -> ScriptedModel:
+        """Raise an error instead of answering, such as ``ProviderUnavailableError("overloaded")``."""
+        return self._add(ScriptedAnswer(error=error))
+
+    def answer(self, request: ModelRequest) -> ModelResponse:
+        """Note a request and take the next answer.
+
+        Raises:
+            ProviderRequestError: the script has come to its end; it is noted as a fault.
+            Exception: the script says so.
+        """
+        self.requests.append(request)
+        number = len(self.requests)
+        if self._used == len(self._script):
+            written = "".join(f"\n  {place}. {each}" for place, each in enumerate(self._script, 1))
+            last = request.messages[-1].content if request.messages else ""
+            fault = (
+                f"the scripted model was asked for answer {number}, and its script has {len(self._script)}:{written}\n"
+                f"The last message it was sent: {last[:500]!r}\nAdd what it answers, such as: model.then('Done.')"
+            )
+            self.faults.append(fault)
+            raise ProviderRequestError(fault)
+        self._used += 1
+        response = self._script[self._used - 1].response(request, number)
+        if response.usage == TokenUsage():
+            response = replace(response, usage=_usage(request, response))
+        return response
+
+    def _add(self, answer: ScriptedAnswer) -> ScriptedModel:
+        self._script.append(answer)
+        return self
+
+
+class ScriptedProvider:
+    """A scripted model behind the interface of a model service."""
+
+    attachment_media_types = ("image/", "audio/", "application/pdf")
+    loads_natively = False
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self._model = model
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer a request from the script."""
+        response = self._model.answer(request)
+        middle = len(response.text) // 2
+        for piece in filter(None, (response.text[:middle], response.text[middle:])):
+            yield TextDelta(piece)
+        yield response
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The one model there is."""
+        return [ModelInfo(name=MODEL.partition("/")[2])]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class ScriptedModelPlugin:
+    """Brings a scripted model into a home, as plugins bring model services."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self._model = model
+
+    @hookimpl
+    def register_providers(self, register: ProviderRegistrar) -> None:
+        """Register the provider type."""
+
+        def make(config: ProviderConfig) -> ScriptedProvider:
+            return ScriptedProvider(self._model)
+
+        register(PROVIDER, make)
+
+
+def _call(name: str, arguments: Mapping[str, Any] | str | None, named: Mapping[str, Any]) -> tuple[str, str]:
+    if isinstance(arguments, str):
+        if named:
+            raise ValueError(f"the arguments of {name} are either a text or named, not both")
+        return name, arguments
+    return name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False)
+
+
+def _usage(request: ModelRequest, response: ModelResponse) -> TokenUsage:
+    """Estimate tokens at four characters each, as nobody counted them."""
+    sent = len(request.system_prompt) + sum(len(each.content) + len(each.tool_input or "") for each in request.messages)
+    written = len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
+    return TokenUsage(
+        input_tokens=-(-sent // _CHARACTERS_PER_TOKEN), output_tokens=-(-written // _CHARACTERS_PER_TOKEN)
+    )

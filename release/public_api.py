@@ -1,0 +1,73 @@
+"""List what plugins and programs may rely on, with signatures, as it stands in the source.
+
+Usage: ``uv run --group release python release/public_api.py > release/public-api.txt``
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import griffe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+LISTING = ROOT / "release" / "public-api.txt"
+# What is public of the package: its own names, the hooks, and what the tests of plugins use.
+MODULES = ("oneclaw_core", "oneclaw_core.hookspecs", "oneclaw_core.testing")
+_LONGEST_VALUE = 200
+
+
+@cache
+def public_api() -> str:
+    """Write the listing: a line for each name, sorted within each module."""
+    package = griffe.load("oneclaw_core", search_paths=[ROOT], resolve_aliases=True, resolve_implicit=True)
+    lines: list[str] = []
+    for module in MODULES:
+        found = package if module == package.path else package[module.removeprefix("oneclaw_core.")]
+        for name, member in sorted(found.members.items()):
+            if not name.startswith("_") and _is_public(member):
+                lines += _describe(f"{module}.{name}", member.final_target if member.is_alias else member)
+    return "\n".join(lines) + "\n"
+
+
+def _is_public(member: griffe.Object | griffe.Alias) -> bool:
+    """Tell what a module defines or, if it is a package, exports from what it has imported for itself."""
+    if not member.is_alias:
+        return not member.is_module
+    is_package = member.parent is not None and member.parent.is_init_module
+    return is_package and member.target_path.startswith("oneclaw_core.")
+
+
+def _describe(path: str, found: griffe.Object) -> Iterator[str]:
+    if isinstance(found, griffe.Function):
+        yield f"{_kinds(found)}{path}{_signature(found)}"
+    elif isinstance(found, griffe.Class):
+        bases = f" < {', '.join(map(str, found.bases))}" if found.bases else ""
+        yield f"class {path}{bases}"
+        for name, member in sorted(found.all_members.items()):
+            own = member.final_target if member.is_alias else member
+            if name == "__init__" or not name.startswith("_"):
+                yield from _describe(f"{path}.{name}", own)
+    else:
+        annotation = f": {found.annotation}" if getattr(found, "annotation", None) is not None else ""
+        value = getattr(found, "value", None) if not annotation else None
+        labels = "property " if "property" in found.labels else ""
+        yield f"{labels}{path}{annotation}" + (f" = {str(value)[:_LONGEST_VALUE]}" if value is not None else "")
+
+
+def _kinds(function: griffe.Function) -> str:
+    known = ("async", "classmethod", "staticmethod", "property")
+    return "".join(f"{label} " for label in known if label in function.labels)
+
+
+def _signature(function: griffe.Function) -> str:
+    text: str = function.signature()
+    return " ".join(text[text.index("(") :].split())
+
+
+if __name__ == "__main__":
+    print(public_api(), end="")

@@ -1,0 +1,25 @@
+"""Its async tool lets nothing else run."""
+
+import time
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+async def thing_lookup(name: str = "thing") -> object:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    time.sleep(3600)
+
+
+@hookimpl
+def register_groups(register):
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one"))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)

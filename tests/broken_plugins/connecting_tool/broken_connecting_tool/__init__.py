@@ -1,0 +1,29 @@
+"""Its tool reaches the network without asking."""
+
+import socket
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+def thing_lookup(name: str = "thing") -> object:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    try:
+        with socket.create_connection(("127.0.0.1", 9), 1):
+            return "connected"
+    except OSError:
+        return "not connected"
+
+
+@hookimpl
+def register_groups(register):
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one"))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)

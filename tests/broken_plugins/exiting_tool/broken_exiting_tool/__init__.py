@@ -1,0 +1,25 @@
+"""Its tool ends the program if it does not know the thing."""
+
+import sys
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+def thing_lookup(name: str = "thing") -> object:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    sys.exit(f"unknown: {name[:20]}")
+
+
+@hookimpl
+def register_groups(register):
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one"))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)

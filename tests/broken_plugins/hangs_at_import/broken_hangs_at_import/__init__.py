@@ -1,0 +1,5 @@
+"""It waits for something that never comes."""
+
+import time
+
+time.sleep(3600)

@@ -1,0 +1,1 @@
+"""The entry point names an attribute that is not here."""

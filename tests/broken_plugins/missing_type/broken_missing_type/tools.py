@@ -1,0 +1,2 @@
+def thing_lookup(**arguments):
+    return "a thing"

@@ -1,0 +1,3 @@
+"""What the entry point names is None."""
+
+plugin = None

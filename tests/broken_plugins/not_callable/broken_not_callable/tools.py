@@ -1,0 +1,1 @@
+thing_lookup = "a thing"

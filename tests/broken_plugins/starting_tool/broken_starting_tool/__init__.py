@@ -1,0 +1,28 @@
+"""Its tool starts programs without asking."""
+
+import subprocess
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+def thing_lookup(name: str = "thing") -> object:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    try:
+        return subprocess.run(["true"]).returncode
+    except OSError:
+        return "not run"
+
+
+@hookimpl
+def register_groups(register):
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one"))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)

@@ -1,0 +1,3 @@
+"""It cannot be parsed."""
+
+def broken(:

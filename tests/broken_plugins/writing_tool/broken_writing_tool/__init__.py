@@ -1,0 +1,29 @@
+"""Its tool writes where it likes."""
+
+import pathlib
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+def thing_lookup(name: str = "thing") -> object:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    try:
+        pathlib.Path("/var/tmp/things.txt").write_text(name[:20])
+    except OSError:
+        return "not written"
+    return "written"
+
+
+@hookimpl
+def register_groups(register):
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one"))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)

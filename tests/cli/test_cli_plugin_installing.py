@@ -1,0 +1,72 @@
+"""`oneclaw plugins install` and its like at the terminal; tests/installing has what they do."""
+
+import os
+import shlex
+import sys
+
+import pytest
+from pseudo_terminal import PseudoTerminal
+
+
+@pytest.fixture
+def calls(tmp_path, home, monkeypatch):
+    """A pip that writes down what it is called with and fails; the file it writes to."""
+    written = tmp_path / "calls"
+    package = tmp_path / "shadow" / "pip"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    source = (
+        f"import sys\nopen({str(written)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))\nsys.exit('no: \\x1b[2J')\n"
+    )
+    (package / "__main__.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    return written
+
+
+def program(*arguments):
+    return PseudoTerminal("plugins", *arguments, environ=os.environ)
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
+def test_somebody_at_a_terminal_is_asked(calls):
+    with program("install", "acme-tools") as terminal:
+        terminal.expect(f"Install acme-tools in {sys.prefix} (a virtual environment with pip)? [Y/n]: ")
+        terminal.type("n\n")
+        terminal.expect("oneclaw: nothing was changed")
+        assert terminal.exit_status() == 1
+    assert not calls.exists()
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
+def test_what_the_installer_prints_is_harmless(calls):
+    with program("install", "--yes", "acme-tools") as terminal:
+        terminal.expect("no: \\x1b[2J")
+        terminal.expect("oneclaw: pip failed (exit status 1); what it printed above says why")
+        assert terminal.exit_status() == 1
+    arguments = shlex.split(calls.read_text())
+    assert arguments[0] == "install"
+    assert arguments[-1] == "acme-tools"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["upgrade"], "name the packages to upgrade, or give --all"),
+        (["upgrade", "--all", "acme"], "name the packages to upgrade, or give --all"),
+        (["install"], "Missing argument"),
+        (["install", "--index-url=http://127.0.0.1:1", "acme"], "No such option"),
+        (["install", "--", "--index-url=http://127.0.0.1:1"], "is an option, not a package"),
+        (["uninstall", "oneclaw-core"], "oneclaw-core is OneClaw itself"),
+    ],
+)
+def test_what_is_refused(calls, oneclaw, monkeypatch, arguments, said):
+    monkeypatch.syspath_prepend(calls.parent / "shadow")
+    outcome = oneclaw("plugins", *arguments)
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert said in outcome.stderr
+
+
+def test_nothing_to_do(calls, ok, monkeypatch):
+    monkeypatch.syspath_prepend(calls.parent / "shadow")
+    assert ok("plugins", "sync") == "nothing is missing\n"
+    assert ok("plugins", "upgrade", "--all") == "nothing was installed by 'oneclaw plugins install'\n"

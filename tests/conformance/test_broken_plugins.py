@@ -1,0 +1,61 @@
+"""Every kind of broken plugin is told apart by ``oneclaw plugins check``; see ``tests/broken_plugins``."""
+
+import pytest
+from broken_plugins.kinds import FOLDER, KINDS, make_wheel
+
+from oneclaw_core.conformance.check import Options, Patience, check_plugin
+from oneclaw_core.conformance.finding import Severity
+from oneclaw_core.errors import PluginError
+
+QUICK = Patience(load_seconds=5, call_seconds=1)
+IMPATIENT = Patience(load_seconds=1.5, call_seconds=1)
+
+
+def check(name, folder):
+    kind = KINDS[name]
+    hangs = kind.is_fatal and "hangs" in name
+    options = Options(are_tools_called=kind.is_called, patience=IMPATIENT if hangs else QUICK, neighbours=())
+    return check_plugin(str(make_wheel(name, folder)), options)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_broken_plugin_is_told_apart(name, tmp_path):
+    report = check(name, tmp_path)
+
+    found = {each.check for each in report.findings}
+    serious = {each.check for each in report.findings if each.severity is not Severity.NOTE}
+    about = {each.check: each.cause for each in report.findings}
+    assert set(KINDS[name].finds) <= found, about
+    assert serious <= set(KINDS[name].finds), about
+    assert all(each.cause and each.remedy and "\n" not in each.cause for each in report.findings)
+
+
+def test_every_package_is_in_the_table():
+    assert {path.parents[1].name for path in FOLDER.glob("*/*/__init__.py")} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import os\nos.closerange(0, 1000)\n", "import.kills"),
+        ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
+        ("import json\njson.dumps = None\n", "import.kills"),
+        ("while True:\n    print('x' * 1_000_000)\n", "import.fails"),
+        ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
+    ],
+)
+def test_a_plugin_that_fights_the_process_does_not_break_the_check(source, expected, tmp_path):
+    assert expected in {each.check for each in check_source(source, tmp_path).findings}
+
+
+@pytest.mark.parametrize("message", ['{"end": 7}', '{"plugin": 7, "done": 1}', '{"plugin": {"name": "a"}, "done": 1}'])
+def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path):
+    source = f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, b'{message}\\n')\n"
+    with pytest.raises(PluginError, match="disturbed the process that looked at it"):
+        check_source(source + "    except OSError:\n        pass\n", tmp_path)
+
+
+def check_source(source, folder):
+    (folder / "pyproject.toml").write_text('[project]\nname = "a"\n[project.entry-points.oneclaw]\na = "hostile_a"\n')
+    (folder / "hostile_a.py").write_text(source)
+    return check_plugin(str(folder), Options(are_tools_called=False, patience=QUICK, neighbours=()))

@@ -1,0 +1,95 @@
+"""What can be asked for, and what looks like it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from installations import write_wheel
+
+from oneclaw_core import UsageError
+from oneclaw_core.installing.requirement import parse_requirement, same_location
+from oneclaw_core.secrets import redact
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "location"),
+    [
+        ("oneclaw-pdf", "oneclaw-pdf", None),
+        (" OneClaw_Pdf>=0.1,<2 ", "oneclaw-pdf", None),
+        ("acme[fast]~=1.0; python_version >= '3.11'", "acme", None),
+        ("acme @ https://example.com/acme-1.0.tar.gz", "acme", "https://example.com/acme-1.0.tar.gz"),
+        ("https://example.com/acme%2D1.whl#sha256=00", None, "https://example.com/acme-1.whl"),
+        ("git+https://example.com/acme.git@v1.0#subdirectory=x", None, "https://example.com/acme.git"),
+        ("git+ssh://git@example.com/acme.git", None, "ssh://example.com/acme.git"),
+    ],
+)
+def test_names_and_urls(text, name, location, tmp_path):
+    parsed = parse_requirement(text, tmp_path)
+    assert (parsed.text, parsed.name, parsed.location) == (text.strip(), name, location)
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
+    wheel = write_wheel(tmp_path / "my wheels", "acme-tools")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for text in ("my wheels/acme_tools-1.0-py3-none-any.whl", "./my wheels/../my wheels/" + wheel.name, str(wheel)):
+        parsed = parse_requirement(text, tmp_path)
+        assert (parsed.text, parsed.name, parsed.path) == (str(wheel), "acme-tools", wheel)
+    for text in ("./project", "project/", "~/project", str(project)):
+        parsed = parse_requirement(text, tmp_path)
+        assert (parsed.text, parsed.name, parsed.path) == (str(project), None, project)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "  ", "-r requirements.txt", "--index-url=https://example.com", "-e .", "-",
+        "acme --index-url=https://example.com", "acme\n--pre", "acme\x1b[2J", "acme beta", "acme>=", "acme;", "@",
+        "a" * 3000,
+        "oneclaw-core", "oneclaw_core[browser]>=9", "OneClaw.Core @ https://example.com/x.whl",
+        "./nothing", "../../nothing.whl", "nothing-1.0-py3-none-any.whl", ".", "~nobody-of-that-name/x", "./a\0b",
+        "https://[broken/x.whl", "empty-folder/", "notes.txt/", "./notes.txt", "strange.whl",
+    ],
+)  # fmt: skip
+def test_what_is_refused(text, tmp_path):
+    (tmp_path / "empty-folder").mkdir()
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "strange.whl").touch()
+    with pytest.raises(UsageError) as caught:
+        parse_requirement(text, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wheel_of_the_core_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="is OneClaw itself"):
+        parse_requirement(str(write_wheel(tmp_path, "oneclaw-core")), tmp_path)
+
+
+@given(st.text(max_size=30))
+def test_nothing_that_is_taken_can_be_an_option(tmp_path_factory, text):
+    try:
+        parsed = parse_requirement(text, tmp_path_factory.getbasetemp())
+    except UsageError:
+        return
+    assert not parsed.text.startswith("-")
+    assert parsed.text.isprintable()
+
+
+def test_credentials_are_neither_shown_nor_logged(tmp_path):
+    parsed = parse_requirement("acme @ https://somebody:the-password@example.com/acme.whl", tmp_path)
+    assert parsed.shown == "acme @ https://example.com/acme.whl"
+    assert "the-password" not in redact("pip says: the-password")
+    assert parsed.location == "https://example.com/acme.whl"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("file:///a%20b/x.whl", "file:///a b/x.whl"),
+        ("https://example.com/acme", "https://somebody@example.com/acme/"),
+        ("git+https://example.com/acme@main", "https://example.com/acme"),
+    ],
+)
+def test_one_place_in_two_spellings(one, other):
+    assert same_location(one, other)
