@@ -1,0 +1,108 @@
+"""The same work with no framework: what it costs at least."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+from benchmarks.measuring import median_seconds, resident_megabytes
+from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, plain_tools
+
+MODEL_SECONDS = 0.05
+
+
+def _tool(count: int) -> dict[str, Any]:
+    return {tool.name: lambda text: text for tool in plain_tools(count)}
+
+
+async def turn(size: int) -> float:
+    """Three rounds of a loop over a list of messages."""
+    functions = _tool(size)
+    groups = grouped(plain_tools(size))
+
+    def model(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        if messages[-1]["role"] == "user":
+            return {"call": ("load_tool_group", json.dumps({"group_name": FIRST_GROUP}))}
+        if messages[-1]["name"] == "load_tool_group":
+            return {"call": (FIRST_TOOL, json.dumps({"text": LOAD_TURN}))}
+        return {"text": ANSWER}
+
+    async def once() -> None:
+        messages: list[dict[str, Any]] = [{"role": "user", "content": LOAD_TURN}]
+        active: list[str] = []
+        while True:
+            answer = model(messages)
+            messages.append({"role": "assistant", **answer})
+            if "call" not in answer:
+                return
+            name, text = answer["call"]
+            arguments = json.loads(text)
+            if name == "load_tool_group":
+                active += [tool.name for tool in groups[arguments["group_name"]]]
+                result = "loaded"
+            else:
+                result = functions[name](**arguments)
+            messages.append({"role": "tool", "name": name, "content": result})
+
+    return await median_seconds(once)
+
+
+async def register(size: int) -> float:
+    """A dict."""
+    tools = list(plain_tools(size))
+    started = time.perf_counter()
+    known = {tool.name: (tool, tool.parameters) for tool in tools}
+    assert len(known) == size
+    return time.perf_counter() - started
+
+
+async def call(size: int) -> float:
+    """A call of the function."""
+    functions = _tool(size)
+    calls = 10_000
+
+    async def once() -> None:
+        for _ in range(calls):
+            functions[FIRST_TOOL](**json.loads(json.dumps({"text": LOAD_TURN})))
+
+    return await median_seconds(once) / calls
+
+
+async def stream(size: int) -> float:
+    """An asynchronous generator."""
+
+    async def pieces() -> Any:
+        for number in range(size):
+            yield f"word{number} "
+
+    async def once() -> None:
+        shown = [piece async for piece in pieces()]
+        assert len(shown) == size
+
+    return await median_seconds(once) / size
+
+
+async def sessions(size: int) -> float:
+    """Loops side by side."""
+
+    async def one() -> None:
+        messages = [LOAD_TURN]
+        for _ in range(2):
+            await asyncio.sleep(MODEL_SECONDS)
+            messages.append(ANSWER)
+
+    started = time.perf_counter()
+    turns = 10
+    for _ in range(turns):
+        await asyncio.gather(*(one() for _ in range(size)))
+    return size * turns / (time.perf_counter() - started)
+
+
+async def idle(size: int) -> float:
+    """Lists of messages."""
+    before = resident_megabytes()
+    kept = [[{"role": "user", "content": f"message {number} of {one}"} for number in range(20)] for one in range(size)]
+    assert len(kept) == size
+    return max(0.0, resident_megabytes() - before) / size

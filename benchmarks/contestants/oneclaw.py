@@ -1,0 +1,207 @@
+"""OneClaw: every turn is stored in a SQLite file, or in the database of ``ONECLAW_DATABASE_URL``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.measuring import median_seconds, resident_megabytes, tokens_of
+from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
+from oneclaw_core import (
+    Message,
+    MessageType,
+    ModelResponse,
+    OneClaw,
+    TextDelta,
+    ToolCall,
+    ToolDefinition,
+    ToolGroupDefinition,
+    ToolResult,
+    ToolSourceInfo,
+    ToolSourceType,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from oneclaw_core import ModelEvent, ModelInfo, ModelRequest, ToolContext
+
+
+class Model:
+    """Loads a group, calls its first tool, answers; or only answers.
+
+    Args:
+        seconds: it thinks before it answers.
+        pieces: its answer has.
+        rounds: of requests in a turn: three, two without the loading, or one.
+    """
+
+    def __init__(self, seconds: float = 0, pieces: int = 0, rounds: int = 3) -> None:
+        self.seconds = seconds
+        self.pieces = pieces
+        self.rounds = rounds
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer by how far the turn has come."""
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        last = request.messages[-1]
+        if last.tool_name is None and self.rounds == 3:
+            yield _calls("load_tool_group", group_name=FIRST_GROUP)
+        elif last.tool_name is None and self.rounds == 2:
+            yield _calls("echo", text=LOAD_TURN)
+        elif last.tool_name == "load_tool_group":
+            yield _calls(FIRST_TOOL, text=LOAD_TURN)
+        else:
+            for number in range(self.pieces):
+                yield TextDelta(f"word{number} ")
+            yield ModelResponse(text=ANSWER)
+
+    async def list_models(self) -> list[ModelInfo]:
+        """Offer nothing."""
+        return []
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _calls(name: str, **arguments: str) -> ModelResponse:
+    return ModelResponse(tool_calls=(ToolCall("c", name, json.dumps(arguments)),))
+
+
+class EchoTool:
+    """Gives back its text."""
+
+    def __init__(self, tool: PlainTool) -> None:
+        self.definition = ToolDefinition(tool.name, tool.description, tool.parameters)
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Give it back."""
+        return ToolResult.success(arguments["text"])
+
+
+def _register(claw: OneClaw, tools: list[PlainTool]) -> None:
+    registry = claw.catalog.registry
+    for tool in tools:
+        registry.register(EchoTool(tool), ToolSourceInfo(ToolSourceType.TOOL_GROUP, tool.group))
+
+
+@asynccontextmanager
+async def _opened(model: Model, tools: list[PlainTool]) -> AsyncIterator[OneClaw]:
+    from oneclaw_core.plugins import discover
+
+    with tempfile.TemporaryDirectory() as directory:
+        async with OneClaw.open(Path(directory), environ=dict(os.environ), plugins=discover()[:1]) as claw:
+            claw.catalog.provider_types["instant"] = lambda config: model
+            await claw.store.set_setting("provider:instant", {"type": "instant"})
+            _register(claw, tools)
+            for tool in tools[::50]:
+                claw.catalog.registry.register_group(
+                    ToolGroupDefinition(tool.group, tool.group, tool.group_description)
+                )
+            yield claw
+
+
+async def _send(claw: OneClaw, **options: Any) -> int:
+    return len([event async for event in claw.send_message(LOAD_TURN, model="instant/model", **options)])
+
+
+async def turn(size: int) -> float:
+    """A turn in a session of its own."""
+    async with _opened(Model(), list(plain_tools(size))) as claw:
+        return await median_seconds(lambda: _send(claw))
+
+
+async def register(size: int) -> float:
+    """Tools as objects."""
+    tools = list(plain_tools(size))
+    async with _opened(Model(), []) as claw:
+        started = time.perf_counter()
+        _register(claw, tools)
+        return time.perf_counter() - started
+
+
+async def call(size: int) -> float:
+    """Through the engine, with its checks."""
+    calls = 200
+    async with _opened(Model(), list(plain_tools(size))) as claw:
+
+        async def once() -> None:
+            for _ in range(calls):
+                assert (await claw.call_tool(FIRST_TOOL, {"text": LOAD_TURN})).result.status == "success"
+
+        return await median_seconds(once) / calls
+
+
+async def resume(size: int) -> float:
+    """The next turn of a stored session."""
+    async with _opened(Model(rounds=1), []) as claw:
+        session = await claw.store.create_session(agent="General Assistant", model="instant/model")
+        for start in range(0, size, 1_000):
+            messages = [
+                Message(type=MessageType.ASSISTANT if number % 2 else MessageType.USER, content=message_text(number))
+                for number in range(start, min(start + 1_000, size))
+            ]
+            await claw.store.append(session.id, messages)
+        return await median_seconds(lambda: _send(claw, session=session.id))
+
+
+async def stream(size: int) -> float:
+    """From the model to the events of a turn."""
+    async with _opened(Model(pieces=size, rounds=1), []) as claw:
+        return await median_seconds(lambda: _send(claw)) / size
+
+
+async def sessions(size: int) -> float:
+    """Sessions of one process side by side, each turn with one tool call."""
+    turns = 10
+    async with _opened(Model(seconds=0.05, rounds=2), []) as claw:
+        claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
+        names = [f"session-{number}" for number in range(size)]
+        await asyncio.gather(*(_send(claw, session=name) for name in names))
+        started = time.perf_counter()
+        for _ in range(turns):
+            await asyncio.gather(*(_send(claw, session=name) for name in names))
+        return size * turns / (time.perf_counter() - started)
+
+
+async def idle(size: int) -> float:
+    """Sessions between turns are rows in the database."""
+    async with _opened(Model(rounds=1), []) as claw:
+        await _send(claw)
+        before = resident_megabytes()
+        for number in range(size):
+            for _ in range(10):
+                await _send(claw, session=f"session-{number}")
+        return max(0.0, resident_megabytes() - before) / size
+
+
+async def tokens(size: int) -> float:
+    """The definitions and the list of groups of a first request, and of the next when a group is loaded."""
+
+    class Listener(Model):
+        definitions: tuple[ToolDefinition, ...] = ()
+        listing = ""
+
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            self.definitions = tuple(request.tools)
+            self.listing = "".join(request.system_prompt.partition("## Available Tool Groups")[1:])
+            yield ModelResponse(text=ANSWER)
+
+    listener = Listener()
+    with tempfile.TemporaryDirectory() as directory:
+        async with OneClaw.open(Path(directory), environ={}) as claw:
+            claw.catalog.provider_types["instant"] = lambda config: listener
+            await claw.store.set_setting("provider:instant", {"type": "instant"})
+            await _send(claw, tool_groups=("google_gmail",) if size else None)
+    definitions = [
+        {"name": each.name, "description": each.description, "parameters": each.parameters}
+        for each in listener.definitions
+    ]
+    return tokens_of([*definitions, listener.listing])
