@@ -1,7 +1,7 @@
 """The tools of the group ``google_contacts``."""
 
 import pytest
-from conftest import Desk, sign_in
+from google_desk import Desk, sign_in
 from google_people_service import MY_CONTACTS
 from hypothesis import given
 from hypothesis import strategies as st

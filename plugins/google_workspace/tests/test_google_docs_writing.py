@@ -1,7 +1,7 @@
 """The tools of the group ``google_docs`` that change something."""
 
 import pytest
-from conftest import sign_in
+from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.docs.elements import fill_requests
@@ -526,7 +526,7 @@ def test_what_is_not_there_is_told_before_the_user_is_asked(docs, desk):
 
 
 def test_a_folder_of_others_needs_a_broader_consent(google, empty_home, tmp_path, docs):
-    from conftest import Desk
+    from google_desk import Desk
 
     sign_in(google, empty_home, services=("docs",))
     (tmp_path / "project").mkdir()

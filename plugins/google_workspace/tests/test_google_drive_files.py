@@ -3,7 +3,7 @@
 import tracemalloc
 
 import pytest
-from conftest import sign_in
+from google_desk import sign_in
 from google_drive_service import EXCEL, GOOGLE, WORD
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,7 +212,7 @@ def test_a_folder_that_others_own_cannot_be_filled(drive, desk):
 
 
 def test_a_folder_out_of_sight_names_the_scope_that_would_show_it(google, empty_home, tmp_path):
-    from conftest import Desk
+    from google_desk import Desk
 
     sign_in(google, empty_home, services=("docs",))
     error_type, message = Desk(empty_home, tmp_path).error("drive_create_folder", name="x", parent_id="file999999")

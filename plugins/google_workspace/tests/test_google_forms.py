@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from conftest import sign_in
+from google_desk import sign_in
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.forms.questions import check_questions, item_of

@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 
 import pytest
-from conftest import Desk, sign_in
+from google_desk import Desk, sign_in
 from google_gmail_mime import written_mail
 
 BO = "Bo Berg <bo@example.net>"

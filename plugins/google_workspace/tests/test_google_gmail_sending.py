@@ -4,7 +4,7 @@ from email import message_from_bytes
 from email.policy import default
 
 import pytest
-from conftest import Desk, sign_in
+from google_desk import Desk, sign_in
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
 from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE_BYTES
 

@@ -5,11 +5,8 @@ import time
 from datetime import datetime, timedelta
 
 import pytest
-from conftest import Desk, sign_in
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from google_desk import Desk, sign_in, sign_in_service_account
 from google_gmail_settings import palette
-from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, Account, AccountBook
 from oneclaw_google_workspace.gmail.labels import MailLabels
 from oneclaw_google_workspace.gmail_settings.filters import described
 from oneclaw_google_workspace.gmail_settings.label_tool import _palette
@@ -402,32 +399,12 @@ def test_an_ordinary_user_is_told_where_forwarding_is_changed(google, desk):
     assert (desk.asked, google.requests) == ([], [])
 
 
-@pytest.fixture(scope="session")
-def service_key():
-    """A service account's private key, and the public one that Google has."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    plain = serialization.NoEncryption()
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return private.decode(), public.decode()
-
-
 @pytest.fixture
 def organisation(google, empty_home, tmp_path, service_key):
     """Runs the tools by a service account that acts for Ana, whose scopes are given."""
 
     def signed_in(*scopes):
-        email = "robot@project.iam.gserviceaccount.com"
-        private, google.oauth.service_keys[email] = service_key
-        google.oauth.delegated[email] = ("ana@example.com", frozenset(scopes))
-        secret = {
-            "type": "service_account",
-            "client_email": email,
-            "private_key": private,
-            "token_uri": "https://oauth2.googleapis.com/token",
-        }
-        account = Account("work", SERVICE_ACCOUNT, "ana@example.com", scopes, ("gmail_settings",))
-        AccountBook(empty_home).save(account, secret, in_file=True)
+        sign_in_service_account(google, empty_home, service_key, *scopes)
         return Desk(empty_home, tmp_path)
 
     return signed_in

@@ -1,7 +1,7 @@
 """The tools of the group ``google_sheets`` that read cells and write into them."""
 
 import pytest
-from conftest import sign_in
+from google_desk import sign_in
 from google_sheets_cells import DAY_ZERO
 
 from oneclaw_core import PermissionAnswer

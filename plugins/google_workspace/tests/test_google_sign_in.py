@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from click.testing import CliRunner
-from conftest import Desk, sign_in
+from google_desk import Desk, sign_in
 from google_oauth import CLIENT_ID, CLIENT_SECRET
 from google_server import wait_until
 from oneclaw_google_workspace import commands

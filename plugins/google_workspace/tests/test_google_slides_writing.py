@@ -1,7 +1,7 @@
 """The tools of the group ``google_slides`` that change something."""
 
 import pytest
-from conftest import sign_in
+from google_desk import sign_in
 from google_slides_pages import Element, Text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -422,7 +422,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments
 
 
 def test_a_folder_of_others_needs_a_broader_consent(google, empty_home, tmp_path, slides):
-    from conftest import Desk
+    from google_desk import Desk
 
     sign_in(google, empty_home, services=("slides",))
     (tmp_path / "project").mkdir()

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import Desk, sign_in
+from google_desk import Desk, sign_in
 from google_oauth import CLIENT_SECRET
 from oneclaw_google_workspace.accounts import AccessToken, AccountBook
 
@@ -198,7 +198,7 @@ def test_files_that_others_can_read_are_not_used(google, home, desk):
 
 
 def test_an_account_keeps_its_order_and_a_removed_default_is_followed_by_the_next(empty_home):
-    from conftest import USER, Account
+    from oneclaw_google_workspace.accounts import USER, Account
 
     book = AccountBook(empty_home)
     for name in ("b", "a"):

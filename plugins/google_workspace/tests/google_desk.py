@@ -1,0 +1,105 @@
+"""A home that is signed in to the stand-in for Google, and running the tools in it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+
+from google_oauth import CLIENT_ID, CLIENT_SECRET
+from google_server import GoogleServer
+from oneclaw_google_workspace import retrying
+from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
+from oneclaw_google_workspace.scopes import SERVICES, consent_scopes
+
+from oneclaw_core import OneClaw, PermissionAnswer, find_home
+
+
+@contextmanager
+def stand_in(monkeypatch):
+    """Google for as long as the context lasts; a request that does not fit Google's description fails it at its end."""
+    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+    with GoogleServer() as server:
+        monkeypatch.setenv("ONECLAW_GOOGLE_API_BASE", server.url)
+        monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")  # the stand-in speaks no TLS
+        yield server
+    assert not server.misfits, "\n".join(server.misfits)
+
+
+def make_home(path, monkeypatch):
+    """Make a home in which nobody is signed in the current one."""
+    for name in ("ONECLAW_MODEL", "ONECLAW_GOOGLE_ACCOUNT", "ONECLAW_GOOGLE_CLIENT_ID", "ONECLAW_GOOGLE_CLIENT_SECRET"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ONECLAW_HOME", str(path))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    return find_home()
+
+
+def sign_in(google, home, *, name="work", services=tuple(SERVICES), is_read_only=False, extra=(), user=None):
+    """Sign in without a browser; gives the account."""
+    scopes = consent_scopes(services, is_read_only=is_read_only, extra=extra)
+    grant = google.oauth.grant(*scopes, user=user)
+    account = Account(name, USER, grant.user, tuple(scopes), tuple(services), is_read_only)
+    secret = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "refresh_token": grant.refresh_token}
+    AccountBook(home).save(account, secret, in_file=True)
+    return account
+
+
+def sign_in_service_account(google, home, service_key, *scopes, name="work"):
+    """Sign in a service account that acts for ana@example.com, whose scopes are given."""
+    email = "robot@project.iam.gserviceaccount.com"
+    private, google.oauth.service_keys[email] = service_key
+    google.oauth.delegated[email] = ("ana@example.com", frozenset(scopes))
+    secret = {
+        "type": "service_account",
+        "client_email": email,
+        "private_key": private,
+        "token_uri": "https://oauth2.googleapis.com/token",
+    }
+    account = Account(name, SERVICE_ACCOUNT, "ana@example.com", scopes, ("gmail_settings",))
+    AccountBook(home).save(account, secret, in_file=True)
+
+
+class Desk:
+    """Calls tools in a home, and notes what the user is asked.
+
+    Attributes:
+        asked: permission and detail of every question but those for the network.
+        answer: what the user answers.
+    """
+
+    def __init__(self, home, start_directory):
+        self.home = home
+        self.start_directory = start_directory
+        self.asked = []
+        self.answer = PermissionAnswer.ONCE
+
+    def __call__(self, tool, **arguments):
+        """Run a tool that is to succeed; gives its value."""
+        result = self.result(tool, **arguments)
+        assert result.is_success, f"{result.error_type}: {result.error_message}"
+        return result.result
+
+    def error(self, tool, **arguments):
+        """Run a tool that is to fail; gives error type and message."""
+        result = self.result(tool, **arguments)
+        assert not result.is_success, result.result
+        return result.error_type, result.error_message
+
+    def result(self, tool, **arguments):
+        """Run a tool; gives its result."""
+        return self.results([(tool, arguments)])[0]
+
+    def results(self, calls):
+        """Run ``(tool, arguments)`` calls in parallel in one open home; gives their results."""
+
+        async def ask(request):
+            self.asked.append((request.permission, request.detail))
+            return self.answer
+
+        async def run():
+            async with OneClaw.open(
+                self.home.path, ask=ask, allow=("network.private",), start_directory=self.start_directory
+            ) as claw:
+                return await asyncio.gather(*(claw.call_tool(tool, arguments) for tool, arguments in calls))
+
+        return [outcome.result for outcome in asyncio.run(run())]
