@@ -8,6 +8,8 @@ from broken_plugins.kinds import KINDS, install
 
 from oneclaw_core import OneClaw, plugins
 
+pytestmark = pytest.mark.one_python
+
 HANGING = ("hangs_at_import", "hangs_in_hook")
 # They end whichever process imports them, before anybody can do anything about it.
 KILLING = ("kills_at_import", "kills_in_hook")

@@ -7,6 +7,8 @@ from oneclaw_core.conformance.check import Options, Patience, check_plugin
 from oneclaw_core.conformance.finding import Severity
 from oneclaw_core.errors import PluginError
 
+pytestmark = pytest.mark.one_python
+
 QUICK = Patience(load_seconds=5, call_seconds=1)
 IMPATIENT = Patience(load_seconds=1.5, call_seconds=1)
 

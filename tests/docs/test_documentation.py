@@ -23,6 +23,8 @@ from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 VARIABLES_OF_OTHERS = re.compile(
     r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR|FORCE_COLOR|PYTEST_(ADDOPTS|PLUGINS)"
 )

@@ -22,6 +22,8 @@ from oneclaw_core.settings import Settings
 from oneclaw_core.store.schema import METADATA
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 
+pytestmark = pytest.mark.one_python
+
 DOCS = ROOT / "docs"
 HAS_ALL_PLUGINS = {path.parent.name for path in PLUGIN_PAGES} <= {each.name for each in tools._catalog().plugins}
 needs_all_plugins = pytest.mark.skipif(not HAS_ALL_PLUGINS, reason="not all plugins of the repository are installed")

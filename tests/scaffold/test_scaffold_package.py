@@ -17,6 +17,8 @@ from oneclaw_core import UsageError
 from oneclaw_core.scaffold.files import PluginDetails, compatible_range, plugin_files
 from oneclaw_core.scaffold.names import MAX_NAME_CHARACTERS, plugin_names
 
+pytestmark = pytest.mark.one_python
+
 LONGEST = "oneclaw-" + "long" * 8
 AUTHOR = 'Ada "Q" Ünïcode'
 DESCRIPTION = 'Tables & "more" \\ than $that.'
