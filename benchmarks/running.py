@@ -60,6 +60,8 @@ def _run(command: list[str], cwd: Path | None = None) -> tuple[str, float] | str
     # Homes of their own, so that no contestant finds what the user has.
     with tempfile.TemporaryDirectory() as home:
         environ = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+        # Whoever installs a program has its bytecode, all but the first time.
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
         environ |= {"HOME": home, "ONECLAW_HOME": f"{home}/oneclaw", "LLM_USER_PATH": f"{home}/llm"}
         started = time.perf_counter()
         try:

@@ -47,7 +47,7 @@ from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.store.sessions import new_id
 from oneclaw_core.store.store import Store, TurnOutset, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
-from oneclaw_core.tools.groups import ActiveTools, one_line, restore_loaded_groups
+from oneclaw_core.tools.groups import one_line, restore_loaded_groups
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy
 from oneclaw_core.tools.selection import ToolSelection
@@ -151,7 +151,7 @@ class OneClaw:
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()
-            catalog = load_plugins(disabled_plugins(stored, environ), plugins)
+            catalog = load_plugins(disabled_plugins(stored, environ), plugins, found.loading)
             decisions = await store.permissions()
 
             async def remember(permission: str, decision: Decision) -> None:
@@ -451,8 +451,7 @@ class OneClaw:
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         await self.user_tools.refresh()
-        registry = self.catalog.registry
-        scope = CallScope(ActiveTools(tuple(registry.get_all_tool_definitions())), GENERAL_ASSISTANT.name)
+        scope = CallScope(self.catalog.registry.selected().all_active, GENERAL_ASSISTANT.name)
         with self._turns.of_this_task():
             (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
         return outcome

@@ -8,6 +8,7 @@ taken for zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from oneclaw_core.models import OFFLINE_TYPE
@@ -38,6 +39,7 @@ class ModelPrices:
     cache_write: float | None = None
 
 
+@cache
 def load_prices() -> None:
     """Read the known prices, which takes about 0.3 s once in a process.
 
@@ -49,8 +51,8 @@ def load_prices() -> None:
 
 
 def needs_prices(config: ProviderConfig, prices: ModelPrices | None = None) -> bool:
-    """Whether :func:`cost_of` looks into the known prices."""
-    return prices is None and config.type != OFFLINE_TYPE
+    """Whether :func:`cost_of` looks into the known prices, and they are still to be read."""
+    return prices is None and config.type != OFFLINE_TYPE and not load_prices.cache_info().currsize
 
 
 def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: ModelPrices | None = None) -> float | None:

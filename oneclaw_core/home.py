@@ -43,6 +43,11 @@ class Home:
         return (database.parent if database is not None else self.path) / "locks"
 
     @property
+    def loading(self) -> Path:
+        """Where it is noted which plugin is being loaded."""
+        return self.path / "loading"
+
+    @property
     def log_file(self) -> Path:
         """The log, with the tracebacks that the command line does not show."""
         return self.path / "logs" / "oneclaw.log"

@@ -15,7 +15,7 @@ CORE_DISTRIBUTION = "oneclaw-core"
 CORE_VERSION = __version__
 
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
-_HEADER = re.compile(r"requires-dist:\s*(.*)", re.IGNORECASE | re.DOTALL)
+_HEADER = re.compile(r"([\w-]+):\s*(.*)", re.DOTALL)
 # Nearly all requirements on the core look like this; packaging takes longer to import than all plugins to load.
 _PLAIN_CLAUSE = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\d+(?:\.\d+)*)\s*")
 _PLAIN_VERSION = re.compile(r"\d+(?:\.\d+)*")
@@ -47,10 +47,21 @@ def core_requirements(distribution: Any) -> list[str]:
     Returns:
         Its requirements on the core as they are written (PEP 508); those of other packages are left out.
     """
-    read = getattr(distribution, "read_text", None)
-    text = read("METADATA") if read is not None else None
-    required = getattr(distribution, "requires", None) if text is None else _requirements_in(text)
+    headers = _headers_of(distribution)
+    required = getattr(distribution, "requires", None) if headers is None else headers.get("requires-dist")
     return [each for each in required or () if _CORE.match(each)]
+
+
+def name_and_version(distribution: Any) -> tuple[str, str]:
+    """Find out what a distribution is.
+
+    Args:
+        distribution: with ``read_text``, ``name`` and ``version``, as ``importlib_metadata`` has them, or without the
+            first.
+    """
+    headers = _headers_of(distribution) or {}
+    name, version = headers.get("name"), headers.get("version")
+    return name[0] if name else distribution.name, version[0] if version else distribution.version
 
 
 def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -> Incompatibility | None:
@@ -78,11 +89,22 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     return None
 
 
-def _requirements_in(metadata: str) -> list[str]:
-    """Read the headers that say what is required; parsing all of them would take ten times as long."""
-    headers, _, _ = metadata.replace("\r\n", "\n").partition("\n\n")
-    lines = re.sub(r"\n[ \t]+", " ", headers).split("\n")
-    return [match[1].strip() for match in map(_HEADER.match, lines) if match]
+def _headers_of(distribution: Any) -> dict[str, list[str]] | None:
+    """Read what the metadata say by the names in small letters; a parser of mail takes ten times as long.
+
+    Returns:
+        ``None`` where there is no such file.
+    """
+    read = getattr(distribution, "read_text", None)
+    metadata = read("METADATA") if read is not None else None
+    if metadata is None:
+        return None
+    text, _, _ = metadata.replace("\r\n", "\n").partition("\n\n")
+    headers: dict[str, list[str]] = {}
+    for match in map(_HEADER.match, re.sub(r"\n[ \t]+", " ", text).split("\n")):
+        if match:
+            headers.setdefault(match[1].lower(), []).append(match[2].strip())
+    return headers
 
 
 def _is_met_plainly(requirement: str, version: str) -> bool | None:

@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from oneclaw_core.secrets import redact
+
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
@@ -88,7 +90,7 @@ class PluginRecord:
         self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
     ) -> None:
         """Note a problem, and log it."""
-        problem = PluginProblem(where, " ".join(cause.split()), remedy, is_error, check, pointer)
+        problem = PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
         if problem not in self.problems:
             self.problems.append(problem)
             level = logging.WARNING if is_error else logging.INFO

@@ -17,12 +17,14 @@ import pluggy
 
 from oneclaw_core import hookspecs
 from oneclaw_core.errors import PluginError
+from oneclaw_core.loading_notes import LOADING, LoadingNotes
 from oneclaw_core.plugin_compatibility import (
     CORE_DISTRIBUTION,
     CORE_VERSION,
     UnreadableRequirementError,
     core_requirements,
     find_incompatibility,
+    name_and_version,
 )
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.registrars import (
@@ -40,6 +42,7 @@ from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
     from types import FrameType
 
     import click
@@ -108,20 +111,27 @@ def discover() -> list[EntryPoint]:
     return sorted(unique.values(), key=lambda point: (not _is_builtin(point), point.name, point.value))
 
 
-def load_plugins(disabled: Collection[str] = (), entry_points: Iterable[EntryPoint] | None = None) -> Catalog:
+def load_plugins(
+    disabled: Collection[str] = (),
+    entry_points: Iterable[EntryPoint] | None = None,
+    notes_directory: Path | None = None,
+) -> Catalog:
     """Load every plugin that is not disabled, and collect what they bring and what goes wrong.
 
     Args:
         disabled: names of plugins to leave alone; the built-in tools cannot be.
         entry_points: what to load instead of everything that is installed.
+        notes_directory: where to note what is being loaded, so that a plugin which ends the program is left alone by
+            the next start; ``None`` for no notes.
     """
     catalog = Catalog()
-    for point in discover() if entry_points is None else entry_points:
-        started = time.perf_counter()
-        record = _load(point, catalog, disabled)
-        if not record.is_disabled:
-            record.import_ms = (time.perf_counter() - started) * 1000
-        catalog.plugins.append(record)
+    with LoadingNotes(notes_directory) as notes:
+        for point in discover() if entry_points is None else entry_points:
+            started = time.perf_counter()
+            record = _load(point, catalog, disabled, notes)
+            if not record.is_disabled:
+                record.import_ms = (time.perf_counter() - started) * 1000
+            catalog.plugins.append(record)
     for group, tool_names in catalog.registry.get_tool_groups().items():
         if catalog.registry.get_group_definition(group) is None:
             catalog.registry.register_group(generated_group_definition(group, tool_names))
@@ -137,24 +147,34 @@ def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> f
     return frozenset(str(name).strip() for name in names)
 
 
-def add_plugin_commands(records: Iterable[PluginRecord], cli: click.Group) -> None:
-    """Let plugins add commands; one that is taken stays what it was."""
-    for record in records:
-        if record.manager is None:
-            continue
-        own = CommandRegistrar(cli, record)
-        _call_hook(record, "register_commands", cli=own)
+def add_plugin_commands(records: Iterable[PluginRecord], cli: click.Group, notes_directory: Path | None = None) -> None:
+    """Let plugins add commands; one that is taken stays what it was.
+
+    Args:
+        records: the plugins.
+        cli: what to add commands to.
+        notes_directory: as for :func:`load_plugins`.
+    """
+    with LoadingNotes(notes_directory) as notes:
+        for record in records:
+            _call_noted_hook(notes, record, "register_commands", cli=CommandRegistrar(cli, record))
 
 
-def background_workers(records: Iterable[PluginRecord]) -> list[BackgroundWorker]:
-    """Ask plugins what is to work in the background."""
+def background_workers(records: Iterable[PluginRecord], notes_directory: Path | None = None) -> list[BackgroundWorker]:
+    """Ask plugins what is to work in the background.
+
+    Args:
+        records: the plugins.
+        notes_directory: as for :func:`load_plugins`.
+    """
     workers: list[BackgroundWorker] = []
-    for record in records:
-        _call_hook(record, "register_workers", register=WorkerRegistrar(workers, record))
+    with LoadingNotes(notes_directory) as notes:
+        for record in records:
+            _call_noted_hook(notes, record, "register_workers", register=WorkerRegistrar(workers, record))
     return workers
 
 
-def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> PluginRecord:
+def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str], notes: LoadingNotes) -> PluginRecord:
     distribution, version = _distribution_of(point)
     record = PluginRecord(point.name, distribution, version, point.value)
     if point.name in disabled:
@@ -174,9 +194,19 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
         )
     if not _is_compatible(point, record):
         return record
+    if _is_builtin(point):
+        _bring_in(point, record, catalog)
+    elif not notes.leaves_alone(record):
+        with notes.during(record, LOADING):
+            _bring_in(point, record, catalog)
+    return record
+
+
+def _bring_in(point: EntryPoint, record: PluginRecord, catalog: Catalog) -> None:
+    """Import a plugin and call the hooks that every start needs."""
     plugin = _import(point, record)
     if plugin is None:
-        return record
+        return
     manager = pluggy.PluginManager("oneclaw")
     manager.add_hookspecs(hookspecs)
     try:
@@ -185,7 +215,7 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
     except Exception as error:  # noqa: BLE001  # pluggy looks into a foreign object
         remedy = "take only arguments that the hook has; see oneclaw_core.hookspecs"
         record.report("hooks", _describe(error), remedy, check="hooks.arguments")
-        return record
+        return
     record.manager = manager
     _check_hooks(manager, plugin, record)
     if any(problem.is_error for problem in record.problems):
@@ -195,7 +225,6 @@ def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str]) -> Plu
     _call_hook(record, "register_tools", register=ToolRegistrar(registry, record))
     _call_hook(record, "register_providers", register=ProviderRegistrar(catalog.provider_types, record))
     _call_hook(record, "register_skills", register=SkillRegistrar(catalog.skills, record))
-    return record
 
 
 def _is_compatible(point: EntryPoint, record: PluginRecord) -> bool:
@@ -254,6 +283,8 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
             is_error=False,
             check="hooks.none",
         )
+    else:
+        _check_unmarked(manager, plugin, record)
     for caller in manager.get_hookcallers(plugin) or ():
         if any(inspect.iscoroutinefunction(implementation.function) for implementation in caller.get_hookimpls()):
             cause = f"the hook {caller.name} is an async function"
@@ -271,6 +302,20 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
         )
 
 
+def _check_unmarked(manager: pluggy.PluginManager, plugin: Any, record: PluginRecord) -> None:
+    """Note functions with the names of hooks that will never be called; pluggy passes over them in silence."""
+    marked = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
+    for name in vars(manager.hook):
+        if name not in marked and inspect.isfunction(inspect.getattr_static(plugin, name, None)):
+            record.report(
+                "hooks",
+                f"the function {name} is named like a hook, and is not marked as one: it is not called",
+                "put @oneclaw_core.hookimpl before it, or rename it",
+                is_error=False,
+                check="hooks.unmarked",
+            )
+
+
 @contextmanager
 def _deprecations_reported(record: PluginRecord) -> Iterator[None]:
     """Note which deprecated hooks and arguments a plugin takes, as pluggy warns of them while the block runs."""
@@ -285,6 +330,12 @@ def _deprecations_reported(record: PluginRecord) -> Iterator[None]:
 
 def _name_of(plugin: Any) -> str:
     return str(getattr(plugin, "__name__", None) or type(plugin).__name__)
+
+
+def _call_noted_hook(notes: LoadingNotes, record: PluginRecord, hook: str, **arguments: Any) -> None:
+    if record.manager is not None and getattr(record.manager.hook, hook).get_hookimpls():
+        with notes.during(record, hook):
+            _call_hook(record, hook, **arguments)
 
 
 def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:
@@ -358,7 +409,8 @@ def _time_limit() -> Iterator[None]:
         raise _TookTooLongError(f"it did not end within {seconds:g} s")
 
     signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Once is not enough: where the interpreter calls back, as in a __del__, what is raised is lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
     finally:
@@ -376,7 +428,7 @@ def _describe(error: BaseException) -> str:
 def _distribution_of(point: EntryPoint) -> tuple[str | None, str | None]:
     distribution = getattr(point, "dist", None)
     try:
-        return (distribution.name, distribution.version) if distribution is not None else (None, None)
+        return name_and_version(distribution) if distribution is not None else (None, None)
     except Exception:  # noqa: BLE001  # a package without readable metadata has neither
         return None, None
 

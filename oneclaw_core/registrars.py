@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
-from oneclaw_core.providers.base import Provider, ProviderConfig
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
     import click
 
     from oneclaw_core.home import Home
+    from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.tools.definition import Tool
 
-ProviderFactory = Callable[[ProviderConfig], Provider]
+ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 Work = Callable[["WorkerHost"], Awaitable[None]]
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
@@ -82,6 +82,12 @@ class ToolRegistrar:
             path: the file, such as ``importlib.resources.files(__package__) / "pdf.json"``.
             module: where functions that are named without a module are looked up.
         """
+        if isinstance(path, str):
+            # It would mean another file in each directory that the program is started in.
+            remedy = "give it as importlib.resources.files(__package__) / " + repr(path)
+            cause = f"{path!r} is a text, and no path in the package"
+            self._record.report("manifest", f"{cause}: {remedy}", remedy, check="manifests.unreadable")
+            return
         self._record.manifests.append(str(path))
         manifest = load_manifest(path, default_module=module)
         for problem in manifest.problems:

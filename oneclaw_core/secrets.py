@@ -17,6 +17,8 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWD|PASSPHRASE)S?(?:_|$)|PASSWORD|(?:TOKEN|SECRET|_PWD|_PAT)$", re.IGNORECASE
 )
 _OWN_PREFIX = "ONECLAW_"
+# Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, or ?password=PASSWORD as libpq takes it.
+_PASSWORD_IN_URL = re.compile(r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&]password=([^\s&#]+)")
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8
 # A shorter one, or a path, can be part of what programs need, such as PATH.
@@ -38,18 +40,19 @@ def remember_secrets_of(environ: Mapping[str, str]) -> None:
         _remembered.update(_secrets_in(environ))
 
 
-def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
+def redact(text: str, environ: Mapping[str, str] | None = None, *, shortest: int = SHORTEST_SECRET_CHARACTERS) -> str:
     """Replace every secret that a text contains: those of the environment, and those remembered.
 
     Args:
         text: what is about to be shown.
         environ: the environment; by default the program's own.
+        shortest: how many characters a secret has at least; a shorter one stays.
     """
     environ = os.environ if environ is None else environ
     found = _secrets_in(environ) | _remembered
     # Of two secrets of which one contains the other, the longer goes first, lest its rest stay.
     for secret in sorted(found, key=len, reverse=True):
-        if len(secret) < SHORTEST_SECRET_CHARACTERS:
+        if len(secret) < shortest:
             break
         text = text.replace(secret, REDACTED)
     return text
@@ -86,7 +89,19 @@ def _repeats(value: str, secret: str) -> bool:
 
 
 def _secrets_in(environ: Mapping[str, str]) -> set[str]:
-    return {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)}
+    found = {value.strip() for name, value in environ.items() if name.upper().endswith(SECRET_SUFFIXES)}
+    for value in environ.values():
+        if "://" in value:
+            found.update(_passwords_in(value))
+    return found
+
+
+def _passwords_in(url: str) -> set[str]:
+    """The passwords in a URL, as they are written there and as they are meant."""
+    from urllib.parse import unquote
+
+    written = {match[1] or match[2] for match in _PASSWORD_IN_URL.finditer(url)}
+    return written | {unquote(each) for each in written}
 
 
 class SecretFilter(logging.Filter):

@@ -13,6 +13,16 @@ settings.register_profile("oneclaw", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("oneclaw")
 
 
+@pytest.fixture(autouse=True)
+def forgotten_secrets():
+    """What one test has redacted in its process is not redacted in the next."""
+    from oneclaw_core import secrets
+
+    before = set(secrets._remembered)
+    yield
+    secrets._remembered.intersection_update(before)
+
+
 @pytest.fixture(scope="session")
 def postgres_server():
     """A PostgreSQL server that runs until the end."""

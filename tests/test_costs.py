@@ -23,8 +23,14 @@ def provider(type_name: str, base_url: str | None = None) -> ProviderConfig:
 def test_the_offline_model_costs_nothing_and_needs_no_prices() -> None:
     assert cost_of(provider("offline"), "rules", TokenUsage()) == 0
     assert needs_prices(provider("offline")) is False
+
+
+def test_prices_are_read_once_and_only_if_one_is_wanted() -> None:
+    load_prices.cache_clear()
     assert needs_prices(provider("openai")) is True
     assert needs_prices(provider("openai"), ModelPrices(input=1, output=1)) is False
+    load_prices()
+    assert needs_prices(provider("openai")) is False
 
 
 @pytest.mark.parametrize(

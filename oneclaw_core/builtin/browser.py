@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.chromium import BrowserNotInstalledError, open_page
+from oneclaw_core.builtin.confined_files import new_file
 from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http.proxy import guarded_proxy
 from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.untrusted import untrusted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.async_api import Page
 
     from oneclaw_core.http.proxy import GuardedProxy
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.paths import PathGuard
 
 MAX_PICTURE_HEIGHT = 10_000
 MAX_WAIT_SECONDS = 20
@@ -153,11 +158,11 @@ async def _picture(page: Page, full_page: bool, width: int, context: ToolContext
     except (Error, TimeoutError) as error:
         return ToolResult.error("screenshot_error", f"No picture could be taken: {_reason(error)}.")
     name = f"{_file_name(page.url)}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.png"
+    title = untrusted(title, f"the page {page.url}") if title else ""
     document: dict[str, Any] = {"url": page.url, "title": title, "width": width, "height": height}
     try:
         path = context.paths.writable(f"screenshots/{name}")
-        await asyncio.to_thread(_write, path, data)
-        document["image_path"] = str(path)
+        document["image_path"] = str(await asyncio.to_thread(_write, path, data, context.paths))
     except PermissionDeniedError:
         document["image_path"] = None  # the user keeps tools from writing; the picture itself goes to the model
     except OSError as error:
@@ -176,7 +181,9 @@ async def _extract(page: Page, javascript: str | None, max_length: int, context:
         if javascript is not None:
             value = await _evaluate(page, _SCRIPT, javascript)
             if isinstance(value, dict) and "error" in value:
-                return ToolResult.error("extraction_error", f"The JavaScript failed: {str(value['error'])[:1000]}")
+                # What it says may be the page's own words.
+                said = untrusted(str(value["error"])[:1000], f"the page {page.url}")
+                return ToolResult.error("extraction_error", f"The JavaScript failed.\n{said}")
             text = str(value["text"]) if isinstance(value, dict) else ""
             title = (await page.title())[:200]
             return ToolResult.success(page_document(page.url, title, text, max_length, room=room))
@@ -216,9 +223,10 @@ async def _evaluate(page: Page, script: str, argument: Any = None) -> Any:
         return await page.evaluate(script, argument)
 
 
-def _write(path: Any, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+def _write(path: Path, data: bytes, guard: PathGuard) -> Path:
+    with new_file(path, guard) as file:
+        file.write(data)
+        return file.keep()
 
 
 def _file_name(url: str) -> str:

@@ -26,6 +26,9 @@ _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH
 # O_NONBLOCK: opening a named pipe that slipped in does not wait for its other end.
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
+# Directories are made one in the other without an end otherwise, until most programs cannot delete them any more.
+_MOST_STEPS = 100
+
 
 class NotARegularFileError(OSError):
     """The path leads to a directory, a pipe, a device or a socket."""
@@ -241,6 +244,8 @@ def _parent(path: Path, base: Path, *, create: bool = False) -> Iterator[int]:
     if not steps:
         raise DirectoryInsteadError
     if create:
+        if len(steps) > _MOST_STEPS:
+            raise OSError(errno.ENAMETOOLONG, f"it lies more than {_MOST_STEPS} directories deep")
         base.mkdir(parents=True, exist_ok=True)
     directory = os.open(base, _DIRECTORY)
     try:

@@ -11,6 +11,7 @@ from oneclaw_core.builtin.confined_files import (
     open_for_reading,
     replace_content,
 )
+from oneclaw_core.builtin.downloads import DIRECTORY as DOWNLOADS
 from oneclaw_core.builtin.text_content import (
     Lines,
     NoSuchLineError,
@@ -19,7 +20,9 @@ from oneclaw_core.builtin.text_content import (
     read_all,
     read_lines,
 )
+from oneclaw_core.secrets import redact
 from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.untrusted import untrusted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 _MAX_ENTRIES_SHOWN = 20
 _MAX_ENTRIES_SEEN = 1000
+# Of the secrets that are known: a shorter one can be a word like any other, such as a password on one's own machine.
+_SHORTEST_KEY_CHARACTERS = 20
 
 
 def read_file(
@@ -63,8 +68,10 @@ def read_file(
         shown = context.paths.display(resolved)
         with open_for_reading(resolved, context.paths) as stream:
             if start_line is None and line_count is None:
-                return ToolResult.success(read_all(stream, encoding))
-            return ToolResult.success(_with_place(read_lines(stream, encoding, start_line or 1, line_count), shown))
+                text = read_all(stream, encoding)
+            else:
+                text = _with_place(read_lines(stream, encoding, start_line or 1, line_count), shown)
+        return ToolResult.success(_presented(text, resolved, context))
     except FileNotFoundError:
         return ToolResult.error("execution_error", f"File not found: {shown}")
     except NoSuchLineError as error:
@@ -110,6 +117,13 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
     except (OSError, UnicodeError) as error:
         return ToolResult.error("execution_error", f"Cannot write {shown}: {_reason(error)}")
     return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown}")
+
+
+def _presented(text: str, path: Path, context: ToolContext) -> str:
+    """Keep known keys from the model, as in a project's ``.env``, and mark what was fetched from the web."""
+    text = redact(text, shortest=_SHORTEST_KEY_CHARACTERS)
+    downloads = context.paths.workspace.resolve() / DOWNLOADS
+    return untrusted(text, f"the file {context.paths.display(path)}") if path.is_relative_to(downloads) else text
 
 
 def _with_place(lines: Lines, shown: str) -> str:

@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,6 +29,7 @@ _TEXTUAL = re.compile(
     r"text/.*|application/(.*\+)?(json|xml|yaml)|application/(x-)?(javascript|ndjson|yaml|toml|sql|sh|"
     r"www-form-urlencoded|graphql)|.*\+(xml|json)"
 )
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9][a-z0-9!#$&^_.+-]{0,90}")
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Slow or no character sets at all.
 _REFUSED_CODECS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
@@ -159,6 +161,28 @@ def _charset(parameters: str) -> str | None:
     except (LookupError, UnicodeError):
         return None
     return None if name in ("utf-8", "ascii") or name.replace("_", "-") in _REFUSED_CODECS else name
+
+
+def status_text(code: int) -> str:
+    """Write a status as ``HTTP 404 Not Found``; in the standard's words, for a server could say anything there.
+
+    Args:
+        code: as the server sent it.
+    """
+    try:
+        return f"HTTP {code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"HTTP {code}"
+
+
+def media_type(content_type: str) -> str:
+    """The type alone, in lower case, of what a server calls it; empty if it is none, for it stands in messages.
+
+    Args:
+        content_type: the header.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind if _MEDIA_TYPE.fullmatch(kind) else ""
 
 
 def shown_url(url: str) -> str:

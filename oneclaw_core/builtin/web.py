@@ -11,8 +11,10 @@ from oneclaw_core.builtin.http_messages import (
     InvalidRequestError,
     decoded,
     failure_text,
+    media_type,
     outgoing_request,
     shown_url,
+    status_text,
 )
 from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.http import expands_boundedly
@@ -68,8 +70,8 @@ async def http_request(
         context: of the call.
 
     Returns:
-        The status line, the headers that matter, a note on a body that is not shown whole, and the body, marked as
-        coming from outside; whatever the status.
+        The status, a note on a body that is not shown whole, and, marked as coming from outside, the headers that
+        matter and the body; whatever the status.
 
     Raises:
         PermissionDeniedError: the address is private, and the user does not allow it.
@@ -94,13 +96,14 @@ async def http_request(
 
 
 async def _described(response: httpx.Response, context: ToolContext, seconds: float) -> str:
-    head = "\n".join([f"HTTP {response.status_code} {response.reason_phrase}".rstrip(), *_header_lines(response)])
+    status = status_text(response.status_code)
+    headers = "\n".join(_header_lines(response))
+    source = shown_url(str(response.url))
     if not expands_boundedly(response.headers):
-        encoding = response.headers.get("content-encoding", "")[:50]
-        return f"{head}\n\n[body not shown: its compression {encoding!r} is not supported]"
+        return _joined(status, "[the body is not shown: its compression is not supported]", headers, "", source)
     room = await shown_characters(context)
     if room is not None:
-        room = max(room - len(head) - _FRAME_CHARACTERS, _LEAST_SHOWN_CHARACTERS)
+        room = max(room - len(headers) - _FRAME_CHARACTERS, _LEAST_SHOWN_CHARACTERS)
 
     def should_save(content: bytes) -> bool:
         text = _text(response, content, is_cut=False)
@@ -110,11 +113,16 @@ async def _described(response: httpx.Response, context: ToolContext, seconds: fl
     is_cut = not body.is_whole or body.size > len(body.beginning)
     text = _text(response, body.beginning, is_cut=is_cut)
     if text is None:
-        return f"{head}\n\n{_note(response, body, context, is_text=False)}"
+        return _joined(status, _note(response, body, context, is_text=False), headers, "", source)
     shown = text[:room]
-    if is_cut or len(shown) < len(text):
-        head += f"\n\n{_note(response, body, context, is_text=True)}"
-    return f"{head}\n\n{untrusted(shown, shown_url(str(response.url))) if shown else ''}"
+    note = _note(response, body, context, is_text=True) if is_cut or len(shown) < len(text) else ""
+    return _joined(status, note, headers, shown, source)
+
+
+def _joined(status: str, note: str, headers: str, body: str, source: str) -> str:
+    """Put the parts together; the server has written the headers as well as the body, so both are marked."""
+    message = f"{headers}\n\n{body}" if headers and body else headers or body
+    return "\n\n".join(filter(None, (status, note, untrusted(message, source) if message else "")))
 
 
 def _text(response: httpx.Response, content: bytes, *, is_cut: bool) -> str | None:
@@ -131,7 +139,7 @@ def _note(response: httpx.Response, body: ReceivedBody, context: ToolContext, *,
         kept = f"is not saved: {body.problem}"
     if is_text:
         return f"[only the beginning of the body is shown; all of it, {amount}, {kept}]"
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()[:100] or "unknown type"
+    kind = media_type(response.headers.get("content-type", "")) or "unknown type"
     return f"[the body is binary ({kind}, {amount}) and {kept}]"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from oneclaw_core.builtin.http_messages import failure_text, shown_url
+from oneclaw_core.builtin.http_messages import failure_text, media_type, shown_url, status_text
 from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
@@ -110,14 +110,12 @@ async def _described(
     if not response.is_success:
         _, text = ("", "") if _is_binary(kind, content) else await _read(response, kind, content, context)
         told = page_document(where, "", text[:MAX_ERROR_CHARACTERS], 0) if text.strip() else "The answer is empty."
-        return ToolResult.error(
-            "http_error", f"{where} answered {response.status_code} {response.reason_phrase[:100]}.\n{told}"
-        )
+        return ToolResult.error("http_error", f"{where} answered {status_text(response.status_code)}.\n{told}")
     if content.startswith(b"%PDF-"):
         kind = "application/pdf"
     hint = next((text for prefix, text in _HINTS.items() if kind.startswith(prefix)), None)
     if hint is None and _is_binary(kind, content):
-        hint = f"It is of type {kind[:100] or 'unknown'}, and no text. Save it with http_request."
+        hint = f"It is of type {media_type(kind) or 'unknown'}, and no text. Save it with http_request."
     if hint is not None:
         return ToolResult.error("execution_error", f"{where} is no page to read. {hint}")
     if not content.strip():

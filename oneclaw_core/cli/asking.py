@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionRequest
 
 _SHOWN_CHARACTERS = 600
+# It names those who get a mail, and what is deleted.
+_SHOWN_DETAIL_CHARACTERS = 2_000
 _SHOWN_SUBJECT_CHARACTERS = 4_000
 _SHOWN_SUBJECT_LINES = 40
+# Letters and symbols to Unicode, and nothing to see.
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _CHOICES = "[o]nce, this [s]ession, [a]lways, [n]o, ne[v]er"
 _CHOICES_WITH_EXACTLY = "[o]nce, always e[x]actly this, this [s]ession, [a]lways, [n]o, ne[v]er"
 _ANSWERS = {
@@ -55,7 +59,7 @@ def terminal_asker(
 
 def question(request: PermissionRequest) -> str:
     """Put a question into words, over several lines; every part of it is printable."""
-    tool, permission = printable_line(request.tool_name, 100), printable_line(request.permission, 100)
+    tool, permission = _one_line(request.tool_name, 100), _one_line(request.permission, 100)
     meaning = KNOWN_PERMISSIONS.get(request.permission)
     lines = [f"Tool {tool} wants permission {permission}" + (f": {meaning}" if meaning else "")]
     arguments = dict(request.arguments)
@@ -65,10 +69,10 @@ def question(request: PermissionRequest) -> str:
         if arguments.get(kind.argument) == request.subject:
             del arguments[kind.argument]
     if arguments or kind is None:
-        shown = printable_line(json.dumps(arguments, ensure_ascii=False), _SHOWN_CHARACTERS)
+        shown = _one_line(json.dumps(arguments, ensure_ascii=False), _SHOWN_CHARACTERS)
         lines.append(f"  arguments: {shown}")
     if request.detail:
-        lines.append(f"  it will: {printable_line(request.detail, _SHOWN_CHARACTERS)}")
+        lines.append(f"  it will: {_one_line(request.detail, _SHOWN_DETAIL_CHARACTERS)}")
     return "\n".join(lines)
 
 
@@ -93,8 +97,14 @@ def _without_middle(lines: list[str], limit: int, noun: str) -> list[str]:
     return [*lines[:half], f"[… {len(lines) - 2 * half:,} {noun} are not shown …]", *lines[-half:]]
 
 
+def _one_line(text: str, limit: int) -> str:
+    line = "".join(map(_visible, printable_line(text)))
+    return line if len(line) <= limit else f"{line[:limit]} [… {len(line) - limit:,} more characters are not shown]"
+
+
 def _visible(character: str) -> str:
-    return character if character.isprintable() else ascii(character)[1:-1]
+    is_seen = character.isprintable() and character not in _BLANK_LETTERS
+    return character if is_seen else ascii(character)[1:-1]
 
 
 async def _ask(request: PermissionRequest) -> PermissionAnswer:

@@ -26,7 +26,7 @@ async def working_in_background(claw: OneClaw) -> AsyncGenerator[None, None]:
     """Have the background workers of all plugins work until the end of the block."""
     texts: asyncio.Queue[str] = asyncio.Queue()
     host = WorkerHost(claw.home, texts.put_nowait)
-    workers = background_workers(claw.catalog.plugins)
+    workers = background_workers(claw.catalog.plugins, claw.home.loading)
     tasks = [asyncio.create_task(_work(each, host)) for each in workers]
     if tasks:
         tasks.append(asyncio.create_task(_show(texts)))

@@ -51,7 +51,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
             warn(f"{error} (until then, everything counts as enabled)")
     # What a plugin prints while it is imported must not end up in the middle of a JSON document.
     with reserved_stdout():
-        loaded = load_plugins(disabled_plugins(states.settings, os.environ))
+        loaded = load_plugins(disabled_plugins(states.settings, os.environ), notes_directory=home.loading)
         if home.tools.is_dir():
             from oneclaw_core.user_tools.folder import UserTools
 

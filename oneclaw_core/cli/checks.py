@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import __version__
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,11 +69,11 @@ def examine(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
         return list(check())
     except OneClawError as error:
         # By convention the last part of a message says what to do.
-        cause, _, remedy = str(error).rpartition(": ")
+        cause, _, remedy = redact(str(error)).rpartition(": ")
         return [Finding(name, Health.PROBLEM, cause or remedy, remedy)]
     except Exception as error:  # noqa: BLE001  # the doctor has to go on whatever is broken
         _log.error("checking %s", name, exc_info=error)
-        text = " ".join(f"{type(error).__name__}: {error}".split())
+        text = " ".join(redact(f"{type(error).__name__}: {error}").split())
         return [Finding(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
 
 
@@ -149,7 +150,7 @@ def check_database(home: Home) -> Iterator[Finding]:
         StoreError: it cannot be used.
     """
     from oneclaw_core.store import postgres_address
-    from oneclaw_core.store.sqlite_file import explained, path_of, stored_version
+    from oneclaw_core.store.sqlite_file import DRIVER_ERRORS, explained, path_of, stored_version
 
     if postgres_address.is_meant(home.database_url):
         yield from _check_server(home.database_url)
@@ -173,7 +174,7 @@ def check_database(home: Home) -> Iterator[Finding]:
         with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
             version = stored_version(connection.execute, path)
             faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
-    except sqlite3.Error as error:
+    except DRIVER_ERRORS as error:
         raise explained(error, path) from error
     if faults:
         shown = "; ".join(" ".join(line.split()) for line in faults[:_QUICK_CHECK_LINES])
@@ -309,7 +310,8 @@ def check_tools(catalog: HomeCatalog) -> Iterator[Finding]:
     registry = catalog.registry
     count, enabled = len(registry.get_all_tool_names()), len(registry.get_all_tool_definitions())
     core, groups = len(registry.get_core_tool_definitions()), len(registry.get_all_group_definitions())
-    message = f"{count} tools in {groups} groups, {enabled} of them enabled; {core} are always sent"
+    where = "1 group" if groups == 1 else f"{groups} groups"
+    message = f"{count} tools in {where}, {enabled} of them enabled; {core} are always sent"
     if registry.get_tool("load_tool_group") is None:
         remedy = "reinstall oneclaw-core: its built-in tools are missing"
         yield Finding("tools", Health.PROBLEM, f"{message}; load_tool_group is missing", remedy)

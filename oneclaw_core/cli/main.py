@@ -53,7 +53,7 @@ BUILTIN_COMMANDS = {
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("groups:groups", "List the tool groups."),
-    "plugins": BuiltinCommand("plugins:plugins", "List the plugins and what is wrong with them."),
+    "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
     "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export and delete sessions."),
     "memory": BuiltinCommand("memory:memory", "Show and change what is remembered about you."),
     "skills": BuiltinCommand("skills:skills", "List, show, check and make skills."),
@@ -124,7 +124,8 @@ class CommandLine(click.Group):
         from oneclaw_core.plugins import add_plugin_commands
 
         try:
-            add_plugin_commands(load_catalog().plugins, self)
+            catalog = load_catalog()
+            add_plugin_commands(catalog.plugins, self, catalog.home.loading)
         except OneClawError as error:
             warn(f"the commands of plugins are missing: {error}")
 

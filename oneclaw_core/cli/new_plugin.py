@@ -46,7 +46,7 @@ def make_plugin(name: str, directory: Path, author: str | None, description: str
     contents = plugin_files(details)
     folder = make_folder(directory, names.distribution, contents)
     print_text(f"made {folder}: the plugin {names.plugin} with two tools, a skill and tests, in {len(contents)} files")
-    print_text(f"next:\n  cd {shlex.quote(str(folder))}\n  pip install --editable . --group test\n  pytest")
+    print_text(f'next:\n  cd {shlex.quote(str(folder))}\n  pip install --editable ".[test]"\n  pytest')
 
 
 def _taken_names() -> TakenNames:

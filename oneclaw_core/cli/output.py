@@ -19,11 +19,21 @@ from oneclaw_core.secrets import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# C0 without tab and newline, DEL, C1, and what turns the direction of text: all that makes a terminal show something
-# other than what is written.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+    from rich.console import Console
+    from rich.text import Text
+
+# What turns the direction of text, ends a line without being a newline, or cannot be seen though a model reads it. The
+# joiners U+200C and U+200D stay: scripts and emoji are written with them.
+_UNSEEN = "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+# C0 without tab and newline, DEL, C1, and the above: all that makes a terminal show something other than what is
+# written.
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_UNSEEN}]")
 # Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
-_CONTROL_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{_UNSEEN}\ud800-\udfff]")
+
+_GAP_CHARACTERS = 3
+_INDENT_CHARACTERS = 4
+_LEAST_FOR_SENTENCES = 30
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """Gives a command the parameter ``as_json``."""
@@ -95,7 +105,7 @@ def print_json(document: Any, *, indent: int | None = 2, stream: TextIO | None =
     """
     stream = stream or sys.stdout
     text = json.dumps(document, ensure_ascii=False, indent=indent)
-    text = _CONTROL_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _CONTROL_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
     try:
         text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -133,17 +143,48 @@ def _print_line(message: str) -> None:
 
 def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=sys.stdout, highlight=False)
+    # As Text, what a plugin wrote is never taken for markup.
+    rows = [[Text(printable(value)) for value in line] for line in (columns, *lines)]
+    widths = [max(cell_len(each.plain) for each in column) for column in zip(*rows, strict=True)]
+    left = sum(widths[:-1]) + _GAP_CHARACTERS * len(widths[:-1])
+    if console.width - left < _LEAST_FOR_SENTENCES <= widths[-1] and left <= console.width:
+        _draw_sentences_below(console, rows, widths)
+        return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for position, column in enumerate(columns):
         table.add_column(column, overflow="fold", style="bold" if position == 0 else None)
-    for line in lines:
-        # As Text, what a plugin wrote is never taken for markup.
-        table.add_row(*(Text(printable(value)) for value in line))
-    Console(file=sys.stdout, highlight=False).print(table)
+    for row in rows[1:]:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _draw_sentences_below(console: Console, rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> None:
+    """Draw a table whose last column has too little room beside the others: a strip of a word or two, and broken names.
+
+    Args:
+        console: what to draw on.
+        rows: the headings first.
+        widths: of the columns, in cells.
+    """
+    from rich.padding import Padding
+    from rich.table import Table
+
+    for number, row in enumerate(rows):
+        row[0].stylize("bold")
+        line = Table.grid(padding=(0, _GAP_CHARACTERS, 0, 0))
+        for width in widths[:-1]:
+            line.add_column(width=width)
+        line.add_row(*row[:-1])
+        console.print(line)
+        console.print(Padding(row[-1], (0, 0, 0, _INDENT_CHARACTERS)))
+        if number == 0:
+            console.rule(style="")
 
 
 def _print_aligned(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

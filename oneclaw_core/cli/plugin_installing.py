@@ -38,7 +38,7 @@ def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
     _tell(installer.install(wanted))
 
 
-@click.command("upgrade")
+@click.command("upgrade", short_help="Install newer versions of plugins.")
 @click.argument("packages", nargs=-1, metavar="[PACKAGE]...")
 @click.option("--all", "is_all", is_flag=True, help="Everything that was installed by 'oneclaw plugins install'.")
 @_yes_option
@@ -66,7 +66,7 @@ def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
     _tell(installer.uninstall(names))
 
 
-@click.command("sync")
+@click.command("sync", short_help="Install again what OneClaw's upgrade took away.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be installed.")
 @_yes_option
 def sync(is_dry: bool, is_confirmed: bool) -> None:

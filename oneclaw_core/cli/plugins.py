@@ -15,6 +15,8 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.errors import UsageError
+from oneclaw_core.home import find_home
+from oneclaw_core.loading_notes import forget_endings
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
 from oneclaw_core.plugins import discover
 from oneclaw_core.skills.catalog import SkillCatalog
@@ -30,10 +32,10 @@ VARIABLE = "ONECLAW_DISABLED_PLUGINS"
 
 @click.group()
 def plugins() -> None:
-    """List plugins, install, enable and disable them."""
+    """List, install, make and check plugins."""
 
 
-@plugins.command("list")
+@plugins.command("list", short_help="List the plugins, and what is wrong with them.")
 @json_option
 def list_plugins(as_json: bool) -> None:
     """List the installed plugins, what they bring and what is wrong with them."""
@@ -54,7 +56,7 @@ def list_plugins(as_json: bool) -> None:
             print_text(f"  what to do: {problem.remedy}")
 
 
-@plugins.command("new")
+@plugins.command("new", short_help="Make the package of a new plugin.")
 @click.argument("name")
 @click.option("--directory", default=".", type=click.Path(path_type=Path), help="Where to make its folder.")
 @click.option("--author", help="For its license; by default the name that git knows.")
@@ -66,7 +68,7 @@ def new(name: str, directory: Path, author: str | None, description: str | None)
     make_plugin(name, directory, author, description)
 
 
-@plugins.command("check")
+@plugins.command("check", short_help="Check a plugin, for its author.")
 @click.argument("target", metavar="[NAME|PATH]", required=False)
 @click.option("--strict", is_flag=True, help="Let warnings count as errors do.")
 @click.option("--no-calls", is_flag=True, help="Do not try the tools.")
@@ -108,15 +110,19 @@ def disable(name: str) -> None:
     print_text(f"plugin {name} is disabled")
 
 
-@plugins.command("enable")
+@plugins.command("enable", short_help="Load a plugin again.")
 @click.argument("name")
 def enable(name: str) -> None:
-    """Load a plugin again that was disabled."""
+    """Load a plugin again that was disabled, or that is left alone since it ended the program."""
     name = name.strip()
     if not _is_installed(name):
         warn(f"no plugin named {name!r} is installed")
+    was_left_alone = forget_endings(find_home().loading, name)
     was_disabled = _change(name, is_disabled=False)
-    print_text(f"plugin {name} is enabled" if was_disabled else f"plugin {name} was not disabled")
+    if was_disabled:
+        print_text(f"plugin {name} is enabled")
+    else:
+        print_text(f"plugin {name} " + ("is tried again" if was_left_alone else "was not disabled"))
 
 
 for _command in (install, upgrade, uninstall, sync):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,6 +172,8 @@ def _catalogs() -> tuple[HomeCatalog, SkillCatalog]:
 def _home_directory() -> Path:
     home = find_home()
     home.create()
+    with suppress(OSError):  # whoever writes there says what is wrong
+        home.skills.mkdir(mode=0o700, exist_ok=True)
     return home.skills
 
 

@@ -20,6 +20,8 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 SHOWN_RESULT_CHARACTERS = 30_000
 SHOWN_CAUSE_CHARACTERS = 200
 
+_THROWN_AWAY = "files lie in a directory that is thrown away"
+
 HANGS = Check(
     "calls.hangs",
     _E,
@@ -114,7 +116,7 @@ UNTRIED = Check(
     "calls.untried",
     _N,
     "tools that answered no call with anything but `permission_denied`",
-    "try them with --allow PERMISSION; files lie in a directory that is thrown away",
+    f"try them with --allow PERMISSION; {_THROWN_AWAY}",
 )
 
 _SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
@@ -157,7 +159,9 @@ def call_findings(
     if untried:
         permissions = sorted({each for tool in untried for each in tool.required_permissions if each not in allow})
         names = [tool.name for tool in untried]
-        yield from summarised(UNTRIED, names, f"needs {', '.join(permissions) or 'a permission'}")
+        options = " ".join(f"--allow {each}" for each in permissions) or "--allow PERMISSION"
+        remedy = f"try {'it' if len(names) == 1 else 'them'} with {options}; {_THROWN_AWAY}"
+        yield from summarised(UNTRIED, names, f"needs {', '.join(permissions) or 'a permission'}", remedy)
 
 
 def late_finding(call: Mapping[str, str], seconds: float) -> Finding:

@@ -147,20 +147,21 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: rank(each.severity)))
 
 
-def summarised(check: Check, tools: Sequence[str], what: str) -> Iterator[Finding]:
+def summarised(check: Check, tools: Sequence[str], what: str, remedy: str | None = None) -> Iterator[Finding]:
     """Make one finding of what holds for several tools; none if there are none.
 
     Args:
         check: what was looked at.
         tools: their names.
         what: holds for them, in words for one and for many.
+        remedy: what to do about it; by default the check's own.
     """
     if tools:
         more = f" and {len(tools) - _MOST_NAMES} more" if len(tools) > _MOST_NAMES else ""
         if len(tools) == 1:
-            yield check.found(f"tool {tools[0]}", what)
+            yield check.found(f"tool {tools[0]}", what, remedy)
         else:
-            yield check.found(f"{len(tools)} tools", f"{', '.join(tools[:_MOST_NAMES])}{more}: {what}")
+            yield check.found(f"{len(tools)} tools", f"{', '.join(tools[:_MOST_NAMES])}{more}: {what}", remedy)
 
 
 def _group_tokens(tools: Iterable[ToolCost]) -> list[dict[str, Any]]:

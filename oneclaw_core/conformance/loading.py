@@ -48,6 +48,12 @@ NO_HOOKS = Check("hooks.none", _E, "no hook is implemented", "mark its functions
 UNKNOWN = Check(
     "hooks.unknown", _W, "a hook that OneClaw does not have", "correct its name; see oneclaw_core.hookspecs"
 )
+UNMARKED = Check(
+    "hooks.unmarked",
+    _W,
+    "a function that is named like a hook and is not marked as one",
+    "put @hookimpl before it, or rename it",
+)
 ARGUMENTS = Check(
     "hooks.arguments", _E, "a hook takes an argument that it is not given", "take only arguments that the hook has"
 )
@@ -69,17 +75,27 @@ NOTED = Check("hooks.noted", _N, "something else that the loader notes", "see wh
 
 # Their problems are told apart by where in a definition they are.
 _DEFINING = ("manifest", "register_tools", "register_groups")
+# What to do about exceptions that an import or a hook may not be to blame for, by their class.
+_REMEDIES = {
+    "ModuleNotFoundError": "install it, and name its package among the dependencies in pyproject.toml; or correct the "
+    "module's name",
+    "SyntaxError": "mend the line that it names, or the one before",
+    "IndentationError": "mend the line that it names",
+    "ToolDefinitionError": "correct what the tool is made of: its name, and what else is given to @tool",
+}
 
 
 def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
     """Say what the loader reported about the import and the hooks."""
-    own = {check.name: check for check in (FAILS, EXITS, NOTHING, NO_HOOKS, UNKNOWN, ARGUMENTS, ASYNC, RAISES)}
-    own |= {check.name: check for check in (HOOK_EXITS, WORKER, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)}
+    own = {check.name: check for check in (FAILS, EXITS, NOTHING, NO_HOOKS, UNKNOWN, UNMARKED, ARGUMENTS, ASYNC)}
+    own |= {
+        check.name: check for check in (RAISES, HOOK_EXITS, WORKER, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
+    }
     for problem in problems:
         check = own.get(problem.check)
         if check is not None:
             # What the loader advises is meant for the plugin's users.
-            yield check.found(problem.where, problem.cause)
+            yield check.found(problem.where, problem.cause, _REMEDIES.get(problem.cause.partition(":")[0]))
         elif not problem.check and problem.where not in _DEFINING:
             yield (OTHER if problem.is_error else NOTED).found(problem.where, problem.cause, problem.remedy)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import importlib_metadata
 
+from oneclaw_core import hookspecs
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
 from oneclaw_core.plugins import (
     ENTRY_POINT_GROUP,
@@ -67,7 +68,13 @@ def watched(plugin: Any, channel: Channel) -> Any:
         name: hook if inspect.iscoroutinefunction(hook) else _watched_hook(name, hook, channel)
         for name, hook in hooks.items()
     }
-    return SimpleNamespace(__name__=name, **steps)
+    # The loader looks at functions with the names of hooks as well, and never calls them.
+    unmarked = {each: getattr(plugin, each) for each in _hook_names() - steps.keys() if hasattr(plugin, each)}
+    return SimpleNamespace(__name__=name, **steps, **unmarked)
+
+
+def _hook_names() -> set[str]:
+    return {name for name, function in vars(hookspecs).items() if hasattr(function, "oneclaw_spec")}
 
 
 def _is_hook(plugin: Any, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -169,7 +170,7 @@ class PluginInstaller:
             self._record.remove(name for name in names if name not in left)
             done = [f"{name} is uninstalled" for name in names if name not in left]
             failures = [f"{name} is still there: another folder of Python's path has it too" for name in left]
-            return InstallationReport(tuple(done), _changes(plugins), tuple(failures))
+            return InstallationReport(tuple(done), _changes(plugins, _plugins_now()), tuple(failures))
 
     def missing(self) -> list[SyncStep]:
         """Find out what the record has and this environment has not, or not in a version for this OneClaw."""
@@ -226,7 +227,7 @@ class PluginInstaller:
         found = [(each, find_installed(each, before, after)) for each in wanted]
         brought = [(each, package) for each, package in found if package is not None and package.plugins]
         self._record.add(RecordedPlugin(package.name, each.text, package.version) for each, package in brought)
-        done = [_what_happened(package, before.get(package.name)) for _, package in brought]
+        done = [_what_happened(package, before.get(package.name), each) for each, package in brought]
         failures = [
             f"{each.shown} is installed, but which package that is cannot be told: see oneclaw plugins list"
             for each, package in found
@@ -290,25 +291,32 @@ def _is_incompatible(name: str) -> bool:
 
 
 def _plugins_now() -> dict[str, LoadedPlugin] | None:
-    """Load the plugins; ``None`` if they break the process, which is no reason not to install another version."""
-    try:
-        return load_in_fresh_process()
-    except OneClawError:
-        return None
+    """Load the plugins; ``None`` if they break the process, which is no reason not to install another version.
+
+    A plugin that ends the process is left alone by the next one, which then tells about it.
+    """
+    for _ in range(2):
+        with suppress(OneClawError):
+            return load_in_fresh_process()
+    return None
 
 
-def _changes(
-    before: Mapping[str, LoadedPlugin] | None, now: Mapping[str, LoadedPlugin] | None = None
-) -> tuple[str, ...]:
-    now = _plugins_now() if now is None else now
+def _changes(before: Mapping[str, LoadedPlugin] | None, now: Mapping[str, LoadedPlugin] | None) -> tuple[str, ...]:
     if before is None or now is None:
         return ("the plugins cannot all be loaded: see oneclaw plugins list",)
     return tuple(describe_changes(before, now))
 
 
-def _what_happened(package: InstalledPackage, before: InstalledPackage | None) -> str:
+def _what_happened(package: InstalledPackage, before: InstalledPackage | None, wanted: PluginRequirement) -> str:
     if before is None:
         return f"{package.name} {package.version} is installed"
     if before.version == package.version:
-        return f"{package.name} {package.version} is installed, as it was before"
+        same = f"{package.name} {package.version} is installed, as it was before"
+        if wanted.path is None or wanted.path.is_dir():
+            return same
+        # Installers take a file of the same version for the same, whatever is in it, and a file never becomes newer.
+        return (
+            f"{same}, from {wanted.path.name}; install a newer one by its path, and uninstall {package.name} first if "
+            "that has the same version"
+        )
     return f"{package.name} {before.version} was replaced by {package.version}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages_tools import renamed_parameters
-from oneclaw_core.providers.anthropic_messages_wire import PROVIDER_TYPE
+from oneclaw_core.providers.anthropic_messages_wire import PROVIDER_TYPE, is_block
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.providers.wire_text import compact_json
@@ -180,7 +180,7 @@ class MessagesAnswer:
         return shown
 
     def _start_block(self, index: object, begun: object) -> list[ModelEvent]:
-        if self._is_stopped or not isinstance(index, int) or index in self._blocks or not isinstance(begun, dict):
+        if self._is_stopped or not isinstance(index, int) or index in self._blocks or not is_block(begun):
             raise AnswerGarbledError
         try:
             json.dumps(begun, allow_nan=False)

@@ -14,7 +14,7 @@ import base64
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from oneclaw_core.messages import Message
 from oneclaw_core.providers.anthropic_messages_tools import declare_tools, write_tool
@@ -92,6 +92,15 @@ class RequestEncoder:
             parts.append(f'"system":{compact_json([_text(request.system_prompt) | {"cache_control": mark}])}')
         parts.append(f'"messages":{compact_json(messages)}}}')
         return ",".join(parts).encode("utf-8", "replace")
+
+
+def is_block(value: object) -> TypeGuard[Block]:
+    """Whether something is a content block as far as it is looked into here: a service may send anything."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("type"), str)
+        and all(isinstance(value.get(key), str | None) for key in ("name", "text", "thinking", "signature"))
+    )
 
 
 def wire_id(call_id: str | None) -> str:
@@ -199,15 +208,18 @@ class _History:
         sends_thinking = data.get("model") == self._request.model and not is_forgotten
         remaining = iter(entry.calls)
         blocks: list[Block] = []
-        for block in data["content"]:
-            kind = block.get("type")
+        content = data.get("content")
+        if not isinstance(content, list) or not all(map(is_block, content)):
+            return None
+        for block in content:
+            kind = block["type"]
             if kind == "tool_use":
                 call = next(remaining, None)
                 if call is None or call.message.tool_name != block.get("name"):
                     return None
                 blocks.append(block | self._tool_use(call))
             elif kind == "text":
-                if block.get("text", "").strip():
+                if (block.get("text") or "").strip():
                     blocks.append(dict(block))
             elif sends_thinking or kind not in THINKING_TYPES:
                 blocks.append(dict(block))

@@ -15,15 +15,16 @@ from sqlalchemy.exc import IntegrityError
 from oneclaw_core.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
 from oneclaw_core.errors import AgentError, DuplicateError, NotFoundError, StoreDamagedError
 from oneclaw_core.store.schema import agents, sessions
+from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now, to_datetime, to_stored
 from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
 from oneclaw_core.tools.selection import ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _COLUMNS = (
@@ -58,9 +59,9 @@ def listed(connection: Connection) -> list[Agent]:
 def find(connection: Connection, name_or_id: str) -> Agent | None:
     """Find a stored agent by its name, in any case, or its id."""
     wanted = clean_text(name_or_id)
-    row = connection.execute(_FIND_BY_NAME, {"it": name_key(wanted)}).one_or_none()
+    row = run(connection, _FIND_BY_NAME, {"it": name_key(wanted)}).fetchone()
     if row is None and _ID.fullmatch(wanted):
-        row = connection.execute(_FIND_BY_ID, {"it": wanted}).one_or_none()
+        row = run(connection, _FIND_BY_ID, {"it": wanted}).fetchone()
     return None if row is None else _to_agent(row)
 
 
@@ -198,7 +199,7 @@ def _to_names(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset(json.loads(text))
 
 
-def _to_agent(row: Row[*tuple[Any, ...]]) -> Agent:
+def _to_agent(row: Sequence[Any]) -> Agent:
     return _agent_of(tuple(row))
 
 

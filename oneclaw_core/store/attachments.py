@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, func, insert, select
 
 from oneclaw_core.messages import Attachment
 from oneclaw_core.store.schema import attachments
+from oneclaw_core.store.sqlite_values import damaged_value
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def attach(connection: Connection, messages: Sequence[Message], carriers: Collec
     for start in range(0, len(wanted), _MESSAGES_PER_QUERY):
         parameters = {"sequences": wanted[start : start + _MESSAGES_PER_QUERY]}
         for sequence, name, media_type, data in connection.execute(_OF_MESSAGES, parameters):
+            if not isinstance(data, bytes):
+                raise damaged_value()
             files.setdefault(sequence, []).append(Attachment(name, media_type, data))
     return [
         replace(message, attachments=tuple(files[message.sequence])) if message.sequence in files else message

@@ -75,6 +75,10 @@ class Backend(Protocol):
         """Whether the transaction did nothing, and may succeed if it is simply begun again."""
         ...
 
+    def holds_wrong_values(self, reading: Engine) -> bool:
+        """Whether a column holds a value that does not belong there; takes as long as reading everything."""
+        ...
+
 
 def lacks_parent(error: BaseException | None) -> bool:
     """Whether a row was refused because the row that it refers to is gone."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError
@@ -10,13 +12,27 @@ from oneclaw_core.errors import StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from filelock import BaseFileLock
-
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-async def acquire(path: Path, wait_seconds: float) -> BaseFileLock | None:
+class HeldLock:
+    """A lock that was taken, see ``flock(2)``; a turn has 5 ms, of which the package filelock took 0.1 to 0.25."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Give the lock back; more than once does no harm."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            # A process that was forked meanwhile has the file open, too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+
+async def acquire(path: Path, wait_seconds: float) -> HeldLock | None:
     """Take a lock, which any other holder of the same file excludes, in this process too.
 
     Args:
@@ -29,28 +45,35 @@ async def acquire(path: Path, wait_seconds: float) -> BaseFileLock | None:
     Raises:
         StoreError: the file cannot be made or locked.
     """
-    from filelock import FileLock, Timeout
-
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_seconds
     pause = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            lock = _try(path)
+        except OSError as error:
+            raise StoreError(
+                f"the lock file {path} cannot be used ({error.strerror or error}): check the path and that this user "
+                "may write there"
+            ) from error
+        remaining = deadline - loop.time()
+        if lock is not None or not remaining > 0:
+            return lock
+        await asyncio.sleep(min(pause, remaining))
+        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+
+
+def _try(path: Path) -> HeldLock | None:
     try:
+        descriptor = os.open(path, _FLAGS, 0o600)
+    except FileNotFoundError:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(path, mode=0o600, thread_local=False)
-        while True:
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                remaining = deadline - loop.time()
-                if not remaining > 0:
-                    return None
-            else:
-                return lock
-            await asyncio.sleep(min(pause, remaining))
-            pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
-    except (OSError, NotImplementedError) as error:
-        # filelock's Timeout is an OSError too, but does not come this far.
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StoreError(
-            f"the lock file {path} cannot be used ({reason}): check the path and that this user may write there"
-        ) from error
+        descriptor = os.open(path, _FLAGS, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return HeldLock(descriptor)

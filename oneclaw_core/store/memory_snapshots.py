@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, select, update
 
 from oneclaw_core.store.schema import sessions
+from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.tools.result import clean_text
 
@@ -51,7 +52,7 @@ def write(connection: Connection, session_id: str, memory: str) -> None:
 
 def _kept(connection: Connection, session_id: str) -> str | None:
     """What the session is shown, ``None`` if it is time for something new."""
-    row = connection.execute(_GET, {"it": clean_text(session_id)}).one_or_none()
+    row = run(connection, _GET, {"it": clean_text(session_id)}).fetchone()
     if row is None or row[0] is None or now() - row[1] > REST_MICROSECONDS:
         return None
     return str(row[0])

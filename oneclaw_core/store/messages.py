@@ -13,15 +13,14 @@ from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.store import attachments, history, search, sessions
 from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT, messages
+from oneclaw_core.store.statements import new_number, run
 from oneclaw_core.store.timestamps import now, to_datetime
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import Connection, Row
-
-    _AnyRow = Row[*tuple[Any, ...]]
+    from sqlalchemy import Connection
 
 # How many values one IN list may have is limited, differently in every database.
 _IDS_PER_QUERY = 500
@@ -128,7 +127,7 @@ def finish_calls(connection: Connection, session_id: str, results: Iterable[Mess
 def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
     """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
     parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
-    return _read(connection, connection.execute(_FORWARDS, parameters))
+    return _read(connection, run(connection, _FORWARDS, parameters).fetchall())
 
 
 def newest_turns(
@@ -163,7 +162,7 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
     before = _ENDLESS
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
-        rows = connection.execute(_BACKWARDS, parameters).all()
+        rows = run(connection, _BACKWARDS, parameters).fetchall()
         carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
         files = attachments.listed(connection, carriers) if carriers else {}
         for row in rows:
@@ -171,17 +170,17 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
             yield replace(message, attachments=files[row[0]]) if row[0] in files else message
         if len(rows) < _PAGE:
             return
-        before = rows[-1].sequence
+        before = rows[-1][0]
 
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:
     """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
-    return _read(connection, connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}))
+    return _read(connection, run(connection, _GROUP_LOADS, {"session": clean_text(session_id)}).fetchall())
 
 
 def pending_calls(connection: Connection, session_id: str) -> list[Message]:
     """Read the calls that have no outcome, in their order."""
-    return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}))
+    return _read(connection, run(connection, _PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
 
 
 def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
@@ -192,7 +191,7 @@ def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -
     stored_ids = list(by_stored_id)
     if len(stored_ids) == 1:  # nearly always, and faster than a list
         call = {"session": clean_text(session_id), "call": stored_ids[0]}
-        is_used = connection.execute(_CALL_EXISTS, call).first() is not None
+        is_used = run(connection, _CALL_EXISTS, call).fetchone() is not None
         return set(by_stored_id[stored_ids[0]]) if is_used else set()
     used: set[str] = set()
     for start in range(0, len(stored_ids), _IDS_PER_QUERY):
@@ -232,12 +231,10 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
             return earlier
     files = attachments.cleaned(message.attachments)
     row = _to_row(session_id, message, moment)
-    key = connection.execute(_INSERT, row).inserted_primary_key
-    if key is None:
-        raise StoreError("the database did not say where it put the entry; nothing was stored")
+    sequence = new_number(run(connection, _INSERT, row))
     if files:
-        attachments.store(connection, key[0], files)
-    search.index_batch(connection, key[0])
+        attachments.store(connection, sequence, files)
+    search.index_batch(connection, sequence)
     return replace(
         message,
         content=row["content"],
@@ -248,7 +245,7 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         error_type=row["error_type"],
         provider_data=_from_json(row["provider_data"]),
         attachments=files,
-        sequence=key[0],
+        sequence=sequence,
         created_at=to_datetime(moment),
     )
 
@@ -258,12 +255,12 @@ def _close_call(connection: Connection, session_id: str, result: Message) -> Mes
     if result.tool_status not in (ToolCallStatus.SUCCESS, ToolCallStatus.ERROR):
         raise StoreError("the result of a tool call is either a success or an error: set its tool_status")
     call = {"session": clean_text(session_id), "call": clean_text(result.tool_call_id or "")}
-    if connection.execute(_FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
+    if run(connection, _FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
         return None
-    earlier = connection.execute(_RESULT_OF_CALL, call).one_or_none()
+    earlier = run(connection, _RESULT_OF_CALL, call).fetchone()
     if earlier is not None:
         return _read(connection, [earlier])[0]
-    if connection.execute(_CALL_EXISTS, call).first() is None:
+    if run(connection, _CALL_EXISTS, call).fetchone() is None:
         raise StoreError(f"the session has no tool call {result.tool_call_id!r} that a result could belong to")
     return None
 
@@ -311,8 +308,7 @@ def _from_json(text: str | None) -> dict[str, Any] | None:
     return data
 
 
-def _read(connection: Connection, rows: Iterable[_AnyRow]) -> list[Message]:
-    rows = list(rows)
+def _read(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Message]:
     carriers = {row[0] for row in rows if row[_ATTACHMENT_COUNT]}
     return attachments.attach(connection, [_to_message(row) for row in rows], carriers)
 

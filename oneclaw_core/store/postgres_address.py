@@ -6,7 +6,6 @@ several hosts, Unix sockets, ``PGPASSWORD`` and ``~/.pgpass``.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -129,6 +128,8 @@ def connect(address: PostgresAddress, busy_seconds: float) -> psycopg.Connection
 
 def lock_key(what: str) -> int:
     """Make the number of an advisory lock, which all programs that use a database share."""
+    import hashlib
+
     return int.from_bytes(hashlib.blake2b(f"oneclaw:{what}".encode(), digest_size=8).digest(), "big", signed=True)
 
 

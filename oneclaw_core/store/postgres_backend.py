@@ -113,3 +113,7 @@ class PostgresBackend:
     def is_worth_another_try(self, error: BaseException | None) -> bool:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
         return isinstance(error, _StaleConnectionError) or is_transient(error)
+
+    def holds_wrong_values(self, reading: Engine) -> bool:
+        """Never: PostgreSQL refuses them."""
+        return False

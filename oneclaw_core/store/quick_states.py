@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.store import postgres_address
-from oneclaw_core.store.sqlite_file import explained, path_of, stored_version
+from oneclaw_core.store.sqlite_file import DRIVER_ERRORS, explained, path_of, stored_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,16 +84,17 @@ def read_states(database_path: Path) -> QuickStates:
             if stored_version(connection.execute, database_path) == 0:
                 return QuickStates()
             return _read(connection.execute, str(database_path))
-    except sqlite3.Error as error:
+    except DRIVER_ERRORS as error:
         raise explained(error, database_path) from error
 
 
 def _read(query: Callable[[str], Iterable[Sequence[Any]]], name: str) -> QuickStates:
     try:
-        disabled = [(kind, tool) for kind, tool in query("SELECT kind, name FROM tool_states WHERE NOT enabled")]
+        disabled = _texts(query("SELECT kind, name FROM tool_states WHERE NOT enabled"))
+        settings = _texts(query("SELECT key, value FROM settings ORDER BY key"))
         return QuickStates(
-            settings={key: json.loads(value) for key, value in query("SELECT key, value FROM settings ORDER BY key")},
-            permissions={str(name): value for name, value in query("SELECT name, decision FROM permissions")},
+            settings={key: json.loads(value) for key, value in settings},
+            permissions=dict(_texts(query("SELECT name, decision FROM permissions"))),
             disabled_tools=frozenset(tool for kind, tool in disabled if kind == "tool"),
             disabled_groups=frozenset(tool for kind, tool in disabled if kind == "group"),
         )
@@ -101,3 +102,11 @@ def _read(query: Callable[[str], Iterable[Sequence[Any]]], name: str) -> QuickSt
         raise StoreDamagedError(
             f"the database {name} holds a damaged setting: put a backup copy in its place"
         ) from error
+
+
+def _texts(rows: Iterable[Sequence[Any]]) -> list[tuple[str, str]]:
+    """Take pairs of texts; a damaged SQLite file may hold anything in their place."""
+    pairs = [(one, other) for one, other in rows]
+    if not all(isinstance(each, str) for pair in pairs for each in pair):
+        raise TypeError("what should be a text is none")
+    return pairs

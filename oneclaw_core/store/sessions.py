@@ -14,6 +14,7 @@ from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
 from oneclaw_core.store import search
 from oneclaw_core.store.backend import lacks_parent
 from oneclaw_core.store.schema import messages, sessions
+from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now, to_datetime
 from oneclaw_core.store.write_locks import one_at_a_time, runs_several
 from oneclaw_core.tools.result import clean_text
@@ -178,9 +179,9 @@ def find_or_create(
 def find(connection: Connection, name_or_id: str) -> Session | None:
     """Find a session by its exact name, its id, or the first 6 or more digits of its id if no other begins so."""
     wanted = clean_text(name_or_id)
-    row = connection.execute(_FIND_BY_NAME, {"it": wanted}).one_or_none()
+    row = run(connection, _FIND_BY_NAME, {"it": wanted}).fetchone()
     if row is None and _ID.fullmatch(wanted):
-        row = connection.execute(_FIND_BY_ID, {"it": wanted}).one_or_none()
+        row = run(connection, _FIND_BY_ID, {"it": wanted}).fetchone()
     if row is None and _ID_PREFIX.fullmatch(wanted):
         # "g" follows on "f", the greatest digit.
         rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).all()
@@ -228,7 +229,7 @@ def touch(connection: Connection, session_id: str, moment: int | None = None) ->
         NotFoundError: there is no session of that id.
     """
     parameters = {"it": clean_text(session_id), "moment": now() if moment is None else moment}
-    if connection.execute(_TOUCH, parameters).rowcount == 0:
+    if run(connection, _TOUCH, parameters).rowcount == 0:
         raise _gone(session_id)
 
 

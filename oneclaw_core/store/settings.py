@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
 from oneclaw_core.store.schema import permissions, settings, tool_states
+from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
@@ -40,7 +41,7 @@ _DISABLED = select(tool_states.c.kind, tool_states.c.name).where(tool_states.c.e
 def read_settings(connection: Connection) -> dict[str, Any]:
     """Read all settings, by their keys in alphabetical order."""
     found = {}
-    for key, value in connection.execute(_SETTINGS):
+    for key, value in run(connection, _SETTINGS).fetchall():
         try:
             found[key] = json.loads(value)
         except (ValueError, TypeError, RecursionError) as error:
@@ -74,7 +75,7 @@ def remove_setting(connection: Connection, key: str) -> bool:
 
 def read_permissions(connection: Connection) -> dict[str, str]:
     """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
-    return {row.name: row.decision for row in connection.execute(_PERMISSIONS)}
+    return dict(run(connection, _PERMISSIONS).fetchall())
 
 
 def set_permission(connection: Connection, name: str, decision: Decision) -> None:
@@ -109,7 +110,7 @@ def reset_permissions(connection: Connection) -> int:
 def read_tool_states(connection: Connection) -> ToolStates:
     """Read what is disabled."""
     disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
-    for kind, name in connection.execute(_DISABLED):
+    for kind, name in run(connection, _DISABLED).fetchall():
         disabled.setdefault(kind, set()).add(name)
     return ToolStates(frozenset(disabled["tool"]), frozenset(disabled["group"]))
 

@@ -11,7 +11,8 @@ from sqlalchemy import URL, create_engine, event
 from oneclaw_core.store.backend import LOCKS
 from oneclaw_core.store.migrations import bring_up_to_date
 from oneclaw_core.store.session_locks import FileLocks
-from oneclaw_core.store.sqlite_file import APPLICATION_ID, create_file, explained, stored_version
+from oneclaw_core.store.sqlite_file import APPLICATION_ID, DRIVER_ERRORS, create_file, explained, stored_version
+from oneclaw_core.store.sqlite_values import checked_row, holds_wrong_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ class SqliteBackend:
 
     # It allows one writer at a time anyway, and readers of the same process wait their turn cheaply.
     threads = 1
-    driver_errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    driver_errors = DRIVER_ERRORS
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path = path
@@ -74,6 +75,11 @@ class SqliteBackend:
     def is_worth_another_try(self, error: BaseException | None) -> bool:
         """Never: SQLite has waited already."""
         return False
+
+    def holds_wrong_values(self, reading: Engine) -> bool:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        with reading.begin() as connection:
+            return holds_wrong_values(connection)
 
     def _write_ahead(self, reading: Engine) -> None:
         """Let readers and a writer work at the same time; lasting, so that later openings find it done."""
@@ -123,11 +129,12 @@ def make_engine(path: Path, threads: int, busy_seconds: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, record: object) -> None:
+        connection.row_factory = checked_row
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.
             connection.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.Error:
+        except DRIVER_ERRORS:
             # The pool does not know the connection yet and would leave it open.
             connection.close()
             raise

@@ -24,6 +24,12 @@ APPLICATION_ID = 0x4F436C77
 # What a file restored from an SQL dump, which loses the application id, is known by.
 _TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
 
+# The least that SQLite makes beside a database.
+_SHARED_MEMORY_BYTES = 32 * 1024
+
+# The driver also fails to decode SQLite's message about a damaged name of a table.
+DRIVER_ERRORS: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 
@@ -111,8 +117,11 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
     text = " ".join(str(error).split())
     # The upper bits of a code are details; the driver's own errors have no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or text.startswith(
-        ("no such table", "no such column", "Could not decode")
+    is_undecodable = isinstance(error, UnicodeDecodeError)
+    if (
+        is_undecodable
+        or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        or text.startswith(("no such table", "no such column", "Could not decode"))
     ):
         return _damaged(path)
     if text.startswith("no such module"):
@@ -126,7 +135,8 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
         return StoreError(
             f"the database {path} cannot be opened: check the path and that this user may read and write there"
         )
-    if code == sqlite3.SQLITE_FULL:
+    # Where there is no room for the files beside the database, SQLite reports an error of the disk.
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_disk_full(path)):
         return StoreError(f"the disk is full, nothing was stored: free some space where the database {path} is")
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"reading or writing the database {path} failed ({text}): check the disk and its free space")
@@ -135,6 +145,14 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
             f"the database {path} is locked by another process: try again, or end the process that holds it"
         )
     return StoreError(f"the database {path} refused the operation ({text}); nothing was stored")
+
+
+def _is_disk_full(path: Path) -> bool:
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _SHARED_MEMORY_BYTES
 
 
 def _damaged(path: Path) -> StoreDamagedError:

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, select, update
 from oneclaw_core.errors import StoreError
 from oneclaw_core.store import sessions as stored_sessions
 from oneclaw_core.store.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT, messages, sessions
+from oneclaw_core.store.statements import run
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -46,10 +47,9 @@ _PARTED_CALL = select(messages.c.sequence).where(
 
 def read(connection: Connection, session_id: str) -> Summary | None:
     """Read a session's summary, ``None`` if it has none."""
-    row = connection.execute(_GET, {"session": clean_text(session_id)}).one_or_none()
-    if row is None or row.summary is None or row.summary_until is None:
-        return None
-    return Summary(row.summary, row.summary_until)
+    row = run(connection, _GET, {"session": clean_text(session_id)}).fetchone()
+    text, until = row or (None, None)
+    return None if text is None or until is None else Summary(text, until)
 
 
 def write(connection: Connection, session_id: str, summary: Summary | None) -> None:

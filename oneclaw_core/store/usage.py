@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, func, insert, select
 
 from oneclaw_core.spending import Spending
 from oneclaw_core.store.schema import usage
+from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.tools.result import clean_text
 
@@ -66,7 +67,9 @@ _SPENT = select(
     func.sum(func.coalesce(usage.c.input_tokens, 0) + func.coalesce(usage.c.output_tokens, 0)),
     func.sum(usage.c.cost),
     func.count() - func.count(usage.c.cost),
-).where(usage.c.created_at >= bindparam("since"))
+).where(usage.c.created_at >= bindparam("since"), usage.c.created_at < bindparam("until"))
+# What is later than this was noted while the clock was wrong; nobody is limited by it until that day comes.
+_FUTURE_MICROSECONDS = 24 * 3600 * 1_000_000
 _LAST_INPUT_TOKENS = (
     select(usage.c.input_tokens)
     .where(usage.c.session_id == bindparam("session"), usage.c.tools_hash.is_not(None))
@@ -77,7 +80,8 @@ _LAST_INPUT_TOKENS = (
 
 def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
     """Store what one request of a session used."""
-    connection.execute(
+    run(
+        connection,
         _INSERT,
         {
             "session_id": clean_text(session_id),
@@ -100,13 +104,15 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
 
 def spent_since(connection: Connection, since: int) -> Spending:
     """Add up what all sessions spent since a moment as it is stored."""
-    tokens, cost, unpriced = connection.execute(_SPENT, {"since": since}).one()
+    parameters = {"since": since, "until": now() + _FUTURE_MICROSECONDS}
+    [(tokens, cost, unpriced)] = run(connection, _SPENT, parameters).fetchall()
     return Spending(int(tokens or 0), float(cost or 0), unpriced)
 
 
 def last_input_tokens(connection: Connection, session_id: str) -> int | None:
     """Read the input tokens of the last request that continued a session, ``None`` if they are not known."""
-    return connection.execute(_LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).scalar()
+    row = run(connection, _LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).fetchone()
+    return None if row is None else row[0]
 
 
 def _plausible(tokens: int | None) -> int | None:

@@ -249,5 +249,5 @@ def _is_in_event_loop() -> bool:
 def _read(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested beyond measure
         return text

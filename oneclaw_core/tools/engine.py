@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.messages import Attachment
+from oneclaw_core.secrets import redact
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.context import ToolContext
@@ -204,7 +205,7 @@ class ToolEngine:
             result = ToolResult.error("permission_denied", "The question for a permission was cancelled.")
         except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
             _log.exception("tool %s failed", call.name)
-            result = execution_error(error)
+            result = _presentable(execution_error(error))
         return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
 
     def _refusal(
@@ -316,11 +317,11 @@ class ToolEngine:
 
 
 def _presentable(result: ToolResult) -> ToolResult:
-    """Make sure that a result can be stored, sent and printed."""
+    """Make sure that a result can be stored, sent and printed; an error may quote a key that a service refused."""
     if not result.is_success:
         return ToolResult.error(
-            clean_text(str(result.error_type or "execution_error")),
-            clean_text(str(result.error_message or "")),
+            redact(clean_text(str(result.error_type or "execution_error"))),
+            redact(clean_text(str(result.error_message or ""))),
         )
     if not all(isinstance(each, Attachment) for each in result.attachments):
         return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")

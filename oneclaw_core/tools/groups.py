@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
@@ -16,6 +15,7 @@ from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from oneclaw_core.messages import Message
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.selected_tools import SelectedTools
@@ -189,6 +189,9 @@ def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
     Returns:
         The names in the order of first loading; a failed or malformed call counts for nothing.
     """
+    # Not with the module, which a listing of tools imports: no turn is run there.
+    from oneclaw_core.messages import MessageType, ToolCallStatus
+
     names: dict[str, None] = {}
     for message in messages:
         if (

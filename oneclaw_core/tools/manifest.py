@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+# A message repeats what is wrong, which can be as long as the file.
+_MAX_MESSAGE_CHARACTERS = 1_000
 
 _META_KEYS = ("_meta", "display_name", "description")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -231,7 +233,8 @@ def _reporter(problems: list[ManifestProblem], file_name: str, index: int | None
         words.append(repr(name[:80]))
 
     def report(pointer: str, message: str, *, is_error: bool = True) -> None:
-        problems.append(ManifestProblem(file_name, " ".join(words) or None, place + pointer, message, is_error))
+        shown = message if len(message) <= _MAX_MESSAGE_CHARACTERS else message[:_MAX_MESSAGE_CHARACTERS] + "…"
+        problems.append(ManifestProblem(file_name, " ".join(words) or None, place + pointer, shown, is_error))
 
     return report
 

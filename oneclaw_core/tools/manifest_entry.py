@@ -6,7 +6,6 @@ written out here because a program with hundreds of tools reads all their manife
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -101,7 +100,9 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
 
 def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None:
     """Say that a key is not known, and which one may have been meant."""
-    close = difflib.get_close_matches(key, known, n=1)
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
     report(json_pointer([key]), f"unknown key {key[:80]!r}, which is ignored; {hint}", is_error=False)
 

@@ -160,7 +160,7 @@ class FunctionParameters:
             try:
                 use(TypeAdapter(hint))
             except (PydanticUserError, TypeError) as fault:
-                return self._error(name, f"its type cannot be described as JSON: {_first_line(fault)}")
+                return self._error(name, f"its type cannot be described as JSON: {_without_advice(hint, fault)}")
         return ToolDefinitionError(
             f"tool {self._tool_name!r}: its parameters cannot be described as JSON: {_first_line(error)}", "/parameters"
         )
@@ -236,6 +236,14 @@ def _place_in(arguments: Any, location: tuple[int | str, ...], *, is_missing: bo
         elif is_missing and index == len(location) - 1:
             place.append(part)
     return place
+
+
+def _without_advice(hint: Any, error: Exception) -> str:
+    """Say what pydantic finds wrong with a type, but for what it advises authors of models to do about it."""
+    if getattr(error, "code", None) not in ("schema-for-unknown-type", "class-not-fully-defined"):
+        return _first_line(error)
+    name = hint.__qualname__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
+    return f"{name}; use str, int, float, bool, list, dict, Literal, an enum, a dataclass or a pydantic model"
 
 
 def _first_line(error: Exception) -> str:

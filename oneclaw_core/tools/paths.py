@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.tools.permissions import denied_for_good
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 # What lies there is no file: processes with their environments, and devices.
 _KERNEL_DIRECTORIES = (Path("/proc"), Path("/sys"), Path("/dev"))
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,14 @@ class PathGuard:
             An absolute path without symbolic links, which need not exist.
 
         Raises:
-            PermissionDeniedError: it lies outside both directories.
+            PermissionDeniedError: it lies outside both directories, or can be no file's path.
         """
         self._require("files.read")
         wanted = _expand(path)
         candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
         resolved_candidates = [_resolve(each) for each in candidates]
         inside = [each for each in resolved_candidates if self._is_readable(each)]
-        found = next((each for each in inside if each.exists()), None)
+        found = next((each for each in inside if _exists(each)), None)
         if found is not None:
             return found
         bases = (self.start_directory, self.workspace)
@@ -70,7 +75,7 @@ class PathGuard:
             An absolute path without symbolic links; neither it nor its parents need exist.
 
         Raises:
-            PermissionDeniedError: it lies outside the workspace.
+            PermissionDeniedError: it lies outside the workspace, or can be no file's path.
         """
         self._require("files.write")
         resolved = _resolve(self.workspace / _expand(path))
@@ -79,6 +84,7 @@ class PathGuard:
                 f"{str(path)!r} is not a file in the workspace {self.workspace}, the only place where tools may write",
                 "files.write",
             )
+        _exists(resolved)
         return resolved
 
     def display(self, path: Path) -> str:
@@ -99,9 +105,8 @@ class PathGuard:
         return _is_inside(path, self.start_directory) and not self._is_closed(path)
 
     def _is_closed(self, path: Path) -> bool:
-        if any(path.is_relative_to(each) for each in _KERNEL_DIRECTORIES):
-            return True
-        return self.home is not None and _is_inside(path, self.home)
+        closed = [*_KERNEL_DIRECTORIES, *([self.home] if self.home is not None else [])]
+        return any(_is_inside(path, each) for each in closed) or _is_below_same(path, closed)
 
 
 def _is_written_inside(path: Path, directory: Path) -> bool:
@@ -119,6 +124,40 @@ def _resolve(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError) as error:  # a loop of symbolic links
         raise PermissionDeniedError(f"{str(path)!r} cannot be resolved: {error}", "files.read") from None
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is something; resolving a path does not find out that no file system takes it."""
+    try:
+        return path.exists()
+    except OSError as error:  # too long a name, or a directory that cannot be looked into
+        raise _UnusablePathError(path, error) from None
+
+
+class _UnusablePathError(PermissionDeniedError, OSError):
+    """No file can be opened there; an ``OSError`` too, for tools that answer those in their own words."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        name, reason = str(path), error.strerror or str(error)
+        shown = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"
+        super().__init__(f"{shown!r} cannot be opened: {reason}", "files.read")
+        self.strerror = reason
+
+
+def _is_below_same(path: Path, directories: Iterable[Path]) -> bool:
+    """Whether a path leads through one of some directories, by whatever name: a file system that takes ``Home`` and
+    ``home`` for the same, or a second mount, has more than one for each.
+    """
+    wanted = {identity for each in directories if (identity := _identity(each)) is not None}
+    return any(_identity(each) in wanted for each in (path, *path.parents))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # it is not there, or cannot be
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_inside(path: Path, directory: Path) -> bool:

@@ -79,7 +79,7 @@ def _is_anything(value: object) -> bool:
 def _is_pattern(value: object) -> bool:
     try:
         re.compile(value)  # type: ignore[call-overload]  # a wrong type is one of the faults looked for
-    except (TypeError, re.error):
+    except (TypeError, re.error, OverflowError):
         return False
     return True
 
@@ -133,26 +133,37 @@ def _is_plainly_valid(schema: Mapping[str, Any]) -> bool:
 def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
+    from oneclaw_core.tools.bounded_validation import boundless_property_pattern
+
     # A pattern that cannot be compiled would fail at every call instead of once, here.
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
-    fault = next(iter(validator.iter_errors(schema)), None)
+    try:
+        fault = next(iter(validator.iter_errors(schema)), None)
+    except OverflowError as error:
+        raise ToolDefinitionError(f"tool {tool_name!r}: a pattern cannot be compiled: {error}", "/parameters") from None
     if fault is not None:
         pointer = "/parameters" + json_pointer(fault.absolute_path)
         raise ToolDefinitionError(
             f"tool {tool_name!r}: parameters are no valid JSON Schema: {_shorten(fault.message)}", pointer
         )
+    boundless = boundless_property_pattern(schema)
+    if boundless is not None:
+        raise ToolDefinitionError(
+            f"tool {tool_name!r}: in patternProperties {_shorten(boundless, 100)!r} can take forever to match: "
+            "write it without repeated groups, and with few repetitions",
+            "/parameters",
+        )
 
 
 def compile_schema(schema: Mapping[str, Any]) -> Validator:
-    """Make a validator of arguments that never fetches a remote reference.
+    """Make a validator of arguments that never fetches a remote reference, and always comes to an end.
 
     Args:
         schema: a schema that :func:`check_parameters_schema` has passed.
     """
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
+    from oneclaw_core.tools.bounded_validation import make_validator
 
-    return Draft202012Validator(dict(schema), registry=Registry())
+    return make_validator(schema)
 
 
 def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[str]:
@@ -161,10 +172,18 @@ def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[
     Returns:
         One text for each fault, none if the arguments fit.
     """
+    from oneclaw_core.tools.bounded_validation import CheckTakesTooLongError, limited_time
+
     try:
-        faults = sorted(validator.iter_errors(arguments), key=lambda fault: [str(part) for part in fault.absolute_path])
+        with limited_time():
+            found = list(validator.iter_errors(arguments))
     except RecursionError:
         return ["/: nested too deeply"]
+    except CheckTakesTooLongError:
+        return ["/: whether they fit could not be found out in time; give less at once"]
+    except OverflowError:
+        return ["/: a number is too large"]
+    faults = sorted(found, key=lambda fault: [str(part) for part in fault.absolute_path])
     return [f"{json_pointer(fault.absolute_path) or '/'}: {_shorten(fault.message)}" for fault in faults]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class SelectedTools:
         self._core: tuple[ToolDefinition, ...] | None = None
         self._groups: tuple[ToolGroupDefinition, ...] | None = None
         self._tools_of_groups: dict[str, tuple[ToolDefinition, ...]] = {}
+        self._all_active: ActiveTools | None = None
 
     @property
     def core_tools(self) -> tuple[ToolDefinition, ...]:
@@ -50,6 +51,15 @@ class SelectedTools:
                 available = [each for each in available if self.has_group(each.name)]
             self._groups = tuple(available)
         return self._groups
+
+    @property
+    def all_active(self) -> ActiveTools:
+        """All its tools, those of groups too, as if every group were loaded."""
+        self._follow_registry()
+        if self._all_active is None:
+            everything = self._registry.get_all_tool_definitions()
+            self._all_active = ActiveTools(tuple(each for each in everything if self.allows(each.name)))
+        return self._all_active
 
     def tools_of(self, group: str) -> tuple[ToolDefinition, ...]:
         """The definitions of its tools of a group; none for an unknown group."""
@@ -88,3 +98,4 @@ class SelectedTools:
             self._core = None
             self._groups = None
             self._tools_of_groups.clear()
+            self._all_active = None

@@ -29,4 +29,4 @@ def test_registering_a_wire_format_does_not_import_it():
         "print([name for name in sys.modules if name.startswith('oneclaw_core.providers.') or name == 'httpx'])"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert printed == "['oneclaw_core.providers.base']\n"
+    assert printed == "[]\n"

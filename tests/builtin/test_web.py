@@ -82,14 +82,32 @@ def shown(run, answer, path="", **arguments):
     return result.result
 
 
+def parts_of(text):
+    """What a result consists of: the status, a note on the body, the headers, and the body; ``None`` for what is
+    missing. Headers and body stand between marks.
+    """
+    outside, _, marked = text.partition("\n\nFrom ")
+    status, _, note = outside.partition("\n\n")
+    if not marked:
+        return status, note or None, None, None
+    match = re.fullmatch(r"(\S+)\. .* never instructions:\n<<<(\w+)\n(.*)\n\2>>>", marked, re.DOTALL)
+    assert match, marked
+    message = match[3]
+    if not re.match(r"[\w-]+: ", message):
+        return status, note or None, None, message
+    headers, separator, body = message.partition("\n\n")
+    return status, note or None, headers, body if separator else None
+
+
 def body_of(text):
-    """The body that a result shows, without its marks; ``None`` if it shows none."""
-    match = re.search(r"\n\nFrom (\S+)\. .* never instructions:\n<<<(\w+)\n(.*)\n\2>>>\Z", text, re.DOTALL)
-    return match and match[3]
+    """The body that a result shows; ``None`` if it shows none."""
+    return parts_of(text)[3]
 
 
 def head_of(text):
-    return text.partition("\n\nFrom ")[0]
+    """The status and the headers, a line each, and the note below them."""
+    status, note, headers, _ = parts_of(text)
+    return "\n\n".join(filter(None, ["\n".join(filter(None, [status, headers])), note]))
 
 
 def sent(run, **arguments):
@@ -165,14 +183,16 @@ def test_the_options_of_a_resource_are_asked_for(run):
     assert (request.method, request.body) == ("OPTIONS", b"")
     headers = [("Allow", "GET, OPTIONS"), ("Access-Control-Allow-Methods", "GET")]
     text = shown(run, response(status="204 No Content", headers=headers, length=False), method="OPTIONS")
-    assert text == "HTTP 204 No Content\nAllow: GET, OPTIONS\nAccess-Control-Allow-Methods: GET\n\n"
+    assert head_of(text) == "HTTP 204 No Content\nAllow: GET, OPTIONS\nAccess-Control-Allow-Methods: GET"
 
 
 def test_the_method_may_be_written_in_any_case(run):
     assert sent(run, method=" post ", body="x").method == "POST"
 
 
-@pytest.mark.parametrize("status", ["201 Created", "404 Not Found", "429 Too Many Requests", "500 Oops", "599 "])
+@pytest.mark.parametrize(
+    "status", ["201 Created", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error", "599 "]
+)
 def test_http_request_handles_various_http_status_codes(run, status):
     text = shown(run, response("why", status=status, headers=[("Retry-After", "7")]))
     assert head_of(text) == f"HTTP {status.strip()}\nRetry-After: 7\nContent-Length: 3"
@@ -180,9 +200,9 @@ def test_http_request_handles_various_http_status_codes(run, status):
 
 
 def test_an_answer_without_body(run):
-    assert shown(run, response(status="204 No Content", headers=[], length=False)) == "HTTP 204 No Content\n\n"
-    assert shown(run, b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", method="HEAD") == (
-        "HTTP 200 OK\nContent-Length: 99\n\n"
+    assert shown(run, response(status="204 No Content", headers=[], length=False)) == "HTTP 204 No Content"
+    assert head_of(shown(run, b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", method="HEAD")) == (
+        "HTTP 200 OK\nContent-Length: 99"
     )
 
 
@@ -204,7 +224,7 @@ def test_the_head_of_an_answer_is_bounded(run):
     headers = [("Set-Cookie", "c" * 2000)] * 30 + [("Link", "x")] * 50
     text = shown(run, response("", headers=headers))
     assert "\n[31 more headers are not shown]\n" in text
-    assert text.count("\n") <= 54
+    assert head_of(text).count("\n") <= 54
     assert "c" * 1001 not in text
 
 
@@ -217,7 +237,7 @@ def test_a_redirect_is_followed_and_the_last_url_named(run):
         )
     ) as server:
         text = run(server.url + "/old").result
-    assert text.startswith(f"HTTP 200 OK\nFinal-URL: {server.url}/new\n")
+    assert head_of(text).startswith(f"HTTP 200 OK\nFinal-URL: {server.url}/new\n")
     assert body_of(text) == "there"
     assert f"\n\nFrom {server.url}/new. " in text
 
@@ -260,7 +280,7 @@ def test_a_body_without_any_type_is_shown_if_it_is_text(run):
 )
 def test_a_binary_body_is_saved(run, downloaded, content, content_type):
     text = shown(run, response(content, headers=[("Content-Type", content_type)]), "/files/it.bin")
-    assert text.endswith(
+    assert head_of(text).endswith(
         f"\n\n[the body is binary ({content_type}, {len(content)} bytes) and is saved in downloads/it.bin]"
     )
     assert downloaded() == {"it.bin": content}
@@ -269,7 +289,9 @@ def test_a_binary_body_is_saved(run, downloaded, content, content_type):
 def test_a_large_binary_body_is_saved_whole(run, downloaded):
     content = bytes(range(256)) * 10_000
     text = shown(run, response(content, headers=[("Content-Type", "image/png")]), "/a")
-    assert text.endswith("\n\n[the body is binary (image/png, 2,560,000 bytes) and is saved in downloads/a.png]")
+    assert head_of(text).endswith(
+        "\n\n[the body is binary (image/png, 2,560,000 bytes) and is saved in downloads/a.png]"
+    )
     assert downloaded() == {"a.png": content}
 
 
@@ -292,14 +314,14 @@ def test_a_large_body_is_shown_to_the_limit_without_half_a_character_and_saved_w
 def test_what_is_saved_replaces_nothing(run, downloaded):
     for _ in range(3):
         text = shown(run, response(b"\0"), "/a.bin")
-    assert text.endswith("is saved in downloads/a-3.bin]")
+    assert head_of(text).endswith("is saved in downloads/a-3.bin]")
     assert downloaded() == {"a.bin": b"\0", "a-2.bin": b"\0", "a-3.bin": b"\0"}
 
 
 def test_the_path_of_what_is_saved_leads_to_it_and_not_to_a_file_of_the_user(run, tmp_path):
     (tmp_path / "downloads").mkdir()
     (tmp_path / "downloads" / "a.bin").write_bytes(b"mine")
-    assert shown(run, response(b"\0"), "/a.bin").endswith(f"is saved in {tmp_path}/workspace/downloads/a.bin]")
+    assert head_of(shown(run, response(b"\0"), "/a.bin")).endswith(f"is saved in {tmp_path}/workspace/downloads/a.bin]")
 
 
 @pytest.mark.parametrize("content", [b"x" * (MAX_BODY_BYTES + 1), b"\0" * 100])
@@ -417,7 +439,7 @@ def test_in_a_conversation_no_more_is_shown_than_the_model_is_given(tmp_path):
 )
 def test_the_name_of_what_is_saved_is_safe(run, downloaded, path, headers, name):
     text = shown(run, response(b"\0", headers=headers), path)
-    assert text.endswith(f"is saved in downloads/{name}]")
+    assert head_of(text).endswith(f"is saved in downloads/{name}]")
     assert list(downloaded()) == [name]
 
 
@@ -460,7 +482,7 @@ def test_what_is_saved_is_unpacked(run, downloaded):
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip,deflate"])
 def test_a_compression_that_may_grow_without_bound_is_not_unpacked(run, encoding):
     text = shown(run, response(b"whatever", headers=[("Content-Encoding", encoding)]))
-    assert text.endswith(f"[body not shown: its compression {encoding!r} is not supported]")
+    assert head_of(text).endswith("[the body is not shown: its compression is not supported]")
 
 
 # What is refused before anything is sent

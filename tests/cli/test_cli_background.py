@@ -8,6 +8,7 @@ import pytest
 from oneclaw_core import hookimpl
 from oneclaw_core.cli import background
 from oneclaw_core.cli.background import working_in_background
+from oneclaw_core.home import find_home
 from oneclaw_core.plugins import background_workers, load_plugins
 
 
@@ -25,15 +26,16 @@ def catalog_with(work):
     return load_plugins((), [Point(lambda register: register("work", work))])
 
 
-def chat_of(catalog, home="home"):
-    return SimpleNamespace(catalog=catalog, home=home)
+@pytest.fixture
+def chat_of(tmp_path):
+    return lambda catalog: SimpleNamespace(catalog=catalog, home=find_home({}, tmp_path / "home"))
 
 
-def test_a_worker_works_until_the_chat_ends():
+def test_a_worker_works_until_the_chat_ends(chat_of, tmp_path):
     states = []
 
     async def work(host):
-        states.append(host.home)
+        states.append(host.home.path)
         try:
             await asyncio.Event().wait()
         finally:
@@ -43,13 +45,13 @@ def test_a_worker_works_until_the_chat_ends():
         async with working_in_background(chat_of(catalog_with(work))):
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            assert states == ["home"]
+            assert states == [tmp_path / "home"]
 
     asyncio.run(chat())
-    assert states == ["home", "ended"]
+    assert states == [tmp_path / "home", "ended"]
 
 
-def test_a_worker_that_breaks_ends_nothing_and_is_told(monkeypatch):
+def test_a_worker_that_breaks_ends_nothing_and_is_told(chat_of, monkeypatch):
     shown = []
 
     async def work(host):

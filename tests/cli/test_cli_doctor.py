@@ -212,7 +212,7 @@ def test_a_default_model_whose_provider_type_no_plugin_brings(examined, ok, home
 
 
 def test_a_check_that_breaks_is_a_finding(examined, monkeypatch):
-    def broken(*arguments):
+    def broken(*arguments, **options):
         raise RuntimeError("no plugins\ntoday")
 
     monkeypatch.setattr("oneclaw_core.cli.catalog.load_plugins", broken)

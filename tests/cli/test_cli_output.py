@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -61,6 +62,22 @@ def test_a_table_on_a_terminal_shows_markup_and_escapes_as_text(monkeypatch):
     monkeypatch.setattr(sys, "stdout", terminal)
     print_table(("name",), [("[red]x[/red]\x1b[2J",)])
     assert "[red]x[/red]\\x1b[2J" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(("width", "is_beside"), [(100, True), (60, False)])
+def test_sentences_without_room_beside_the_other_columns_go_below_them(monkeypatch, width, is_beside):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    name, sentence = "acme_parcels_check_number", "Check the number of a [parcel]."
+    print_table(("name", "group", "description"), [(name, "acme_parcels", sentence)])
+
+    shown = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()).splitlines()]
+    if is_beside:
+        assert shown[-1] == f"{name}   acme_parcels   {sentence}"
+    else:
+        assert shown[0].split() == ["name", "group"]
+        assert shown[1:] == ["    description", "─" * width, f"{name}   acme_parcels", f"    {sentence}"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from oneclaw_core.cli.main import main
 from oneclaw_core.tools.manifest import load_manifest
 
 _COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
-_EDITABLE_INSTALL = "pip install --editable ."
+_EDITABLE_INSTALLS = ("pip install --editable .", 'pip install --editable ".[test]"')
 _NEEDS_A_SHELL = re.compile(r"[|;&<>$]")
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
@@ -144,7 +144,7 @@ class PageReader:
         elif command.startswith("cd "):
             os.chdir(command.removeprefix("cd "))
             self._printed, self._status = "", 0
-        elif command.startswith(_EDITABLE_INSTALL):
+        elif command in _EDITABLE_INSTALLS:
             self._install(tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"])
             self.search_path.insert(0, str(Path.cwd()))
             sys.path.insert(0, str(Path.cwd()))

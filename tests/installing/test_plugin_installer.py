@@ -66,6 +66,16 @@ def test_upgrading_takes_the_newest_that_fits_and_uninstalling_forgets(installat
     assert installation.recorded() == []
 
 
+def test_a_file_that_is_no_newer_is_told_of_with_what_gets_a_newer_one_in(installation, tmp_path):
+    wheel = write_wheel(tmp_path / "wheels")
+    for arguments in (("install", wheel), ("install", wheel), ("upgrade", "acme-tools")):
+        done = installation.oneclaw("plugins", *arguments)
+    assert done.stdout.splitlines() == [
+        "acme-tools 1.0 is installed, as it was before, from acme_tools-1.0-py3-none-any.whl; install a newer one by "
+        "its path, and uninstall acme-tools first if that has the same version"
+    ]
+
+
 def test_what_is_no_plugin_is_uninstalled_again(with_uv, tmp_path):
     wheel = write_wheel(tmp_path / "wheels", "acme-library", is_plugin=False)
     done = with_uv.oneclaw("plugins", "install", wheel)
@@ -144,7 +154,10 @@ def test_a_plugin_that_does_not_load_is_told_and_stays_recorded(with_uv, tmp_pat
 
 def test_a_plugin_that_ends_the_process_can_be_replaced(with_uv, tmp_path):
     bad = write_wheel(tmp_path / "wheels", source="import os\nos._exit(7)\n")
-    assert "see oneclaw plugins list" in with_uv.oneclaw("plugins", "install", bad).stdout
+    done = with_uv.oneclaw("plugins", "install", bad)
+    assert done.returncode == 1
+    assert "plugin acme_tools does not work: " in done.stderr
+    assert "oneclaw plugins enable acme_tools" in done.stderr
     good = write_wheel(tmp_path / "wheels", version="1.1")
     assert "acme-tools 1.0 was replaced by 1.1" in with_uv.oneclaw("plugins", "install", good).stdout
 

@@ -565,6 +565,7 @@ def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_p
     wire = FORMATS[0]
     go_on = threading.Event()
     monkeypatch.setattr("oneclaw_core.chat.model_calls.load_prices", go_on.wait)
+    monkeypatch.setattr("oneclaw_core.chat.model_calls.needs_prices", lambda *_: True)
 
     async def leave(environ):
         async with OneClaw.open(tmp_path, environ=environ, start_directory=EXAMPLES) as claw:

@@ -157,6 +157,14 @@ def test_thinking_goes_back_verbatim_in_its_place_with_the_calls():
     assert json.dumps(messages[3]["content"][1]["input"], ensure_ascii=False) == '{"z": 1, "a": {"y": 2, "b": "ä"}}'
 
 
+@pytest.mark.parametrize("content", [None, 5, [None], [{}], [{"type": ["text"]}], [{"type": "text", "text": {}}]])
+def test_what_was_kept_of_an_answer_and_makes_no_sense_is_made_anew(content):
+    data = {"anthropic": {"server": SERVER, "model": MODEL, "content": content}}
+    sent = messages_of(user("hi"), assistant("Hello.", data), user("and now?"))
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert sent[1]["content"] == [{"type": "text", "text": "Hello."}]
+
+
 def test_results_stand_in_one_message_in_the_order_of_the_calls_with_errors_and_files():
     results = json.loads(played_session().sent[2])["messages"][4]["content"]
     assert [block["tool_use_id"] for block in results] == ["toolu_2", "toolu_3", "toolu_4"]

@@ -137,6 +137,18 @@ def test_it_has_everything(package):
     assert DESCRIPTION in (package / "README.md").read_text(encoding="utf-8")
 
 
+def test_what_its_tests_need_is_installed_by_every_pip(package):
+    # Groups of dependencies are known to pip from 25.1 on only, extras to each one.
+    project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))
+    tox = ConfigParser(interpolation=None)
+    tox.read(package / "tox.ini", encoding="utf-8")
+
+    assert any(each.startswith("pytest>=") for each in project["project"]["optional-dependencies"]["test"])
+    assert 'pip install --editable ".[test]"' in (package / "README.md").read_text(encoding="utf-8")
+    assert tox["testenv"]["extras"] == "test"
+    assert "dependency-groups" not in project
+
+
 def test_its_workflow_and_tox_run_the_same(package):
     workflow = yaml.safe_load((package / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
     tox = ConfigParser(interpolation=None)

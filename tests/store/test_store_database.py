@@ -6,10 +6,12 @@ import asyncio
 import sqlite3
 import threading
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from histories import assistant, database_path, database_url, opened, user
+from sqlalchemy import event
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.store import settings
@@ -17,6 +19,7 @@ from oneclaw_core.store.database import Database
 from oneclaw_core.store.write_locks import one_at_a_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -65,6 +68,65 @@ def test_a_cancelled_task_does_not_stop_its_transaction_nor_one_that_waits(tmp_p
         return found
 
     assert asyncio.run(main()) == {"running": 1, "waiting": 2}
+
+
+async def writes_that_wait(database: Database, works: Sequence[Callable[[Connection], object]]) -> list[object]:
+    """What comes of writes that all are in the queue before the first of them is run."""
+    go_on = threading.Event()
+    busy = [asyncio.create_task(database.read(lambda _: go_on.wait(10))) for _ in range(database.backend.threads)]
+    waiting = [asyncio.create_task(database.write(work)) for work in works]
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(*busy)
+    return await asyncio.gather(*waiting, return_exceptions=True)
+
+
+@pytest.mark.only("sqlite")
+def test_writes_that_wait_are_committed_together(tmp_path: Path) -> None:
+    async def main() -> tuple[list[object], int]:
+        database = await Database.open(database_url(tmp_path))
+        commits = 0
+
+        @event.listens_for(database._reading, "commit")
+        def commit(connection: Connection) -> None:
+            nonlocal commits
+            commits += connection.get_execution_options()["oneclaw_locks"]
+
+        outcomes = await writes_that_wait(database, [partial(set_number, number=number) for number in range(40)])
+        assert await database.read(settings.read_settings) == {f"key {number:02}": number for number in range(40)}
+        await database.close()
+        return outcomes, commits
+
+    outcomes, commits = asyncio.run(main())
+    assert outcomes == list(range(40))
+    assert commits == 2  # of 32, and the other 8
+
+
+def test_a_write_that_fails_is_no_harm_to_those_it_waits_with(tmp_path: Path) -> None:
+    def fail(connection: Connection) -> None:
+        settings.set_setting(connection, "failed", 1)
+        raise ZeroDivisionError
+
+    async def main() -> tuple[list[object], dict[str, object]]:
+        database = await Database.open(database_url(tmp_path))
+        works: list[Callable[[Connection], object]] = [
+            partial(set_number, number=1),
+            fail,
+            partial(set_number, number=2),
+        ]
+        outcomes = await writes_that_wait(database, works)
+        found = await database.read(settings.read_settings)
+        await database.close()
+        return outcomes, found
+
+    outcomes, found = asyncio.run(main())
+    assert [outcomes[0], type(outcomes[1]), outcomes[2]] == [1, ZeroDivisionError, 2]
+    assert found == {"key 01": 1, "key 02": 2}
+
+
+def set_number(connection: Connection, number: int) -> int:
+    settings.set_setting(connection, f"key {number:02}", number)
+    return number
 
 
 def test_the_event_loop_runs_while_a_transaction_does(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_what_was_spent_is_added_up_from_a_moment_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        (stored_usage._SPENT, "SEARCH usage USING COVERING INDEX usage_by_time (created_at>?)"),
+        (stored_usage._SPENT, "SEARCH usage USING COVERING INDEX usage_by_time (created_at>? AND created_at<?)"),
         (stored_usage._LAST_INPUT_TOKENS, "SEARCH usage USING INDEX ix_usage_session_id (session_id=?)"),
     ],
 )

@@ -455,6 +455,15 @@ def test_a_type_that_json_cannot_describe_is_refused_with_the_parameter():
     assert "\n" not in refusal(probe)
 
 
+def test_a_class_of_the_authors_own_is_refused_with_the_types_that_will_do():
+    def probe(paths: list[FunctionTool]) -> None:
+        """Probe."""
+
+    message = refusal(probe)
+    assert "FunctionTool]; use str, int," in message
+    assert "arbitrary_types_allowed" not in message
+
+
 def test_a_hint_that_cannot_be_resolved_is_refused_with_what_to_do():
     def probe(amount: decimal.Decimal) -> None:
         """Probe."""

@@ -49,6 +49,17 @@ def test_writing_is_confined_to_the_workspace(guard):
             guard.writable(refused)
 
 
+@pytest.mark.parametrize("path", ["a" * 5000, "a/" * 5000 + "b"])
+def test_a_name_that_no_file_system_takes_is_refused_in_a_few_words(guard, path):
+    for judge in (guard.readable, guard.writable):
+        with pytest.raises(PermissionDeniedError, match=r"…' cannot be opened: File name too long$") as caught:
+            judge(path)
+        assert len(str(caught.value)) < 200
+        # Tools that catch what opening files raises go on doing so.
+        assert isinstance(caught.value, OSError)
+        assert caught.value.strerror == "File name too long"
+
+
 def test_a_loop_of_links_is_refused_not_followed(guard):
     (guard.workspace / "loop").symlink_to(guard.workspace / "loop")
     for judge in (guard.readable, guard.writable):

@@ -23,7 +23,8 @@ from oneclaw_core import (
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from oneclaw_core import Home
 
@@ -35,6 +36,10 @@ SERVICE_ACCOUNT = "service_account"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 _MAX_FILE_BYTES = 1_000_000
 _LOCK_SECONDS = 10
+# Whoever has the lock of an account may be waiting for Google.
+TOKEN_LOCK_SECONDS = 90
+# What there must be to get access tokens: of a user, and of a service account.
+_SECRET_KEYS = (("client_id", "client_secret", "refresh_token"), ("client_email", "private_key"))
 _WORDS = SecretWords(
     "the Google sign-in of {name}", "the Google sign-ins", "sign-in", "oneclaw google login --account {name}"
 )
@@ -191,6 +196,16 @@ class AccountBook:
             self._write(default or account.name, accounts)
         return place
 
+    def check_new_name(self, name: str) -> None:
+        """Refuse a name that differs from that of an account in nothing but the case of letters.
+
+        Raises:
+            UsageError: so it does: where files are found in any case, the two would share one access token.
+        """
+        for known in self.list():
+            if known != name and known.casefold() == name.casefold():
+                raise UsageError(f"there is an account {known}: give that name, or one that differs in more than case")
+
     def set_default(self, name: str) -> None:
         """Choose the account that tools use.
 
@@ -210,11 +225,17 @@ class AccountBook:
             OneClawError: it cannot be forgotten.
         """
         self.get(name)
+        self.forget_access_token(name)
+        problem = None
+        try:
+            self._secrets.remove(name)
+        except OneClawError as error:  # of which the user must hear, once all that can be is forgotten
+            problem = error
         with self._changing() as (default, accounts):
             accounts.pop(name, None)
             self._write(default if default in accounts else next(iter(accounts), None), accounts)
-        self.forget_access_token(name)
-        self._secrets.remove(name)
+        if problem is not None:
+            raise problem
 
     def note_scopes(self, name: str, scopes: tuple[str, ...]) -> None:
         """Remember what is granted by now, if it has changed."""
@@ -234,7 +255,7 @@ class AccountBook:
         """
         with suppress(ValueError, TypeError):
             made = json.loads(self._secrets.get(name) or "")
-            if isinstance(made, dict):
+            if isinstance(made, dict) and any(_has_all(made, keys) for keys in _SECRET_KEYS):
                 for key in ("client_secret", "refresh_token", "private_key"):
                     if made.get(key):
                         remember_secret(str(made[key]))
@@ -248,6 +269,32 @@ class AccountBook:
         """Store an account's data anew where they were, such as a refresh token that Google has replaced."""
         in_file = self._secrets.stored().get(name) is SecretPlace.FILE
         self._secrets.set(name, json.dumps(dict(secret)), in_file=in_file)
+
+    def token_lock(self, name: str) -> Path:
+        """The lock file of whoever gets access tokens of an account, or changes its sign-in."""
+        return self._home.locks / f"google_token-{name}.lock"
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Let nobody else get access tokens of an account meanwhile, lest one of an old sign-in outlives it.
+
+        Raises:
+            OneClawError: others take too long.
+        """
+        from filelock import FileLock, Timeout
+
+        self._home.create()
+        lock = FileLock(self.token_lock(name), timeout=TOKEN_LOCK_SECONDS, mode=0o600)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise OneClawError(f"another process is asking Google for access for {name}: try again later") from None
+        except OSError as error:
+            raise self._not_writable(error) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def access_token(self, name: str) -> AccessToken | None:
         """The access token that somebody has got before, ``None`` if there is none; it may have expired."""
@@ -317,6 +364,10 @@ class AccountBook:
         return OneClawError(
             f"the Google accounts cannot be stored in {self._folder}: {error.strerror or error}; make it writable"
         )
+
+
+def _has_all(secret: Mapping[str, Any], keys: Iterable[str]) -> bool:
+    return all(isinstance(secret.get(key), str) and secret[key] for key in keys)
 
 
 def _account(entry: Mapping[str, Any]) -> Account:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import OneClawError, PermissionDeniedError, ToolResult
+from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 Parameters = ParamSpec("Parameters")
+
+_log = logging.getLogger(__name__)
+# What it comes to if something in an answer is missing, or of another type than Google's documentation says.
+_MISREAD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def google_tool(
@@ -25,6 +31,7 @@ def google_tool(
 
     @wraps(function)
     async def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> ToolResult:
+        sent = changes.begin()
         try:
             value = await function(*args, **kwargs)
         except PermissionDeniedError:
@@ -34,14 +41,49 @@ def google_tool(
         except OneClawError as error:
             text = str(error)
             return ToolResult.error("execution_error", text[:1].upper() + text[1:])
+        except _MISREAD:
+            # The exception itself would tell a model nothing; what it was stands in the log.
+            _log.exception("an answer of Google's does not have the documented form")
+            return _misread(sent)
         return value if isinstance(value, ToolResult) else ToolResult.success(value)
 
     return answered
 
 
+def _misread(sent: Sequence[str]) -> ToolResult:
+    problem = "Google's answer does not have the form that its documentation describes"
+    if not sent:
+        return ToolResult.error("execution_error", f"{problem}. Try again later, or in another way.")
+    return ToolResult.error(
+        "unknown_outcome",
+        f"{problem}, after a change was sent ({', '.join(dict.fromkeys(sent))}). Look whether it was done before "
+        "trying again.",
+    )
+
+
 def compact(values: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what says nothing: ``None``, empty texts, lists and objects; ``False`` and 0 stay."""
     return {key: value for key, value in values.items() if value is not None and value not in ("", [], {}, ())}
+
+
+def parted(
+    ids: Iterable[str], outcomes: Iterable[dict[str, Any] | GoogleError], key: str = "id"
+) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], GoogleError]]]:
+    """Part what worked out of many things from what did not.
+
+    Args:
+        ids: of the things.
+        outcomes: of each, in the same order, as a batch gives them.
+        key: what an id is called in the answer.
+
+    Returns:
+        The answers, and the errors for :func:`failed`.
+    """
+    pairs = list(zip(ids, outcomes, strict=True))
+    return (
+        [each for _, each in pairs if isinstance(each, dict)],
+        [({key: name}, each) for name, each in pairs if isinstance(each, GoogleError)],
+    )
 
 
 def failed(outcomes: Iterable[tuple[Mapping[str, Any], GoogleError]]) -> list[dict[str, Any]]:
@@ -51,14 +93,6 @@ def failed(outcomes: Iterable[tuple[Mapping[str, Any], GoogleError]]) -> list[di
         outcomes: what each thing is, such as ``{"id": "x"}``, with its error.
     """
     return [{**what, "reason": str(error)} for what, error in outcomes]
-
-
-def listing(names: Iterable[str], limit: int = 10) -> str:
-    """Name some things for a question to the user, with the number of those that are left out."""
-    quoted = [f'"{" ".join(name.split())}"' for name in names]
-    if len(quoted) <= limit:
-        return ", ".join(quoted)
-    return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
 
 
 def from_outside(values: Mapping[str, Any], what: str) -> dict[str, Any]:

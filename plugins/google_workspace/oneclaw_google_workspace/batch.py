@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from oneclaw_google_workspace.api_request import ApiRequest
-from oneclaw_google_workspace.client import json_object
-from oneclaw_google_workspace.failures import read_failure
+from oneclaw_google_workspace.client import answer_to
+from oneclaw_google_workspace.failures import read_failure, unclear
 from oneclaw_google_workspace.methods import Method
 from oneclaw_google_workspace.problems import GoogleError
 
@@ -45,7 +45,15 @@ async def send_batch(client: GoogleClient, requests: Sequence[ApiRequest]) -> li
     size = _MAX_GMAIL_PARTS if requests[0].method.id.startswith("gmail.") else _MAX_PARTS
     outcomes: dict[int, dict[str, Any] | GoogleError] = {}
     for start in range(0, len(requests), size):
-        await _settle(client, dict(enumerate(requests[start : start + size], start)), outcomes)
+        try:
+            await _settle(client, dict(enumerate(requests[start : start + size], start)), outcomes)
+        except GoogleError as error:
+            if not any(isinstance(outcome, dict) for outcome in outcomes.values()):
+                raise
+            # What was done before is done, and must be told; the rest is not even tried.
+            untried = GoogleError("service_unavailable", f"Not tried, because of what came before: {error}")
+            outcomes.update({number: untried for number in range(len(requests)) if number not in outcomes})
+            break
     return [outcomes[number] for number in range(len(requests))]
 
 
@@ -57,17 +65,21 @@ async def _settle(
     refused: str | None = None
     while waiting:
         tries += 1
-        authorization = await _authorization(client, waiting, refused)
-        refused = None
-        parts = await _exchange(client, waiting, authorization)
+        try:
+            authorization = await _authorization(client, waiting, refused)
+            refused = None
+            parts = await _exchange(client, waiting, authorization)
+        except GoogleError as error:
+            outcomes.update(dict.fromkeys(waiting, error))
+            raise
         failures: dict[int, Failure] = {}
         for number, request in waiting.items():
             part = parts.get(number)
             if part is None:
-                outcomes[number] = GoogleError("execution_error", "Google's answer leaves this one out.")
+                outcomes[number] = _left_out(request)
             elif 200 <= part.status < 300:
                 try:
-                    outcomes[number] = json_object(part.content, part.status)
+                    outcomes[number] = answer_to(request, part.content, part.status)
                 except GoogleError as error:
                     outcomes[number] = error
             else:
@@ -84,6 +96,11 @@ async def _settle(
             if not await client.patience.wait(tries, longest):
                 return
         waiting = {number: waiting[number] for number in again}
+
+
+def _left_out(request: ApiRequest) -> GoogleError:
+    problem = "Google's answer leaves this one out"
+    return GoogleError("execution_error", f"{problem}.") if request.method.is_reading else unclear(request, problem)
 
 
 def _can_repeat(failure: Failure, request: ApiRequest, tries: int) -> bool:
@@ -110,10 +127,11 @@ async def _exchange(client: GoogleClient, requests: dict[int, ApiRequest], autho
     )
     try:
         return read_parts(headers.get("content-type", ""), content)
-    except ValueError:
-        raise GoogleError(
-            "execution_error", f"The {first.method.api.title}'s answer to a batch cannot be read."
-        ) from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):  # Python's parser of mails raises all
+        problem = f"The {first.method.api.title}'s answer to a batch cannot be read"
+        if envelope.method.is_reading:
+            raise GoogleError("execution_error", f"{problem}.") from None
+        raise unclear(envelope, problem) from None
 
 
 def _envelope(requests: dict[int, ApiRequest]) -> ApiRequest:

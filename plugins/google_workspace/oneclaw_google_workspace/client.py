@@ -6,6 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.api_request import ApiRequest, api_request
 from oneclaw_google_workspace.apis import address
 from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, unclear
@@ -111,11 +112,29 @@ class GoogleClient:
             )
         )
 
-    async def send(self, request: ApiRequest) -> dict[str, Any]:
-        """Send a request that was built before; otherwise like :meth:`call`."""
-        headers = {"Content-Type": "application/json"} if request.body is not None else {}
-        status, _, content = await self.exchange(request, request.url, headers=headers, content=request.content)
-        return json_object(content, status)
+    async def delete(self, method_id: str, **parameters: Any) -> None:
+        """Call a method that deletes something; that it is gone already is as good.
+
+        Args:
+            method_id: such as ``tasks.tasklists.delete``.
+            parameters: as for :meth:`call`.
+
+        Raises:
+            GoogleError: it did not work out.
+        """
+        try:
+            await self.call(method_id, **parameters)
+        except GoogleError as error:
+            if error.status not in (404, 410):
+                raise
+
+    async def send(self, request: ApiRequest, *, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Send a request that was built before, with further headers if need be; otherwise like :meth:`call`."""
+        sent = {"Content-Type": "application/json"} if request.body is not None else {}
+        status, _, content = await self.exchange(
+            request, request.url, headers={**sent, **(headers or {})}, content=request.content
+        )
+        return answer_to(request, content, status)
 
     async def all_items(
         self, method_id: str, items: str, *, fields: str, limit: int, **parameters: Any
@@ -276,9 +295,7 @@ class GoogleClient:
                     was_unclear = was_unclear or not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                     if await self.patience.wait(tries, None):
                         continue
-                    unreachable = _unreachable(error)
-                    unreachable.was_unclear = was_unclear
-                    raise unreachable from None
+                    raise _given_up(request, _unreachable(error), was_unclear=was_unclear) from None
                 raise unclear(request, f"The connection to Google broke off ({_reason(error)})") from None
             if 200 <= status < 300 or status in accepted:
                 return status, received, body
@@ -289,8 +306,11 @@ class GoogleClient:
             elif was_unclear and request.method.verb == "DELETE" and status in (404, 410):
                 return 204, received, b""  # the first request was carried out after all
             elif not await self.should_retry(failure, request, tries):
+                was_unclear = was_unclear or failure.is_transient
                 final = self.error(failure, request)
-                final.was_unclear = was_unclear or failure.is_transient
+                if failure.is_transient or failure.is_rate_limit or failure.is_unauthorized:
+                    final = _given_up(request, final, was_unclear=was_unclear)
+                final.was_unclear = was_unclear
                 raise final
             was_unclear = was_unclear or failure.is_transient
 
@@ -317,6 +337,8 @@ class GoogleClient:
     async def _token(self, request: ApiRequest, refused: str | None) -> str:
         if not (self._may_write or request.method.is_reading):
             raise RuntimeError(f"{request.method.id} changes something: await google.ask(...) comes before it")
+        if not request.method.is_reading:
+            changes.note(request.method.id)
         return await self._tokens.token(refused=refused)
 
     async def _once(
@@ -365,6 +387,20 @@ async def read_limited(response: httpx.Response) -> bytes:
     return b"".join(pieces)
 
 
+def answer_to(request: ApiRequest, content: bytes, status: int) -> dict[str, Any]:
+    """Read the answer to a request that was carried out.
+
+    Raises:
+        GoogleError: it is no JSON object; of a change, then, nobody knows what has come of it.
+    """
+    try:
+        return json_object(content, status)
+    except GoogleError:
+        if request.method.is_reading:
+            raise
+        raise unclear(request, f"Google's answer cannot be read (status {status})") from None
+
+
 def json_object(content: bytes, status: int) -> dict[str, Any]:
     """Read an answer; nothing at all counts as an empty one.
 
@@ -380,6 +416,18 @@ def json_object(content: bytes, status: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise GoogleError("execution_error", f"Google's answer cannot be read (status {status}).", status=status)
     return value
+
+
+def _given_up(request: ApiRequest, error: GoogleError, *, was_unclear: bool) -> GoogleError:
+    """What is said after the last try.
+
+    A request that can be repeated because of an id or a revision of our own can be so within this call only: a model
+    that tried again would send another one.
+    """
+    if was_unclear and request.is_repeatable and not request.method.is_repeatable:
+        error = unclear(request, str(error).rstrip("."))
+    error.was_unclear = was_unclear
+    return error
 
 
 def _unreachable(error: httpx.HTTPError) -> GoogleError:

@@ -83,6 +83,7 @@ def login(
     home = find_home()
     book = AccountBook(home)
     name = check_account_name(name or book.default_name or DEFAULT_NAME)
+    book.check_new_name(name)
     known = book.list().get(name)
     chosen = _services(services) if services else () if known else tuple(SERVICES)
     wanted = SignIn.of(name, known, chosen, is_read_only=is_read_only, extra=extra)
@@ -99,9 +100,10 @@ def login(
             open_browser=None if no_browser else _open_browser,
             ask_for_address=_ask_for_address,
         )
-    place = book.save(signed_in.account, signed_in.secret, in_file=in_file)
-    if signed_in.token is not None:
-        book.save_access_token(name, signed_in.token)
+    with book.alone(name):
+        place = book.save(signed_in.account, signed_in.secret, in_file=in_file)
+        if signed_in.token is not None:
+            book.save_access_token(name, signed_in.token)
     click.echo(f"signed in: {signed_in.account.label}; the secret is {_PLACES[place]}")
     if signed_in.missing:
         _warn(f"not granted, so that some tools will not work: {', '.join(signed_in.missing)}")
@@ -149,9 +151,13 @@ def logout(name: str | None) -> None:
         click.echo("no Google account is signed in")
         return
     account = book.get(name)
-    problem = _revoke(book, account) if account.kind == USER else None
-    book.remove(name)
+    was_default = book.default_name == name
+    with book.alone(name):
+        problem = _revoke(book, account) if account.kind == USER else None
+        book.remove(name)
     click.echo(f"{account.label} is signed out")
+    if was_default and book.default_name in book.list():
+        click.echo(f"tools use {book.default_name} from now on")
     if problem:
         _warn(f"{problem}; you can take OneClaw's access back at {_PERMISSIONS_PAGE}")
 
@@ -208,11 +214,12 @@ def _new_token(account: Account, secret: dict[str, Any]) -> tuple[AccessToken, d
 
 def _problem(account: Account, book: AccountBook) -> str | None:
     try:
-        secret = book.secret(account.name)
-        token, changed = _new_token(account, secret)
-        if changed != secret:
-            book.change_secret(account.name, changed)
-        book.save_access_token(account.name, token)
+        with book.alone(account.name):
+            secret = book.secret(account.name)
+            token, changed = _new_token(account, secret)
+            if changed != secret:
+                book.change_secret(account.name, changed)
+            book.save_access_token(account.name, token)
     except OneClawError as error:
         return str(error)
     return None
@@ -260,6 +267,8 @@ def _show(document: dict[str, Any]) -> None:
     click.echo(f"  for: {', '.join(document['services'])}{only}")
     if document.get("problem"):
         click.echo(f"  problem: {document['problem']}")
+    elif "problem" in document:
+        click.echo("  checked: Google gives access")
 
 
 def _warn(message: str) -> None:

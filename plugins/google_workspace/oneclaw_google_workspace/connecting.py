@@ -25,10 +25,9 @@ def connect(context: ToolContext) -> GoogleClient:
         GoogleError: nobody is signed in, or not for what the tool needs; the message names the command to run.
         OneClawError: the sign-in cannot be read.
     """
-    home = context.app.home
-    book = AccountBook(home)
+    book = AccountBook(context.app.home)
     scopes = TOOL_SCOPES[context.tool_name]
     account = book.for_tools(login_options(context.tool_name, scopes))
     if missing_scopes(scopes, account.scopes):
         raise GoogleError("not_available", lacking_scopes(account, context.tool_name, scopes))
-    return GoogleClient(context, account, TokenSource(home, book, account, lambda: context.sync_http))
+    return GoogleClient(context, account, TokenSource(book, account, lambda: context.sync_http))

@@ -90,7 +90,7 @@ async def _fill(client: GoogleClient, request: ApiRequest, url: str, file: IO[by
                 follow_redirects=url != request.url,
             ) as response:
                 if response.is_success:
-                    if response.status_code != 206:
+                    if response.status_code != 206 or not _goes_on_at(response, start):
                         file.seek(0)
                         file.truncate()
                     validator = response.headers.get("etag")
@@ -102,8 +102,9 @@ async def _fill(client: GoogleClient, request: ApiRequest, url: str, file: IO[by
             if file.tell() > start:
                 tries = 0
             elif not await client.patience.wait(tries, None):
+                reason = " ".join(str(error).split())[:200] or type(error).__name__
                 raise GoogleError(
-                    "service_unavailable", f"The download broke off ({error}). Try again later."
+                    "service_unavailable", f"The download broke off ({reason}). Try again later."
                 ) from None
             continue
         if failure.is_unauthorized and refused is None and authorization is not None:
@@ -129,10 +130,21 @@ async def _write(client: GoogleClient, response: httpx.Response, file: IO[bytes]
     await asyncio.to_thread(os.fsync, file.fileno())
 
 
+def _goes_on_at(response: httpx.Response, start: int) -> bool:
+    """Whether a part of the content is the part that was asked for.
+
+    Raises:
+        _BrokenOffError: it is another one.
+    """
+    if not response.headers.get("content-range", "").startswith(f"bytes {start}-"):
+        raise _BrokenOffError("Google has answered another part than it was asked for")
+    return True
+
+
 def _total(response: httpx.Response, start: int) -> int | None:
     """How long the whole content is, ``None`` if nobody says; a compressed one is longer than its length."""
     length = response.headers.get("content-length", "")
-    if not length.isdigit() or response.headers.get("content-encoding"):
+    if not (length.isascii() and length.isdigit() and len(length) < 20) or response.headers.get("content-encoding"):
         return None
     return start + int(length)
 

@@ -1,4 +1,4 @@
-"""Texts as the editors of Docs and Slides count and keep them; pure, without any I/O."""
+"""Texts and colours as Google's editors count, keep and take them; pure, without any I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oneclaw_google_workspace.problems import invalid
 
 # What both editors leave out of a text, so that it would take up no index.
 _LEFT_OUT = re.compile("[\x00-\x08\x0c-\x1f\ue000-\uf8ff]")
-_COLOR = re.compile(r"#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
+_COLOR = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 
 
 def utf16_length(text: str) -> int:
@@ -27,23 +27,12 @@ def insertable(text: str) -> str:
     return _LEFT_OUT.sub("", whole.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def excerpt(text: str, limit: int = 80) -> str:
-    """Show the beginning of a text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def counted(count: int, noun: str) -> str:
-    """Write a number with its noun, such as ``1 slide`` and ``2 slides``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def rgb(name: str, text: str) -> dict[str, float]:
     """Write a colour as the editors want it.
 
     Args:
         name: of the argument, for messages.
-        text: ``#rrggbb``.
+        text: ``#rrggbb`` or ``#rgb``.
 
     Returns:
         ``red``, ``green`` and ``blue`` from 0 to 1.
@@ -54,8 +43,9 @@ def rgb(name: str, text: str) -> dict[str, float]:
     match = _COLOR.fullmatch(text.strip())
     if match is None:
         raise invalid(f"{name} must be a colour such as #1a73e8, not {text[:40]!r}.")
-    parts = zip(("red", "green", "blue"), match.groups(), strict=True)
-    return {part: round(int(digits, 16) / 255, 4) for part, digits in parts}
+    digits = match[1] if len(match[1]) == 6 else "".join(2 * digit for digit in match[1])
+    parts = zip(("red", "green", "blue"), range(0, 6, 2), strict=True)
+    return {part: round(int(digits[at : at + 2], 16) / 255, 4) for part, at in parts}
 
 
 def image_address(url: str | None) -> str:

@@ -29,6 +29,7 @@ _SCOPES = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT
 _SWITCHED_OFF = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
 _TRANSIENT = frozenset({408, 500, 502, 503, 504})
 _MESSAGE_CHARACTERS = 500
+_LONGEST_PAUSE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,12 @@ def error_for(failure: Failure, request: ApiRequest, account: Account, tool_name
 def unclear(request: ApiRequest, what_happened: str) -> GoogleError:
     """Make the error for a request of which nobody knows whether it was carried out."""
     hint = request.unclear_hint or "Look whether it was done"
-    return GoogleError(
+    error = GoogleError(
         "unknown_outcome",
         f"{what_happened}, so it may have been done or not. {hint.rstrip('.')} before trying again.",
     )
+    error.was_unclear = True
+    return error
 
 
 def _described(failure: Failure, request: ApiRequest, account: Account, tool_name: str) -> tuple[str, str]:
@@ -187,8 +190,8 @@ def _named_places(details: list[dict[str, Any]], message: str) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("retry-after", "").strip()
-    if text.isdigit():
-        return float(text)
+    if text.isascii() and text.isdigit():
+        return min(float(text[:10]), _LONGEST_PAUSE_SECONDS)
     if not text:
         return None
     from datetime import UTC, datetime
@@ -196,8 +199,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), _LONGEST_PAUSE_SECONDS)
+    except (ValueError, TypeError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

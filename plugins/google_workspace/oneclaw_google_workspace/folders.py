@@ -9,6 +9,7 @@ from oneclaw_google_workspace.failures import lacking_scopes
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.scopes import missing_scopes
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_google_workspace.client import GoogleClient
@@ -22,6 +23,11 @@ class Folder:
 
     id: str
     name: str
+
+
+def in_folder(folder: Folder | None) -> str:
+    """Say in a question where something new is put; empty for My Drive."""
+    return f" in the folder {listing([folder.name])}" if folder else ""
 
 
 async def find_folder(google: GoogleClient, text: str) -> Folder:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.editor_text import excerpt, insertable
+from oneclaw_google_workspace.editor_text import insertable
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ class Replacements:
     def described(self) -> str:
         """How a question to the user calls them."""
         shown = [
-            f'"{excerpt(each["containsText"]["text"], 40)}" by "{excerpt(each["replaceText"], 40)}"'
+            f"{quoted(each['containsText']['text'], 40)} by {quoted(each['replaceText'], 40)}"
             for each in self.requests[:_SHOWN]
         ]
         more = len(self.requests) - len(shown)

@@ -187,15 +187,16 @@ def login_options(tool_name: str, missing: Iterable[str]) -> str:
         tool_name: the tool.
         missing: scopes, as :func:`missing_scopes` gives them.
     """
-    service = service_of(tool_name)
+    name = service_of(tool_name)
+    service = SERVICES[name]
+    offers = [(f"--services {name}", service.full)]
+    if service.read != service.full:
+        offers.insert(0, (f"--services {name} --read-only", service.read))
     rest = list(missing)
     words: list[str] = []
-    for options, offered in (
-        (f"--services {service} --read-only", SERVICES[service].read),
-        (f"--services {service}", SERVICES[service].full),
-    ):
+    for options, offered in offers:
         left = missing_scopes(rest, offered)
-        if len(left) < len(rest) and (not left or offered is SERVICES[service].full):
+        if len(left) < len(rest) and (not left or offered is service.full):
             words.append(options)
             rest = left
             break

@@ -181,6 +181,10 @@ def _flow(client: OAuthClient, wanted: SignIn, redirect_uri: str) -> Any:
 
 
 def _pasted(text: str, state: str) -> dict[str, str]:
+    if not text.strip():
+        raise UsageError(
+            "no address was given; run the command in a terminal and paste it there, or give it on standard input"
+        )
     answer = answer_of(text, state)
     if answer is None:
         raise UsageError(

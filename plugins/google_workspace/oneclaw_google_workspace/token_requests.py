@@ -106,10 +106,14 @@ def request_token(
         raise GoogleError(
             "service_unavailable", f"Google could not be asked for access: {' '.join(str(error).split())[:300]}."
         ) from None
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError, OverflowError):
+        raise _unreadable() from None
+    if not isinstance(credentials.token, str) or credentials.expiry is None:
+        raise _unreadable()
     remember_secret(credentials.token)
     changed = dict(secret)
     rotated = getattr(credentials, "refresh_token", None)
-    if rotated and "refresh_token" in changed:
+    if isinstance(rotated, str) and rotated and "refresh_token" in changed:
         remember_secret(rotated)
         changed["refresh_token"] = rotated
     granted = getattr(credentials, "granted_scopes", None)
@@ -141,6 +145,10 @@ def _credentials(account: Account, secret: Mapping[str, Any]) -> Any:
         client_id=secret["client_id"],
         client_secret=secret["client_secret"],
     )
+
+
+def _unreadable() -> GoogleError:
+    return GoogleError("service_unavailable", "Google's answer to the request for access cannot be read. Try later.")
 
 
 def refusal(account: Account, error: google.auth.exceptions.RefreshError) -> GoogleError:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from oneclaw_google_workspace.accounts import TOKEN_LOCK_SECONDS
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
@@ -13,28 +14,22 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core import Home
     from oneclaw_google_workspace.accounts import AccessToken, Account, AccountBook
 
 # A token that is about to end may end on its way.
 _MARGIN_SECONDS = 60
-_LOCK_SECONDS = 90
 
 
 class TokenSource:
     """Access tokens of one account.
 
     Args:
-        home: where lock files lie.
         book: where tokens are kept, for all calls in all processes.
         account: whose.
         make_client: gives the HTTP client for asking Google, a synchronous one.
     """
 
-    def __init__(
-        self, home: Home, book: AccountBook, account: Account, make_client: Callable[[], httpx.Client]
-    ) -> None:
-        self._home = home
+    def __init__(self, book: AccountBook, account: Account, make_client: Callable[[], httpx.Client]) -> None:
         self._book = book
         self._account = account
         self._make_client = make_client
@@ -56,9 +51,7 @@ class TokenSource:
             return found.token
         from filelock import AsyncFileLock, Timeout
 
-        lock = AsyncFileLock(
-            self._home.locks / f"google_token-{self._account.name}.lock", timeout=_LOCK_SECONDS, mode=0o600
-        )
+        lock = AsyncFileLock(self._book.token_lock(self._account.name), timeout=TOKEN_LOCK_SECONDS, mode=0o600)
         try:
             async with lock:
                 found = self._kept(refused)
@@ -66,8 +59,8 @@ class TokenSource:
         except Timeout:
             raise GoogleError(
                 "service_unavailable",
-                f"Another process has been asking Google for access for {self._account.name} for {_LOCK_SECONDS} s. "
-                "Try again later.",
+                f"Another process has been asking Google for access for {self._account.name} for "
+                f"{TOKEN_LOCK_SECONDS} s. Try again later.",
             ) from None
 
     def _kept(self, refused: str | None) -> AccessToken | None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from oneclaw_google_workspace.apis import address
-from oneclaw_google_workspace.client import json_object, read_limited, timeouts
+from oneclaw_google_workspace.client import answer_to, read_limited, timeouts
 from oneclaw_google_workspace.failures import read_failure, unclear
 from oneclaw_google_workspace.problems import GoogleError, invalid
 
@@ -76,7 +76,7 @@ async def send_upload(
         else:
             reason = f"status {status}"
         if 200 <= status < 300:
-            return json_object(body, status)
+            return answer_to(request, body, status)
         if status == _RESUME_INCOMPLETE:
             received = _received(headers)
             tries = 0 if received > offset else tries + 1
@@ -94,7 +94,9 @@ async def send_upload(
         tries += 1
         if not await client.patience.wait(tries, failure.retry_after_seconds):
             raise unclear(request, f"The upload broke off ({reason})")
-        done = await _ask_received(client, session, source.size)
+        # Of a server that failed nobody knows either whether it took the last piece.
+        is_lost = is_lost or failure.is_transient
+        done = await _ask_received(client, request, session, source.size)
         if isinstance(done, dict):
             return done
         offset = offset if done is None else done
@@ -105,7 +107,7 @@ async def _open_session(client: GoogleClient, request: ApiRequest, size: int, me
     from dataclasses import replace
 
     separator = "&" if "?" in request.target else "?"
-    announced = replace(request, is_repeatable=True)
+    announced = replace(request, method=replace(request.method, is_repeatable=True), is_repeatable=True)
     headers = {"X-Upload-Content-Type": media_type, "X-Upload-Content-Length": str(size)}
     _, received, _ = await client.exchange(
         announced,
@@ -140,14 +142,16 @@ async def _slices(piece: bytes) -> AsyncIterator[bytes]:
         yield piece[start : start + _SLICE_BYTES]
 
 
-async def _ask_received(client: GoogleClient, session: str, size: int) -> int | dict[str, Any] | None:
+async def _ask_received(
+    client: GoogleClient, request: ApiRequest, session: str, size: int
+) -> int | dict[str, Any] | None:
     """Ask how much of the file is there: a number of bytes, the answer if it is complete, ``None`` if nobody says."""
     try:
         status, headers, body = await _put(client, session, f"bytes */{size}", b"")
     except httpx.HTTPError:
         return None
     if 200 <= status < 300:
-        return json_object(body, status)
+        return answer_to(request, body, status)
     return _received(headers) if status == _RESUME_INCOMPLETE else None
 
 

@@ -29,6 +29,8 @@ def make_home(path, monkeypatch):
     """Make a home in which nobody is signed in the current one."""
     for name in ("ONECLAW_MODEL", "ONECLAW_GOOGLE_ACCOUNT", "ONECLAW_GOOGLE_CLIENT_ID", "ONECLAW_GOOGLE_CLIENT_SECRET"):
         monkeypatch.delenv(name, raising=False)
+    # Other plugins of the work tree would only slow the tests down.
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "config,js_tool_management,pdf,scheduled_tasks")
     monkeypatch.setenv("ONECLAW_HOME", str(path))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     return find_home()

@@ -176,6 +176,10 @@ class GoogleServer:
         """Let something go wrong; see :class:`Fault`."""
         self._faults.append(Fault(where, status, reason, **how))
 
+    def heal(self) -> None:
+        """Let nothing more go wrong."""
+        self._faults.clear()
+
     def called(self, prefix: str = "") -> list[str]:
         """The ids of the methods that were called, in order."""
         return [each.method_id for each in self.requests if each.method_id.startswith(prefix)]
@@ -506,7 +510,9 @@ def _media_answer(media: Media, headers: dict[str, str]) -> Answer:
         found["ETag"] = media.etag
     match = re.fullmatch(r"bytes=(\d+)-", headers.get("range", ""))
     if match and media.etag is not None and headers.get("if-range") == media.etag:
-        return Answer(206, {**found, "X-Start": match[1]}, media.content)
+        size = len(media.content) if isinstance(media.content, bytes) else media.content.stat().st_size
+        found |= {"X-Start": match[1], "Content-Range": f"bytes {match[1]}-{size - 1}/{size}"}
+        return Answer(206, found, media.content)
     match = re.fullmatch(r"bytes=(\d+)-(\d+)", headers.get("range", ""))
     if match:
         return _part_of(media.content, int(match[1]), int(match[2]) + 1, found)

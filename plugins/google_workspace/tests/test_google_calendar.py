@@ -11,6 +11,8 @@ from oneclaw_google_workspace.calendar.description import description_text
 from oneclaw_google_workspace.calendar.free_time import Span, WorkingHours, free_slots
 from oneclaw_google_workspace.calendar.times import first_moment, span_text
 
+pytestmark = pytest.mark.one_python
+
 ANA, BO, CY = "ana@example.com", "bo@example.com", "cy@elsewhere.org"
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -4,6 +4,8 @@ import pytest
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 ANA, BO, CY, DI = "ana@example.com", "bo@example.com", "cy@elsewhere.org", "di@example.com"
 TEAM = "team@group.calendar.google.com"

@@ -10,6 +10,8 @@ from oneclaw_google_workspace.contacts.rows import birthday_text
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 BO_MAIL = {"value": "bo@example.com", "type": "work"}
 
 
@@ -158,7 +160,8 @@ def test_a_contact_is_created_with_everything_and_with_labels(people, desk):
     assert person["biographies"] == [{"value": "Likes cats", "contentType": "TEXT_PLAIN"}]
     assert people.members(roof) == people.members(MY_CONTACTS) == [made["resource_name"]]
     assert (made["groups"], made["birthday"], made["department"]) == (["Roof"], "1980-04-01", "Roofs")
-    assert desk.asked == [("google.contacts.write", 'create the contact "Bo Berg", as work (ana@example.com)')]
+    question = 'create the contact "Bo Berg" (emails "bo@example.com"; phones "+46 1"), as work (ana@example.com)'
+    assert desk.asked == [("google.contacts.write", question)]
 
 
 def test_an_update_changes_what_is_given_and_keeps_the_rest(people, desk):
@@ -187,7 +190,8 @@ def test_an_update_changes_what_is_given_and_keeps_the_rest(people, desk):
     assert desk.asked == [
         (
             "google.contacts.write",
-            'change names, organizations, biographies, emailAddresses of the contact "Bo Berg", as work '
+            'change names, organizations, biographies, emailAddresses of the contact "Bo Berg" '
+            '(emails "BO@example.com", "b@b.se"), as work '
             "(ana@example.com)",
         )
     ]

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.docs.rendering import render
 from oneclaw_google_workspace.docs.structure import DocumentTab, find_text, tabs_of, text_between
 
+pytestmark = pytest.mark.one_python
+
 BOLD, STRUCK = {"bold": True}, {"strikethrough": True}
 
 

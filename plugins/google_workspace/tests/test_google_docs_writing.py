@@ -9,6 +9,8 @@ from oneclaw_google_workspace.editor_text import insertable, utf16_length
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 INLINE = "SUGGESTIONS_INLINE"
 

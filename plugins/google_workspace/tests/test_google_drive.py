@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.drive.kinds import kind_of
 from oneclaw_google_workspace.drive.queries import quoted
 
+pytestmark = pytest.mark.one_python
+
 
 @pytest.fixture
 def drive(google):

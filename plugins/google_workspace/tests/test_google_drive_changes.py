@@ -5,6 +5,8 @@ from google_drive_service import SHORTCUT
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 BO, CY, ANA = "bo@example.com", "cy@example.com", "ana@example.com"
 

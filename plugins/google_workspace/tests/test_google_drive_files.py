@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.drive import exporting
 from oneclaw_google_workspace.drive.file_names import safe_name
 from oneclaw_google_workspace.drive.media_types import media_type_of
-from oneclaw_google_workspace.drive.rows import size_text
 from oneclaw_google_workspace.drive.texts import decoded
+from oneclaw_google_workspace.wording import size_text
 
 from oneclaw_core import PermissionAnswer
+
+pytestmark = pytest.mark.one_python
 
 AS_ANA = ", as work (ana@example.com)"
 MEGABYTE = 1024 * 1024

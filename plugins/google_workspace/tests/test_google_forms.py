@@ -12,6 +12,8 @@ from oneclaw_google_workspace.forms.rows import item_row
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 ALL_KINDS = [
     {"title": "Name", "type": "short_text", "required": True},

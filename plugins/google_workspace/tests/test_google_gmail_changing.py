@@ -4,6 +4,8 @@ import pytest
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 BO = "Bo Berg <bo@example.net>"
 BATCH_MODIFY = "gmail.users.messages.batchModify"
@@ -93,7 +95,7 @@ def test_labels_go_on_a_thousand_mails_in_one_call(google, gmail, desk):
     }
     assert google.called(BATCH_MODIFY) == [BATCH_MODIFY]
     assert all(gmail.labels_of(each) == {"INBOX", shop, "STARRED"} for each in mails)
-    assert desk.asked[0][1] == f'put 2 labels "Shop/Receipts", "STARRED" on 1000 messages{AS_ANA}'
+    assert desk.asked[0][1] == f'put 2 labels "Shop/Receipts", "STARRED" on 1,000 messages{AS_ANA}'
 
 
 def test_missing_labels_are_made_only_if_that_is_wanted(gmail, desk):

@@ -10,6 +10,8 @@ import pytest
 from google_desk import Desk, sign_in
 from google_gmail_mime import written_mail
 
+pytestmark = pytest.mark.one_python
+
 BO = "Bo Berg <bo@example.net>"
 
 

@@ -10,6 +10,8 @@ from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 BO = "Bo Berg <bo@example.net>"
 SEND, UPLOAD = "gmail.users.messages.send", "upload"
@@ -182,7 +184,7 @@ def test_a_large_attachment_goes_in_pieces_that_are_taken_up(google, gmail, desk
     assert files(parsed(gmail.sent[0].raw))["film.bin"] == content
     assert google.bodies(SEND) == [{"threadId": mail}]
     assert len(google.called(UPLOAD)) >= 3
-    assert '"film.bin" (4.7 MB)' in desk.asked[0][1]
+    assert '"film.bin" (4.72 MB)' in desk.asked[0][1]
 
 
 def test_attachments_may_not_be_larger_than_mails_take(google, desk):

@@ -13,6 +13,8 @@ from oneclaw_google_workspace.gmail_settings.label_tool import _palette
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 WRITE = "google.gmail_settings.write"
 FILTERS_CREATE = "gmail.users.settings.filters.create"
@@ -499,8 +501,12 @@ LONG_AGO = "2001-01-01"
         (UPDATE, {"setting": "vacation"}, "Give what to change about the vacation responder"),
         (UPDATE, {"setting": "vacation", "enabled": True}, "needs a subject or a body"),
         (UPDATE, {"setting": "vacation", "subject": "x\nBcc: y"}, "control character"),
-        (UPDATE, {"setting": "vacation", "start": "soon"}, "start must be a day such as 2026-03-31 or a moment"),
-        (UPDATE, {"setting": "vacation", "end": "9999-12-31"}, "end must be a day"),
+        (
+            UPDATE,
+            {"setting": "vacation", "start": "soon"},
+            "start must be a time such as 2026-03-31T14:00:00+02:00 or a day",
+        ),
+        (UPDATE, {"setting": "vacation", "end": "9999-12-31"}, "end must be a time such as"),
         (UPDATE, {"setting": "vacation", "start": "2999-01-02", "end": "2999-01-01"}, "must start before it ends"),
         (UPDATE, {"setting": "vacation", "enabled": True, "subject": "x", "end": LONG_AGO}, "has ended already"),
     ],

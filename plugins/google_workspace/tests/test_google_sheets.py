@@ -6,6 +6,8 @@ from google_sheets_cells import DAY_ZERO
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 SALES = [["Day", "What", "Price"], ["2026-03-30", "Milk", "1.5"], ["2026-03-31", "Bread", "3"]]
 LINK = "https://docs.google.com/spreadsheets/d/{}/edit#gid=0"

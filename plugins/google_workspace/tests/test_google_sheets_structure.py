@@ -8,6 +8,8 @@ from oneclaw_google_workspace.sheets.a1 import Area
 from oneclaw_google_workspace.sheets.book import Place, Tab
 from oneclaw_google_workspace.sheets.formats import Format, color_style, requests_for
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 
 
@@ -230,7 +232,7 @@ def test_arguments_that_do_not_go_together_are_refused(google, desk, action, arg
         ("add_tab", {"title": "x", "rows": 0}, "at least one row and one column"),
         ("rename_tab", {"tab": "x", "title": "y"}, "There is no tab 'x'. Tabs: 'Sales', 'Old', 'Notes'."),
         ("insert_rows", {"tab": "Sales", "start": 1002}, "so 1001 is the last place to insert at"),
-        ("delete_rows", {"tab": "Sales", "start": 999, "count": 3}, "has only 1000 rows"),
+        ("delete_rows", {"tab": "Sales", "start": 999, "count": 3}, "has only 1,000 rows"),
         ("delete_columns", {"tab": "Sales", "start": 1, "count": 26}, "cannot be without a column"),
         ("freeze", {"tab": "Sales", "rows": 1000}, "At least one row must stay free"),
         ("sort_range", {"range": "A1:B2", "sort_by": [{"column": "C"}]}, "Column C is not in Sales!A1:B2"),
@@ -355,7 +357,7 @@ def test_formats_are_set_again_after_a_failure(google, sheets, budget, desk):
     [
         ({}, "Give at least one format"),
         ({"number_pattern": "0.0"}, "number_pattern goes with number_format"),
-        ({"bold": True, "text_color": "red"}, "text_color must be a colour such as #ff8800, not 'red'"),
+        ({"bold": True, "text_color": "red"}, "text_color must be a colour such as #1a73e8, not 'red'"),
         ({"auto_resize_columns": True, "column_width": 5}, "column_width or auto_resize_columns"),
         ({"range": "Nope!A1", "bold": True}, "There is no tab 'Nope'"),
         ({"conditional_rule": {"condition": "BLANK"}}, "needs a background_color, text_color or bold"),

@@ -138,14 +138,21 @@ def test_without_a_browser_the_address_is_pasted(google, empty_home, run, client
     assert AccountBook(empty_home).get("default").scopes == ("tasks",)
 
 
-@pytest.mark.parametrize("pasted", ["", "nonsense", "http://127.0.0.1:1/?code=4/x&state=of-somebody-else"])
-def test_a_pasted_address_that_is_no_answer_is_refused(google, empty_home, run, client_file, pasted):
+@pytest.mark.parametrize(
+    ("pasted", "said"),
+    [
+        ("", "no address was given"),
+        ("nonsense", "not the address that Google has sent the browser to"),
+        ("http://127.0.0.1:1/?code=4/x&state=of-somebody-else", "not the address that Google has sent the browser to"),
+    ],
+)
+def test_a_pasted_address_that_is_no_answer_is_refused(google, empty_home, run, client_file, pasted, said):
     status, _, err = run(
         "login", "--client", str(client_file), "--services", "tasks", "--no-browser", input=f"{pasted}\n"
     )
 
     assert status == 1
-    assert "not the address that Google has sent the browser to" in err
+    assert said in err
     assert AccountBook(empty_home).list() == {}
 
 
@@ -280,7 +287,8 @@ def test_status_shows_accounts_and_use_chooses_one(google, empty_home, run):
 
 def test_status_can_ask_google_whether_an_account_still_works(google, empty_home, run):
     sign_in(google, empty_home)
-    assert run("status", "--check")[0] == 0
+    status, out, _ = run("status", "--check")
+    assert (status, out.splitlines()[-1]) == (0, "  checked: Google gives access")
 
     google.oauth.revoke_all()
     status, out, _ = run("status", "--check")
@@ -293,7 +301,7 @@ def test_logout_forgets_the_account_and_takes_the_access_back(google, empty_home
     sign_in(google, empty_home, name="work")
     sign_in(google, empty_home, name="home")
 
-    assert "work (ana@example.com) is signed out" in run("logout")[1]
+    assert run("logout")[1] == "work (ana@example.com) is signed out\ntools use home from now on\n"
 
     book = AccountBook(empty_home)
     assert ([*book.list()], book.default_name) == (["home"], "home")
@@ -331,3 +339,30 @@ def test_the_listener_takes_only_the_answer_to_its_own_question():
         wait_until(lambda: found)
 
     assert found == [{"code": "4/abc", "state": "my-state"}]
+
+
+def test_two_accounts_differ_in_more_than_the_case_of_letters(google, empty_home, run, client_file):
+    run("login", "--client", str(client_file), "--services", "tasks", "--account", "Work")
+
+    status, _, error = run("login", "--services", "tasks", "--account", "work")
+
+    assert status == 1
+    assert "there is an account Work" in error
+    assert [*AccountBook(empty_home).list()] == ["Work"]
+    assert run("login", "--services", "tasks", "--account", "Work")[0] == 0
+
+
+def test_signing_out_forgets_the_account_also_where_the_keyring_keeps_its_secret(google, empty_home, run, monkeypatch):
+    from oneclaw_core import OneClawError
+
+    sign_in(google, empty_home)
+
+    def refuse(self, name):
+        raise OneClawError("the system keyring did not delete it")
+
+    monkeypatch.setattr("oneclaw_core.secret_store.SecretStore.remove", refuse)
+    status, _, error = run("logout")
+
+    assert status == 1
+    assert "the system keyring did not delete it" in error
+    assert AccountBook(empty_home).list() == {}

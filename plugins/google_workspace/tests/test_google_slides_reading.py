@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from oneclaw_google_workspace.slides.elements import Transform, elements_of, title_of
 from oneclaw_google_workspace.slides.text import shown_text, text_end
 
+pytestmark = pytest.mark.one_python
+
 
 @pytest.fixture
 def slides(google):

@@ -9,6 +9,8 @@ from oneclaw_google_workspace.slides.managing import moved
 
 from oneclaw_core import PermissionAnswer
 
+pytestmark = pytest.mark.one_python
+
 AS_ANA = ", as work (ana@example.com)"
 
 

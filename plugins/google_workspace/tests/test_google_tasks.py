@@ -282,3 +282,15 @@ def test_no_task_is_lost_in_the_order(positions, parents):
         task["parent"] = str(parent % 3)
 
     assert sorted(task["id"] for task in in_order(tasks)) == [str(number) for number in range(6)]
+
+
+def test_tasks_deeper_than_google_nests_them_are_shown_too():
+    tasks = [{"id": "c", "parent": "b"}, {"id": "b", "parent": "a"}, {"id": "a"}, {"id": "d", "parent": "elsewhere"}]
+
+    assert [task["id"] for task in in_order(tasks)] == ["a", "b", "c", "d"]
+
+
+def test_tasks_that_are_below_each_other_are_not_lost():
+    tasks = [{"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}, {"id": "c"}, {"id": "c"}]
+
+    assert sorted(task["id"] for task in in_order(tasks)) == ["a", "b", "c", "c"]

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -219,7 +220,8 @@ def test_a_refresh_that_is_cancelled_leaves_no_lock_behind(google, home, desk):
     """A call that ends while it waits for its turn must not keep the others waiting."""
     from filelock import FileLock
 
-    google.fail("token", 200, delay=__import__("threading").Event())
+    answered = threading.Event()
+    google.fail("token", 503, delay=answered)
 
     async def run():
         from oneclaw_core import OneClaw
@@ -230,8 +232,52 @@ def test_a_refresh_that_is_cancelled_leaves_no_lock_behind(google, home, desk):
                 await asyncio.sleep(0.005)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+            answered.set()
 
     asyncio.run(run())
     lock = FileLock(home.locks / "google_token-work.lock")
     with lock.acquire(timeout=5):
         assert lock.is_locked
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [],
+        "x",
+        {"access_token": 5, "expires_in": 3600},
+        {"access_token": "ya29.other", "expires_in": {}},
+        {"access_token": "ya29.other", "expires_in": 10**30},
+        {"access_token": "ya29.other"},
+    ],
+)
+def test_an_answer_with_no_token_in_it_is_told_without_it(google, desk, answer):
+    google.fail("token", 200, content=json.dumps(answer).encode())
+
+    error_type, message = desk.error("tasks_list")
+
+    assert error_type == "service_unavailable"
+    assert "ya29" not in message
+
+
+@pytest.mark.parametrize("secret", [{}, {"refresh_token": "1//some-token"}, {"client_id": 1, "client_secret": 2}])
+def test_a_stored_sign_in_that_lacks_something_is_told_as_damaged(google, home, desk, secret):
+    AccountBook(home).change_secret("work", secret)
+
+    error_type, message = desk.error("tasks_list")
+
+    assert error_type == "execution_error"
+    assert "the Google sign-in of work is lost or damaged" in message.replace("The", "the", 1)
+
+
+def test_no_token_is_got_while_the_sign_in_is_being_changed(google, home, desk, monkeypatch):
+    from oneclaw_google_workspace import tokens
+
+    monkeypatch.setattr(tokens, "TOKEN_LOCK_SECONDS", 0.05)
+    book = AccountBook(home)
+    with book.alone("work"):
+        error_type, message = desk.error("tasks_list")
+
+    assert (error_type, google.called("token")) == ("service_unavailable", [])
+    assert "Another process has been asking Google for access" in message
+    desk("tasks_list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneclaw_core import ToolContext, ToolResult
+from oneclaw_core import ToolContext, ToolResult, untrusted
 from oneclaw_pdf.document import open_document
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.extraction import Extraction, extract
@@ -59,7 +59,7 @@ def pdf_extract_text(
             extraction = extract(document, numbers, max_chars)
     except PdfProblem as problem:
         return ToolResult.error(problem.error_type, str(problem))
-    return ToolResult.success(f"{header}\n\n{_body(extraction, max_chars)}")
+    return ToolResult.success(f"{header}\n\n{_body(extraction, max_chars, document.name)}")
 
 
 def pdf_render_page(
@@ -98,7 +98,7 @@ def pdf_render_page(
     )
 
 
-def _body(extraction: Extraction, max_chars: int) -> str:
+def _body(extraction: Extraction, max_chars: int, name: str) -> str:
     if extraction.is_without_text:
         return (
             "These pages have no text layer; they are probably scanned. "
@@ -112,4 +112,4 @@ def _body(extraction: Extraction, max_chars: int) -> str:
         )
     if extraction.unread:
         notes.append(f"[there was no time for the pages {format_page_list(extraction.unread)}; ask for them again]")
-    return "\n\n".join([extraction.text, *notes])
+    return "\n\n".join([untrusted(extraction.text, f"the document {name}"), *notes])

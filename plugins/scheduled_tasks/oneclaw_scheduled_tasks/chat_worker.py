@@ -51,6 +51,7 @@ async def _run_worker(home: str) -> None:
     # It stops when this process ends, however it ends: then its standard input is closed.
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # never import from the directory that the chat was started in, which may hold anything
         "-m",
         "oneclaw_core",
         "tasks",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
@@ -24,9 +24,9 @@ from oneclaw_google_workspace.calendar.guests import addresses_of, changed_guest
 from oneclaw_google_workspace.calendar.rows import times
 from oneclaw_google_workspace.calendar.times import from_google, is_day, span_text
 from oneclaw_google_workspace.calendar.zones import zone_for
-from oneclaw_google_workspace.client import json_object
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -250,9 +250,7 @@ async def _send(
         supportsAttachments=True if "attachments" in body else None,
         fields=_AFTER_FIELDS,
     )
-    headers = {"Content-Type": "application/json", **compact({"If-Match": before.get("etag")})}
-    status, _, content = await google.exchange(request, request.url, headers=headers, content=request.content)
-    return json_object(content, status)
+    return await google.send(request, headers=compact({"If-Match": before.get("etag")}))
 
 
 async def _move(

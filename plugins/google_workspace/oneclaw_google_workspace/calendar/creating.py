@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
     looks,
@@ -22,6 +22,7 @@ from oneclaw_google_workspace.calendar.rows import event_row
 from oneclaw_google_workspace.calendar.times import is_day
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,12 +121,20 @@ async def _insert(google: GoogleClient, calendar_id: str, body: dict[str, Any], 
             supportsAttachments=True if "attachments" in body else None,
             fields=_FIELDS,
             is_repeatable=True,
+            unclear_hint="Look for it with calendar_list_events",
         )
     except GoogleError as error:
-        # The first of several tries was carried out, and its answer lost.
-        if error.status != 409:
+        # One of several tries may have been carried out, and its answer lost.
+        if error.status != 409 and not error.was_unclear:
             raise
-        event = await google.call("calendar.events.get", calendarId=calendar_id, eventId=body["id"], fields=_FIELDS)
+        try:
+            event = await google.call("calendar.events.get", calendarId=calendar_id, eventId=body["id"], fields=_FIELDS)
+        except GoogleError as fault:
+            if fault.status == 404 and error.was_unclear:
+                raise GoogleError(
+                    "service_unavailable", "Google failed, and no event was created. Try again later."
+                ) from None
+            raise error from None
     status = event.get("conferenceData", {}).get("createRequest", {}).get("status", {}).get("statusCode")
     if status == "pending" and await google.patience.wait(1, None):
         found = await google.call(

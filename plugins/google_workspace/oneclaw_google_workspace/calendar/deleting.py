@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.calendar.event_bodies import mail_text, named, place_text
 from oneclaw_google_workspace.calendar.guests import addresses_of
 from oneclaw_google_workspace.calendar.rows import times
 from oneclaw_google_workspace.calendar.times import from_google, span_text
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +36,7 @@ async def calendar_delete_event(
         return compact({**answer, "scope": scope, "status": "was deleted before"})
     guests = [] if _is_invitation(event) else addresses_of(event)
     await google.ask(_question(event, scope, guests, calendar_id, send_updates))
-    try:
-        await google.call("calendar.events.delete", calendarId=calendar_id, eventId=event_id, sendUpdates=send_updates)
-    except GoogleError as error:
-        if error.status not in (404, 410):
-            raise
+    await google.delete("calendar.events.delete", calendarId=calendar_id, eventId=event_id, sendUpdates=send_updates)
     notified = send_updates if guests else None
     return compact({**answer, "scope": scope, "notified": notified, "status": "deleted"})
 

@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool, listing
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.calendar.description import description_text
 from oneclaw_google_workspace.calendar.rows import DETAIL_FIELDS, EVENT_FIELDS, calendar_row, event_details, event_row
 from oneclaw_google_workspace.calendar.times import find_zone, first_moment, needs_zone, read_when, rfc3339
 from oneclaw_google_workspace.calendar.zones import zone_for
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.contacts.fields import WRITABLE, ContactChange
 from oneclaw_google_workspace.contacts.labels import MY_CONTACTS, Labels
 from oneclaw_google_workspace.contacts.reading import get_people
 from oneclaw_google_workspace.contacts.rows import FULL_MASK, FULL_PERSON_FIELDS, full_row, name_of
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ async def contacts_create(
         ]
     called = " ".join(filter(None, (given_name, family_name))) or organization or ""
     first = [each["value"] for each in (*(emails or ()), *(phones or ()))]
-    await google.ask(f"create the contact {listing([called or first[0]])}")
+    await google.ask(f"create the contact {listing([called or first[0]])}{_reached_by(change)}")
     async with google.alone(_LOCK):
         person = await google.call(
             "people.people.createContact",
@@ -131,7 +132,7 @@ async def contacts_update(
     changed = [*fields, *(["groups"] if added or removed else [])]
     if not changed:
         raise invalid("Give what to change about the contact.")
-    await google.ask(f"change {', '.join(changed)} of the contact {listing([name_of(person)])}")
+    await google.ask(f"change {', '.join(changed)} of the contact {listing([name_of(person)])}{_reached_by(change)}")
     async with google.alone(_LOCK):
         if fields:
             try:
@@ -167,12 +168,19 @@ async def contacts_delete(resource_names: list[str], *, context: ToolContext) ->
     await google.ask(f"delete {count} {listing(row['name'] for row in rows)}")
     async with google.alone(_LOCK):
         if len(rows) == 1:
-            await _delete_one(google, rows[0]["resource_name"])
+            await google.delete("people.people.deleteContact", resourceName=rows[0]["resource_name"])
         else:
             await google.call(
                 "people.people.batchDeleteContacts", body={"resourceNames": [row["resource_name"] for row in rows]}
             )
     return {"deleted": rows, **compact({"failed": failures})}
+
+
+def _reached_by(change: ContactChange) -> str:
+    """Say in a question where mail and calls to a contact are to go from now on; empty if that does not change."""
+    given = {"emails": change.emails, "phones": change.phones}
+    words = [f"{name} {listing((each['value'] for each in entries), 5)}" for name, entries in given.items() if entries]
+    return f" ({'; '.join(words)})" if words else ""
 
 
 def _check_contacts(resource_names: Sequence[str]) -> None:
@@ -235,11 +243,3 @@ async def _label(
     if answer.get("canNotRemoveLastContactGroupResourceNames"):
         return {"group": labels.names[group], "reason": "A contact must keep one label."}
     return None
-
-
-async def _delete_one(google: GoogleClient, resource_name: str) -> None:
-    try:
-        await google.call("people.people.deleteContact", resourceName=resource_name)
-    except GoogleError as error:
-        if error.status not in (404, 410):  # gone is gone
-            raise

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.updates import update
-from oneclaw_google_workspace.editor_text import counted, insertable, utf16_length
-from oneclaw_google_workspace.folders import find_folder
+from oneclaw_google_workspace.editor_text import insertable, utf16_length
+from oneclaw_google_workspace.folders import find_folder, in_folder
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -37,9 +38,8 @@ async def docs_create(
         raise invalid("A document needs a title.")
     text = insertable(content)
     folder = await find_folder(google, folder_id) if folder_id is not None else None
-    where = f" in the folder {listing([folder.name])}" if folder else ""
     filled = f" with {counted(len(text), 'character')}" if text else ""
-    await google.ask(f"create the document {listing([title])}{where}{filled}")
+    await google.ask(f"create the document {listing([title])}{in_folder(folder)}{filled}")
     if folder is not None or (text and content_format != "text"):
         made = await _import(google, title, text, content_format, folder)
     else:

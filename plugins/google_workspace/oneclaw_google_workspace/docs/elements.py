@@ -9,9 +9,10 @@ from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.places import Place, open_document
 from oneclaw_google_workspace.docs.updates import Updated, update
 from oneclaw_google_workspace.docs.writing import INDEX_HINT
-from oneclaw_google_workspace.editor_text import excerpt, image_address, insertable, utf16_length
+from oneclaw_google_workspace.editor_text import image_address, insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,9 +10,9 @@ from oneclaw_google_workspace.docs.places import match, matches, open_document
 from oneclaw_google_workspace.docs.structure import Span, text_between
 from oneclaw_google_workspace.docs.styles import Look
 from oneclaw_google_workspace.docs.updates import update
-from oneclaw_google_workspace.editor_text import counted, excerpt
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import counted, excerpt, quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -83,7 +83,7 @@ async def docs_format(
         raise invalid(f"There are {len(spans):,} matches, more than {MAX_MATCHES:,}. Give a longer match_text.")
     verb = "suggest formatting" if suggest else "format"
     named = ", ".join(look.names)
-    where = f'"{excerpt(spans[0].text, 40)}"' if len(spans) == 1 else counted(len(spans), "place")
+    where = quoted(spans[0].text, 40) if len(spans) == 1 else counted(len(spans), "place")
     await google.ask(f"{verb} {where} in {document.named} ({named})")
     done = await update(
         google,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, listing
+from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.docs.structure import PLACE_FIELDS, find_text, pick_tab, tabs_of
-from oneclaw_google_workspace.editor_text import excerpt
 from oneclaw_google_workspace.edits import is_office_file
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import excerpt, listing, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ class Place:
     def described(self) -> str:
         """How a question to the user calls it."""
         if self.position in ("before_text", "after_text"):
-            return f'{self.position.removesuffix("_text")} "{excerpt(self.anchor_text or "", 40)}" in'
+            return f"{self.position.removesuffix('_text')} {quoted(self.anchor_text or '', 40)} in"
         return f"at index {self.index} of" if self.position == "index" else f"at the {self.position} of"
 
     def find(self, document: OpenDocument) -> int:

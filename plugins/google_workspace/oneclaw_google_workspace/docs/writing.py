@@ -9,10 +9,11 @@ from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.docs.places import Place, open_document
 from oneclaw_google_workspace.docs.structure import text_between
 from oneclaw_google_workspace.docs.updates import update
-from oneclaw_google_workspace.editor_text import counted, excerpt, insertable, utf16_length
+from oneclaw_google_workspace.editor_text import insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.replacing import Replacements
+from oneclaw_google_workspace.wording import counted, excerpt, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ async def docs_insert_text(
     document = await open_document(google, wanted, with_text=not is_append)
     start = None if is_append else place.find(document)
     verb = "suggest inserting" if suggest else "insert"
-    shown = f'"{excerpt(text)}" ({counted(len(text), "character")})'
+    shown = f"{quoted(text, 80)} ({counted(len(text), 'character')})"
     await google.ask(f"{verb} {shown} {place.described} {document.named}")
     if start is None:
         where: dict[str, Any] = {"endOfSegmentLocation": compact({"tabId": tab_id})}
@@ -139,9 +140,9 @@ async def _replace_range(
     text = insertable(text)
     old = text_between(tab.body, start, end)
     verb = "suggest replacing" if is_suggestion else "replace"
-    change = f'{verb} "{excerpt(old)}" by "{excerpt(text)}"'
+    change = f"{verb} {quoted(old, 80)} by {quoted(text, 80)}"
     if not text:
-        change = f'{"suggest deleting" if is_suggestion else "delete"} "{excerpt(old)}"'
+        change = f"{'suggest deleting' if is_suggestion else 'delete'} {quoted(old, 80)}"
     await google.ask(f"{change} ({counted(len(old), 'character')}) in {document.named}")
     where = compact({"startIndex": start, "endIndex": end, "tabId": tab_id})
     requests: list[dict[str, Any]] = [{"deleteContentRange": {"range": where}}]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import listing
 from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.folders import find_folder
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_google_workspace.client import GoogleClient
@@ -61,7 +61,7 @@ async def made_after_all(google: GoogleClient, file_id: str, error: GoogleError,
     Raises:
         GoogleError: it was not, or that cannot be found out.
     """
-    if error.status != 409 and error.error_type != "unknown_outcome":
+    if error.status != 409 and not error.was_unclear:
         raise error
     try:
         return await google.call("drive.files.get", fileId=file_id, fields=fields)

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import from_outside, google_tool, listing
+from oneclaw_google_workspace.answers import from_outside, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.checksums import md5_of
@@ -28,6 +28,7 @@ from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import size_of
 from oneclaw_google_workspace.drive.texts import decoded
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, google_tool, listing
+from oneclaw_google_workspace.answers import compact, failed, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.creating import ROOT, checked_name, folder_name, target_folder
@@ -13,6 +13,7 @@ from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import parent_of
 from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -5,10 +5,9 @@ Google's description: https://developers.google.com/workspace/drive/api/guides/r
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.moments import read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,19 +29,11 @@ def moment(name: str, text: str, *, days_later: int = 0) -> str:
 
     Args:
         name: of the argument, for messages.
-        text: RFC 3339, without an offset in the zone of this machine; or a day, which stands for its first moment.
-        days_later: for a day, that many days after it.
+        text: see :func:`~oneclaw_google_workspace.moments.read_moment`.
+        days_later: likewise.
 
     Raises:
         GoogleError: it is neither.
     """
-    try:
-        if len(text) == len("2026-03-31"):
-            found = datetime.combine(date.fromisoformat(text) + timedelta(days=days_later), time())
-        else:
-            found = datetime.fromisoformat(text)
-        return found.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    except (ValueError, OverflowError, OSError):
-        raise invalid(
-            f"{name} must be a time such as 2026-03-31T14:00:00+02:00 or a day such as 2026-03-31, not {text[:40]!r}."
-        ) from None
+    found = read_moment(name, text, days_later=days_later)
+    return found.isoformat(timespec="seconds").replace("+00:00", "Z")

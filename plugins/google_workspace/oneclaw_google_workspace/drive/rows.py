@@ -96,15 +96,3 @@ def is_inherited(permission: Mapping[str, Any]) -> bool:
     """Whether a permission comes from a folder alone, so that it cannot be taken away from the file."""
     details = permission.get("permissionDetails", [])
     return bool(details) and all(each.get("inherited") for each in details)
-
-
-def size_text(size: int) -> str:
-    """Write a size for people, such as ``3.2 MB``."""
-    if size < 1000:
-        return f"{size} bytes"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.5:
-            return f"{amount:.3g} {unit}"
-    return f"{amount / 1000:.3g} TB"

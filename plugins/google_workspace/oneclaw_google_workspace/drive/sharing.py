@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.access import NEVER, PEOPLE, Access, expiry
 from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import PERMISSION_FIELDS, is_inherited, permission_row, who
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

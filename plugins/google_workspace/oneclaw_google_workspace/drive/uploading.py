@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.drive.checksums import md5_of
@@ -22,9 +22,10 @@ from oneclaw_google_workspace.drive.creating import (
 from oneclaw_google_workspace.drive.kinds import GOOGLE, kind_of
 from oneclaw_google_workspace.drive.media_types import checked_media_type, media_type_of
 from oneclaw_google_workspace.drive.references import refer
-from oneclaw_google_workspace.drive.rows import parent_of, size_of, size_text
+from oneclaw_google_workspace.drive.rows import parent_of, size_of
 from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing, size_text
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

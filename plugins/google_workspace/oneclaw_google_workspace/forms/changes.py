@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import listing
 from oneclaw_google_workspace.forms.rows import item_row, kind_of, publish_state, questions_in
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.folders import find_folder, move_into
+from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.forms.changes import FormChange, plan_change, settings_request
 from oneclaw_google_workspace.forms.questions import check_questions, create_requests
 from oneclaw_google_workspace.forms.reading import read_form
 from oneclaw_google_workspace.forms.rows import edit_link, publish_row, questions_in
 from oneclaw_google_workspace.forms.rows import is_quiz as is_quiz_form
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,10 +47,9 @@ async def forms_create(
     check_questions(questions or (), is_quiz=is_quiz)
     folder = await find_folder(google, folder_id) if folder_id else None
     kind = "quiz" if is_quiz else "form"
-    items = f" with {_items(len(questions))}" if questions else ""
-    where = f" in the folder {listing([folder.name])}" if folder else ""
+    items = f" with {counted(len(questions), 'item')}" if questions else ""
     state = "open for answers from whoever has its link" if publish else "not published yet"
-    await google.ask(f"create the {kind} {listing([title])}{items}{where}, {state}")
+    await google.ask(f"create the {kind} {listing([title])}{items}{in_folder(folder)}, {state}")
     made = await google.call(
         "forms.forms.create",
         unpublished=None if publish else True,
@@ -95,7 +95,9 @@ async def forms_add_questions(
     start = count if index is None else min(index, count)
     titles = listing(str(question["title"]) for question in questions)
     place = "the end" if start == count else f"place {start}"
-    await google.ask(f"add {_items(len(questions))} at {place} of the form {listing([_title(form)])}: {titles}")
+    await google.ask(
+        f"add {counted(len(questions), 'item')} at {place} of the form {listing([_title(form)])}: {titles}"
+    )
     added, revision = await _add(google, form, [], questions, start)
     return {"form_id": form["formId"], "added": added, **compact({"revision_id": revision})}
 
@@ -274,7 +276,3 @@ def _added(index: int, reply: Mapping[str, Any], question: Mapping[str, Any]) ->
 def _title(form: Mapping[str, Any]) -> str:
     info = form.get("info", {})
     return str(info.get("title") or info.get("documentTitle", ""))
-
-
-def _items(count: int) -> str:
-    return "1 item" if count == 1 else f"{count} items"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, google_tool, listing
+from oneclaw_google_workspace.answers import compact, failed, google_tool, parted
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.labels import MailLabels
+from oneclaw_google_workspace.gmail.labels import MailLabels, create_label
 from oneclaw_google_workspace.gmail.rows import called
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +48,9 @@ async def gmail_label_add(
     _check_settable(ids)
     names = listing([*(known.name(each) for each in ids), *missing])
     created_note = f" (creating {listing(missing)})" if missing else ""
-    await google.ask(f"put {_count(len(ids) + len(missing), 'label')} {names}{created_note} on {targets.described}")
-    created = {each["id"]: each.get("name", "") for each in [await _create(google, name) for name in missing]}
+    await google.ask(f"put {counted(len(ids) + len(missing), 'label')} {names}{created_note} on {targets.described}")
+    made = [await create_label(google, {"name": name}, "id,name") for name in missing]
+    created = {label["id"]: label.get("name", "") for label, _ in made}
     outcome = await targets.modify(google, add=[*ids, *created])
     rows: list[dict[str, Any]] = [{"id": each, "name": known.name(each)} for each in ids]
     rows += [{"id": label_id, "name": name, "created": True} for label_id, name in created.items()]
@@ -70,7 +72,7 @@ async def gmail_label_remove(
     ids = known.ids(labels or ())
     _check_settable(ids)
     names = listing(known.name(each) for each in ids)
-    await google.ask(f"take {_count(len(ids), 'label')} {names} off {targets.described}")
+    await google.ask(f"take {counted(len(ids), 'label')} {names} off {targets.described}")
     outcome = await targets.modify(google, remove=ids)
     return {"labels": [{"id": each, "name": known.name(each)} for each in ids], **outcome}
 
@@ -118,18 +120,14 @@ async def gmail_trash(
             *(api_request(f"gmail.users.threads.{verb}", id=each, fields="id") for each in targets.thread_ids),
         ]
     )
-    messages = dict(zip(targets.message_ids, outcomes, strict=False))
-    threads = dict(zip(targets.thread_ids, outcomes[len(messages) :], strict=True))
-    errors = [
-        ({key: each}, outcome)
-        for key, group in (("id", messages), ("thread_id", threads))
-        for each, outcome in group.items()
-        if isinstance(outcome, GoogleError)
-    ]
+    count = len(targets.message_ids)
+    done, errors = parted(targets.message_ids, outcomes[:count])
+    _, thread_errors = parted(targets.thread_ids, outcomes[count:], "thread_id")
+    errors += thread_errors
     if len(errors) == len(outcomes):
         raise errors[0][1]
-    done = [each for each in messages.values() if isinstance(each, dict)]
-    moved_threads = [each for each, outcome in threads.items() if isinstance(outcome, dict)]
+    lost = {what["thread_id"] for what, _ in thread_errors}
+    moved_threads = [each for each in targets.thread_ids if each not in lost]
     moved = {
         "trashed": [] if restore else [each.get("id") for each in done],
         # A mail that is out of Trash need not be back in the inbox.
@@ -162,8 +160,8 @@ class _Targets:
     @property
     def described(self) -> str:
         """For a question."""
-        messages = _count(len(self.message_ids), "message") if self.message_ids else ""
-        threads = _count(len(self.thread_ids), "thread") if self.thread_ids else ""
+        messages = counted(len(self.message_ids), "message") if self.message_ids else ""
+        threads = counted(len(self.thread_ids), "thread") if self.thread_ids else ""
         return " and ".join(filter(None, (messages, threads)))
 
     async def modify(
@@ -188,30 +186,10 @@ class _Targets:
         outcomes = await google.batch(
             [api_request("gmail.users.threads.modify", id=each, body=change, fields="id") for each in self.thread_ids]
         )
-        lost = [
-            ({"thread_id": each}, outcome)
-            for each, outcome in zip(self.thread_ids, outcomes, strict=True)
-            if isinstance(outcome, GoogleError)
-        ]
+        _, lost = parted(self.thread_ids, outcomes, "thread_id")
         if not messages and lost and len(lost) == len(self.thread_ids):
             raise lost[0][1]
         return {"messages": messages, "threads": len(self.thread_ids) - len(lost), **_failures([*errors, *lost])}
-
-
-async def _create(google: GoogleClient, name: str) -> dict[str, Any]:
-    """Create a label; one that has come about meanwhile will do."""
-    try:
-        return await google.call(
-            "gmail.users.labels.create",
-            body={"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"},
-            fields="id,name",
-            is_repeatable=True,  # there cannot be two of a name
-        )
-    except GoogleError as error:
-        found = (await MailLabels.of(google)).find(name) if error.status == 409 else None
-        if found is None:
-            raise
-        return {"id": found, "name": name}
 
 
 async def _named(google: GoogleClient, targets: _Targets) -> str:
@@ -263,7 +241,3 @@ def _check_settable(label_ids: Sequence[str]) -> None:
 
 def _failures(errors: Sequence[tuple[dict[str, Any], GoogleError]]) -> dict[str, Any]:
     return compact({"failed": failed(errors)})
-
-
-def _count(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.problems import GoogleError, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from oneclaw_google_workspace.client import GoogleClient
-    from oneclaw_google_workspace.problems import GoogleError
 
 _CLOSE_NAMES = 5
 _CATEGORY = "category_"
@@ -89,3 +88,32 @@ class MailLabels:
         similar = list(dict.fromkeys(folded.get(each) or leaves[each] for each in close))
         rest = f"Similar ones: {', '.join(similar)}." if similar else "gmail_settings_get lists them."
         return invalid(f"There is no label {wanted[:100]!r}. {rest}")
+
+
+async def create_label(google: GoogleClient, body: Mapping[str, Any], fields: str) -> tuple[dict[str, Any], bool]:
+    """Create a label; one of that name that has come about meanwhile will do.
+
+    Args:
+        google: the client; the user has agreed.
+        body: with a ``name``.
+        fields: of the answer.
+
+    Returns:
+        The label, and whether it was created.
+
+    Raises:
+        GoogleError: it did not work out.
+    """
+    try:
+        made = await google.call(
+            "gmail.users.labels.create",
+            body={"labelListVisibility": "labelShow", "messageListVisibility": "show", **body},
+            fields=fields,
+            is_repeatable=True,  # there cannot be two of a name
+        )
+    except GoogleError as error:
+        found = (await MailLabels.of(google)).find(body["name"]) if error.status == 409 else None
+        if found is None:
+            raise
+        return {"id": found, "name": body["name"]}, False
+    return made, True

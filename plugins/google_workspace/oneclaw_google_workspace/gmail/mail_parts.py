@@ -21,7 +21,9 @@ _PLAIN, _HTML = "text/plain", "text/html"
 # Real mails nest a dozen deep at most.
 _MAX_DEPTH = 60
 _MAX_NAME_BYTES = 150
-_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200e\u200f\u202a-\u202e\u2066-\u2069]+')
+# What names must not hold anywhere, and what cannot be seen or turns the direction of what is.
+_UNSEEN = r"\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+_NOT_IN_NAMES = re.compile(rf'[\x00-\x1f\x7f-\x9f/\\:*?"<>|{_UNSEEN}]+')
 # In mails, as on the web, these names stand for Windows' supersets of what they name.
 _SUPERSETS = {
     "iso-8859-1": "cp1252",

@@ -21,6 +21,7 @@ from oneclaw_google_workspace.gmail.composing import (
 )
 from oneclaw_google_workspace.gmail.headers import header, readable
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +145,7 @@ def described(mail: OutgoingMail) -> str:
 
 def files_described(files: Sequence[AttachedFile]) -> str:
     """Name files with their sizes."""
-    return ", ".join(f'"{file.name}" ({_size(len(file.content))})' for file in files)
+    return ", ".join(f'"{file.name}" ({size_text(len(file.content))})' for file in files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +226,8 @@ def _read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
             raise _unreadable(name, error) from None
     if total > MAX_FILES_BYTES:
         raise invalid(
-            f"The attachments have {_size(total)}; mails take {_size(MAX_FILES_BYTES)}. Upload them to Drive with "
-            "drive_upload_file and send the links."
+            f"The attachments have {size_text(total)}; mails take {size_text(MAX_FILES_BYTES)}. Upload them to Drive "
+            "with drive_upload_file and send the links."
         )
     return [AttachedFile(_sent_name(path), _content(path, name)) for path, name in zip(found, names, strict=True)]
 
@@ -248,9 +249,3 @@ def _sent_name(path: Path) -> str:
 
 def _unreadable(name: str, error: OSError) -> GoogleError:
     return invalid(f"The file {name[:200]!r} cannot be read: {error.strerror or error}.")
-
-
-def _size(count: int) -> str:
-    if count < 1_000:
-        return f"{count} bytes"
-    return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"

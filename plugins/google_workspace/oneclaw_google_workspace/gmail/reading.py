@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
-from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool
+from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, parted
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.bodies import Body, read_body
@@ -59,7 +59,7 @@ async def gmail_search(
             for each in ids
         ]
     )
-    found, errors = _parted(ids, outcomes)
+    found, errors = parted(ids, outcomes)
     answer = {
         "messages": [short_row(message, labels) for message in found],
         **compact({"failed": failed(errors), "next_page_token": page.get("nextPageToken")}),
@@ -128,20 +128,10 @@ async def _messages(
     outcomes = await google.batch(
         [api_request("gmail.users.messages.get", id=each, format="full", fields=_FULL_FIELDS) for each in message_ids]
     )
-    found, errors = _parted(message_ids, outcomes)
+    found, errors = parted(message_ids, outcomes)
     if errors and not found:
         raise errors[0][1]
     return found, errors, earlier
-
-
-def _parted(
-    ids: list[str], outcomes: list[dict[str, Any] | GoogleError]
-) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], GoogleError]]]:
-    pairs = list(zip(ids, outcomes, strict=True))
-    return (
-        [each for _, each in pairs if isinstance(each, dict)],
-        [({"id": message_id}, each) for message_id, each in pairs if isinstance(each, GoogleError)],
-    )
 
 
 def _body(message: dict[str, Any], body: Body, max_characters: int) -> dict[str, Any]:

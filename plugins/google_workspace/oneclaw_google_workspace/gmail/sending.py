@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.addresses import addresses_in
 from oneclaw_google_workspace.gmail.composing import thread_of
@@ -13,6 +13,7 @@ from oneclaw_google_workspace.gmail.headers import header, readable
 from oneclaw_google_workspace.gmail.mail_parts import take_apart
 from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, hand_over
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, listing
+from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import listing, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def described(found: Mapping[str, Any], labels: MailLabels) -> str:
     row = filter_row(found, labels)
     criteria = row.get("criteria", {})
     matched = [
-        f"{word.replace('_', ' ')} {listing([str(value)])}" if isinstance(value, str) else word.replace("_", " ")
+        f"{word.replace('_', ' ')} {quoted(value, 200)}" if isinstance(value, str) else word.replace("_", " ")
         for word, value in criteria.items()
         if word not in ("size_bytes", "size_comparison")
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
-from oneclaw_google_workspace.gmail.labels import MailLabels
+from oneclaw_google_workspace.gmail.labels import MailLabels, create_label
 from oneclaw_google_workspace.gmail_settings.reading import LABEL_FIELDS, label_row
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -90,28 +91,16 @@ async def _create(google: GoogleClient, body: dict[str, Any]) -> dict[str, Any]:
         return {"status": "exists", "id": existing, "name": labels.name(existing)}
     await google.ask(f"create the label {listing([body['name']])}")
     try:
-        made = await google.call(
-            "gmail.users.labels.create",
-            body={"labelListVisibility": "labelShow", "messageListVisibility": "show", **body},
-            fields=LABEL_FIELDS,
-            is_repeatable=True,  # there cannot be two of a name
-        )
+        made, is_new = await create_label(google, body, LABEL_FIELDS)
     except GoogleError as error:
-        found = (await MailLabels.of(google)).find(body["name"]) if error.status == 409 else None
-        if found is None:
-            raise _with_palette(error, body) from None
-        return {"status": "exists", "id": found, "name": body["name"]}
-    return {"status": "created", **label_row(made)}
+        raise _with_palette(error, body) from None
+    return {"status": "created" if is_new else "exists", **label_row(made)}
 
 
 async def _delete(google: GoogleClient, labels: MailLabels, label_id: str) -> dict[str, Any]:
     name = labels.name(label_id)
     await google.ask(f"delete the label {listing([name])} for good, taking it off all its mail, which stays")
-    try:
-        await google.call("gmail.users.labels.delete", id=label_id)
-    except GoogleError as error:
-        if error.status not in (404, 410):  # gone is gone
-            raise
+    await google.delete("gmail.users.labels.delete", id=label_id)
     return {"status": "deleted", "id": label_id, "name": name}
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
 from oneclaw_google_workspace.gmail.headers import moment
 from oneclaw_google_workspace.gmail.html_text import html_to_text
+from oneclaw_google_workspace.moments import read_moment
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ VACATION_FIELDS = (
     "enableAutoReply,responseSubject,responseBodyPlainText,responseBodyHtml,restrictToContacts,restrictToDomain,"
     "startTime,endTime"
 )
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class VacationChange:
             if text is not None:
                 after.pop(key, None)
                 if text.strip():
-                    after[key] = str(_moment(name, text.strip(), days_later))
+                    after[key] = str(round(read_moment(name, text, days_later=days_later).timestamp() * 1000))
         _check(after, now)
         return {"enableAutoReply": False, **compact(after)}
 
@@ -134,26 +132,6 @@ def _check(after: Mapping[str, Any], now: float) -> None:
         raise invalid("To be turned on, the vacation responder needs a subject or a body.")
     if end and end <= now * 1000:
         raise invalid("The vacation has ended already. Give end, or an empty text for no end.")
-
-
-def _moment(name: str, text: str, days_later: int) -> int:
-    """A moment in milliseconds since 1970; a day is one of this machine's zone.
-
-    Args:
-        name: of the argument, for messages.
-        text: RFC 3339 with an offset, or YYYY-MM-DD.
-        days_later: what to add to a day.
-    """
-    try:
-        if _DAY.fullmatch(text):
-            wanted = datetime.combine(date.fromisoformat(text) + timedelta(days=days_later), time())
-        else:
-            wanted = datetime.fromisoformat(text)
-        return round(wanted.astimezone().timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        raise invalid(
-            f"{name} must be a day such as 2026-03-31 or a moment such as 2026-03-31T17:00:00+02:00, not {text[:40]!r}."
-        ) from None
 
 
 def _milliseconds(settings: Mapping[str, Any], key: str) -> int:

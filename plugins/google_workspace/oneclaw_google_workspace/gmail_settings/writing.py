@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
-from oneclaw_google_workspace.answers import google_tool, listing
+from oneclaw_google_workspace.answers import google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.addresses import mail_address
 from oneclaw_google_workspace.gmail.html_text import html_to_text
@@ -17,6 +17,7 @@ from oneclaw_google_workspace.gmail_settings.filters import FILTER_FIELDS, NewFi
 from oneclaw_google_workspace.gmail_settings.reading import addresses, forwarding_row
 from oneclaw_google_workspace.gmail_settings.vacation import VACATION_FIELDS, VacationChange, vacation_row
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.wording import quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -164,11 +165,7 @@ async def _delete_filter(google: GoogleClient, filter_id: str) -> dict[str, Any]
     if found is None:
         raise GoogleError("not_found", f"There is no filter {filter_id[:100]!r}. gmail_settings_get lists them.")
     await google.ask(f"delete the filter: {described(found, labels)}")
-    try:
-        await google.call("gmail.users.settings.filters.delete", id=filter_id)
-    except GoogleError as error:
-        if error.status not in (404, 410):  # gone is gone
-            raise
+    await google.delete("gmail.users.settings.filters.delete", id=filter_id)
     return {"status": "deleted", **filter_row(found, labels)}
 
 
@@ -192,7 +189,7 @@ async def _change_signature(google: GoogleClient, send_as_email: str | None, htm
     address = found["sendAsEmail"]
     text = await asyncio.to_thread(html_to_text, html)
     await google.ask(
-        f"set the signature of {address} to {listing([text[:300]])}" if html else f"remove the signature of {address}"
+        f"set the signature of {address} to {quoted(text, 300)}" if html else f"remove the signature of {address}"
     )
     after = await google.call(
         "gmail.users.settings.sendAs.patch",

@@ -152,7 +152,7 @@ def parse_reference(text: str) -> Reference:
         tab = match[1].replace("''", "'")
         return Reference(tab, Area() if match[2] is None else _area(match[2]))
     tab, mark, cells = text.rpartition("!")
-    if mark:
+    if mark and tab:
         return Reference(tab, _area(cells))
     try:
         return Reference(None, _area(text))

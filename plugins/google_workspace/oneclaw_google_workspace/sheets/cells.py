@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import column_letters, format_reference
+from oneclaw_google_workspace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,11 +54,6 @@ def check_rows(rows: Rows, name: str = "values") -> tuple[int, int]:
     return len(rows), width
 
 
-def count_of(number: int, what: str) -> str:
-    """Write a number with its noun, such as ``3 cells``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def written_cells(rows: Rows) -> int:
     """Count the cells that are written or emptied; ``null`` leaves one as it is."""
     return sum(1 for row in rows for cell in row if cell is not None)
@@ -74,7 +70,7 @@ def formula_note(rows: Rows, value_input_option: str) -> str:
     if not formulas:
         return ""
     reaching = [formula for formula in formulas if _REACHES_OUT.search(formula)]
-    note = f", with {count_of(len(formulas), 'formula')}"
+    note = f", with {counted(len(formulas), 'formula')}"
     if not reaching:
         return note
     shown = "; ".join(_shortened(formula) for formula in reaching[:_SHOWN_FORMULAS])
@@ -86,7 +82,7 @@ def filled_note(filled: int | None) -> str:
     """Tell the user how much is overwritten; see :func:`filled_cells`."""
     if filled is None:
         return ", over whatever is there"
-    return f", over {count_of(filled, 'filled cell')}" if filled else ""
+    return f", over {counted(filled, 'filled cell')}" if filled else ""
 
 
 async def filled_cells(google: GoogleClient, spreadsheet_id: str, places: Iterable[Place]) -> int | None:
@@ -128,8 +124,11 @@ def _formulas(rows: Rows, value_input_option: str) -> Iterator[str]:
         return
     for row in rows:
         for cell in row:
+            if not isinstance(cell, str):
+                continue
             # A plus or minus begins a formula as well as a number; only what calls something is told.
-            if isinstance(cell, str) and (cell.startswith("=") or (cell[:1] in "+-" and _REACHES_OUT.search(cell))):
+            begin = cell.lstrip()[:1]
+            if cell.startswith("=") or (begin in ("=", "+", "-") and _REACHES_OUT.search(cell)):
                 yield cell
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.folders import find_folder, move_into
+from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.sheets.a1 import Area, format_reference
-from oneclaw_google_workspace.sheets.cells import USER_ENTERED, Rows, check_rows, count_of, formula_note
+from oneclaw_google_workspace.sheets.cells import USER_ENTERED, Rows, check_rows, formula_note
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -40,9 +41,8 @@ async def sheets_create(
     size = check_rows(values) if values else (0, 0)
     body = _body(title, _tab_titles(tabs), size, freeze_header, locale, time_zone)
     folder = await find_folder(google, folder_id) if folder_id else None
-    filled = f" with {count_of(size[0], 'row')}{formula_note(values, value_input_option)}" if values else ""
-    where = f" in the folder {listing([folder.name])}" if folder else ""
-    await google.ask(f"create the spreadsheet {listing([title])}{where}{filled}")
+    filled = f" with {counted(size[0], 'row')}{formula_note(values, value_input_option)}" if values else ""
+    await google.ask(f"create the spreadsheet {listing([title])}{in_folder(folder)}{filled}")
     made = await google.call(
         "sheets.spreadsheets.create",
         body=body,

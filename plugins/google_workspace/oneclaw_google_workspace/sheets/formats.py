@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact
+from oneclaw_google_workspace.editor_text import rgb
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from oneclaw_google_workspace.sheets.book import Place
 
-_COLOR = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _BORDERS = {
     "none": ("top", "bottom", "left", "right", "innerHorizontal", "innerVertical"),
     "outer": ("top", "bottom", "left", "right"),
@@ -110,12 +109,7 @@ def color_style(text: str, name: str) -> dict[str, Any]:
     Raises:
         GoogleError: it is no colour.
     """
-    match = _COLOR.fullmatch(text.strip())
-    if match is None:
-        raise invalid(f"{name} must be a colour such as #ff8800, not {text[:40]!r}.")
-    digits = match[1] if len(match[1]) == 6 else "".join(2 * digit for digit in match[1])
-    parts = zip(("red", "green", "blue"), range(0, 6, 2), strict=True)
-    return {"rgbColor": {part: round(int(digits[at : at + 2], 16) / 255, 4) for part, at in parts}}
+    return {"rgbColor": rgb(name, text)}
 
 
 def _cell_format(format_: Format) -> tuple[dict[str, Any], list[str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import google_tool, listing
+from oneclaw_google_workspace.answers import google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.sheets.book import read_book
 from oneclaw_google_workspace.sheets.formats import Format, requests_for
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import listing
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import Area, column_letters, column_number, quoted_tab
 from oneclaw_google_workspace.sheets.book import Place
-from oneclaw_google_workspace.sheets.cells import count_of
 from oneclaw_google_workspace.sheets.wish import Action, tab_properties
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from oneclaw_google_workspace.sheets.book import Book, Tab
@@ -27,10 +26,10 @@ def freeze(book: Book, wish: Wish) -> Action:
         if number is None:
             continue
         if number >= have:
-            raise invalid(f"At least one {what} must stay free; {tab.title!r} has {count_of(have, what)}.")
+            raise invalid(f"At least one {what} must stay free; {tab.title!r} has {counted(have, what)}.")
         grid[name] = number
         fields.append(f"gridProperties.{name}")
-        words.append(count_of(number, what))
+        words.append(counted(number, what))
     return Action(
         f"freeze {' and '.join(words)} of the tab {listing([tab.title])} in",
         tab_properties(tab, {"gridProperties": grid}, ",".join(fields)),
@@ -73,8 +72,8 @@ def insert(book: Book, wish: Wish, dimension: str) -> Action:
     tab, have, what = _dimension(book, wish, dimension)
     start = wish.start or 1
     if start > have + 1:
-        raise invalid(f"{tab.title!r} has {count_of(have, what)}, so {have + 1} is the last place to insert at.")
-    many = count_of(wish.count, what)
+        raise invalid(f"{tab.title!r} has {counted(have, what)}, so {have + 1} is the last place to insert at.")
+    many = counted(wish.count, what)
     at = _span(dimension, start, 1)
     if start == have + 1:
         request = {"appendDimension": {"sheetId": tab.sheet_id, "dimension": dimension, "length": wish.count}}
@@ -99,7 +98,7 @@ def delete(book: Book, wish: Wish, dimension: str) -> Action:
     tab, have, what = _dimension(book, wish, dimension)
     start = wish.start or 1
     if start + wish.count - 1 > have:
-        raise invalid(f"{tab.title!r} has only {count_of(have, what)}.")
+        raise invalid(f"{tab.title!r} has only {counted(have, what)}.")
     if wish.count == have:
         raise invalid(f"A tab cannot be without a {what}. Empty it with sheets_clear_values, or delete the tab.")
     span = _span(dimension, start, wish.count)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.actions import plan
 from oneclaw_google_workspace.sheets.book import BOOK_FIELDS, Book, read_book
-from oneclaw_google_workspace.sheets.cells import count_of, filled_cells
+from oneclaw_google_workspace.sheets.cells import filled_cells
 from oneclaw_google_workspace.sheets.wish import Wish, check_wish, with_new_id
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -47,8 +48,8 @@ async def sheets_manage_structure(
         return await _copy(google, book, tab or "", destination_spreadsheet_id or "")
     planned = plan(book, with_new_id(wish, book, lambda: secrets.randbelow(2**31)))
     lost = await filled_cells(google, book.id, [planned.lost]) if planned.lost else None
-    counted = f", {count_of(lost, 'filled cell')} of it" if lost else ""
-    await google.ask(f"{planned.detail} the spreadsheet {listing([book.title])}{counted}")
+    loss = f", {counted(lost, 'filled cell')} of it" if lost else ""
+    await google.ask(f"{planned.detail} the spreadsheet {listing([book.title])}{loss}")
     after = await _carry_out(google, book, planned)
     row = _tab_row(after, planned.sheet_id)
     return {"action": action, **compact({"tab": row}), "changed": planned.changed}

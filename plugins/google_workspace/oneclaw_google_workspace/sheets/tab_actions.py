@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, listing
+from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import Area
 from oneclaw_google_workspace.sheets.book import Place
 from oneclaw_google_workspace.sheets.wish import Action, tab_properties
+from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
     from oneclaw_google_workspace.sheets.book import Book, Tab

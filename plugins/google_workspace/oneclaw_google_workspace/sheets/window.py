@@ -12,7 +12,7 @@ from oneclaw_google_workspace.sheets.a1 import Area, column_letters, format_refe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Rows = list[list[Any]]
+    from oneclaw_google_workspace.sheets.cells import Rows
 
 # A model is shown the first 30,000 characters of a result; what is cut here, it can ask for.
 SHOWN_CHARACTERS = 24_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, from_outside, google_tool, listing
+from oneclaw_google_workspace.answers import compact, from_outside, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import Area, column_letters
@@ -13,13 +13,13 @@ from oneclaw_google_workspace.sheets.cells import (
     USER_ENTERED,
     Rows,
     check_rows,
-    count_of,
     filled_cells,
     filled_note,
     formula_note,
     has_formulas,
     written_cells,
 )
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ async def sheets_update_values(
     places = [_target(book, text, size) for (text, _), size in zip(parts, sizes, strict=True)]
     all_rows = [row for _, rows in parts for row in rows]
     detail = (
-        f"write {count_of(written_cells(all_rows), 'cell')} into {listing(place.text for place in places)} of the "
+        f"write {counted(written_cells(all_rows), 'cell')} into {listing(place.text for place in places)} of the "
         f"spreadsheet {listing([book.title])}"
     )
     filled = await filled_cells(google, book.id, places)
@@ -108,7 +108,7 @@ async def sheets_append_rows(
     place = book.place(range) if range else Place(book.first_tab(), Area())
     over = ", over what is in the rows below" if insert_data_option == "OVERWRITE" else ""
     await google.ask(
-        f"add {count_of(len(values), 'row')} below the table in {place.text} of the spreadsheet "
+        f"add {counted(len(values), 'row')} below the table in {place.text} of the spreadsheet "
         f"{listing([book.title])}{over}{formula_note(values, value_input_option)}"
     )
     answer = await google.call(
@@ -141,7 +141,7 @@ async def sheets_clear_values(spreadsheet_id: str, ranges: list[str], *, context
     if filled is None:
         what = "everything"
     else:
-        what = f"the {count_of(filled, 'filled cell')}" if filled else "the cells, which are empty,"
+        what = f"the {counted(filled, 'filled cell')}" if filled else "the cells, which are empty,"
     await google.ask(f"empty {what} in {listing(map(_named, places))} of the spreadsheet {listing([book.title])}")
     answer = await google.call(
         "sheets.spreadsheets.values.batchClear",
@@ -172,7 +172,7 @@ def _target(book: Book, text: str, size: tuple[int, int]) -> Place:
         ):
             if given is not None and have is not None and given < have:
                 raise invalid(
-                    f"The values for {text[:100]} take {count_of(rows, 'row')} and {count_of(columns, 'column')}, "
+                    f"The values for {text[:100]} take {counted(rows, 'row')} and {counted(columns, 'column')}, "
                     f"more {what} than the range has. Give its first cell alone, or fewer values."
                 )
     inside = target.within(place.tab.rows, place.tab.columns)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import counted, insertable
-from oneclaw_google_workspace.folders import find_folder, move_into
+from oneclaw_google_workspace.editor_text import insertable
+from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.slides.decks import deck_link, edit, open_deck
 from oneclaw_google_workspace.slides.elements import TITLE_TYPES, elements_of
 from oneclaw_google_workspace.slides.new_slides import LAYOUT_FIELDS, Plan, Wish, fill, plan_slide, text_place
 from oneclaw_google_workspace.slides.notes import write_notes
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,9 +44,8 @@ async def slides_create(
         raise invalid("A presentation needs a title.")
     wishes = [Wish.of(each) for each in slides or ()]
     folder = await find_folder(google, folder_id) if folder_id is not None else None
-    where = f" in the folder {listing([folder.name])}" if folder else ""
     more = f" with {counted(len(wishes) + 1, 'slide')}" if wishes else ""
-    await google.ask(f"create the presentation {listing([title])}{where}{more}")
+    await google.ask(f"create the presentation {listing([title])}{in_folder(folder)}{more}")
     made = await google.call(
         "slides.presentations.create",
         body={"title": title},

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import excerpt, image_address, insertable, rgb
+from oneclaw_google_workspace.editor_text import image_address, insertable, rgb
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
 from oneclaw_google_workspace.slides.elements import title_of
 from oneclaw_google_workspace.slides.new_slides import fill, place_on
 from oneclaw_google_workspace.slides.text import TEXT_FIELDS
+from oneclaw_google_workspace.wording import excerpt, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ async def slides_add_element(
         requests = [{"createShape": {**where, "shapeType": kind}}]
         requests += [*fill(object_id, text), *_styling(object_id, look)] if text else []
         what = "a text box" if element == "text_box" else f"a shape ({shape_type.lower().replace('_', ' ')})"
-        what += f' with the text "{excerpt(text)}"' if text else ""
+        what += f" with the text {quoted(text, 80)}" if text else ""
     elif element == "image":
         url = image_address(image_url)
         requests = [{"createImage": {**where, "url": url}}]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, google_tool, listing
+from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import counted
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
 from oneclaw_google_workspace.slides.elements import elements_of, title_of
 from oneclaw_google_workspace.slides.text import TEXT_FIELDS
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

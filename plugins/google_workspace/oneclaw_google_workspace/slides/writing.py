@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.editor_text import counted, excerpt, insertable, utf16_length
+from oneclaw_google_workspace.editor_text import insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.replacing import Replacements
@@ -14,6 +14,7 @@ from oneclaw_google_workspace.slides.decks import edit, open_deck
 from oneclaw_google_workspace.slides.elements import elements_of
 from oneclaw_google_workspace.slides.new_slides import BULLETS
 from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text, text_end
+from oneclaw_google_workspace.wording import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,9 +64,9 @@ async def slides_update_text(
     before, end = _present_text(deck, object_id, row, column)
     where = "the table" if row is not None else "a shape"
     if mode == "append":
-        detail = f'append "{excerpt(text)}" to "{excerpt(before, 40)}"'
+        detail = f"append {quoted(text, 80)} to {quoted(before, 40)}"
     else:
-        detail = f'replace "{excerpt(before)}" by "{excerpt(text)}"'
+        detail = f"replace {quoted(before, 80)} by {quoted(text, 80)}"
     await google.ask(f"{detail} ({counted(len(text), 'character')}) in {where} of {deck.named}")
     place: dict[str, Any] = {"objectId": object_id}
     if row is not None:

@@ -36,14 +36,22 @@ def row(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_order(tasks: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort tasks as the user sees them: by position, each subtask below its task."""
+    """Sort tasks as the user sees them: by position, each subtask below its task; none is left out."""
     by_parent: dict[str | None, list[Mapping[str, Any]]] = {}
     all_tasks = list(tasks)
     known = {task.get("id") for task in all_tasks}
     for task in sorted(all_tasks, key=lambda each: str(each.get("position", ""))):
         parent = task.get("parent")
         by_parent.setdefault(parent if parent in known else None, []).append(task)
-    return [each for task in by_parent.get(None, []) for each in (task, *by_parent.get(task.get("id"), []))]
+    ordered: list[Mapping[str, Any]] = []
+    waiting = by_parent.pop(None, [])[::-1]
+    while waiting or by_parent:
+        if not waiting:  # tasks that are said to be below each other
+            waiting = by_parent.pop(next(iter(by_parent)))[::-1]
+        task = waiting.pop()
+        ordered.append(task)
+        waiting += by_parent.pop(task.get("id"), [])[::-1]
+    return ordered
 
 
 def day(name: str, text: str, *, days_later: int = 0) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, listing
+from oneclaw_google_workspace.answers import compact, failed, from_outside, google_tool, parted
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.tasks.rows import TASK_FIELDS, day, in_order, row
+from oneclaw_google_workspace.wording import counted, listing
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -141,7 +142,7 @@ async def tasks_complete(
     """Tick off tasks, or reopen them."""
     google = connect(context)
     task_ids = list(dict.fromkeys(task_ids))
-    await google.ask(f"{'reopen' if reopen else 'tick off'} {_tasks(len(task_ids))}")
+    await google.ask(f"{'reopen' if reopen else 'tick off'} {counted(len(task_ids), 'task')}")
     body = {"status": "needsAction", "completed": None} if reopen else {"status": "completed"}
     outcomes = await google.batch(
         [
@@ -149,7 +150,10 @@ async def tasks_complete(
             for task_id in task_ids
         ]
     )
-    return _sorted_out(task_ids, outcomes, "tasks")
+    done, errors = parted(task_ids, outcomes)
+    if not done:
+        raise errors[0][1]
+    return {"tasks": [row(task) for task in done], **compact({"failed": failed(errors)})}
 
 
 @google_tool
@@ -247,7 +251,7 @@ async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[s
     assigned = [task for task in known.values() if task.get("assignmentInfo")]
     warning = ", and with them what they were assigned from in Docs or Chat" if assigned else ""
     named = listing(task.get("title", "") for task in known.values())
-    await google.ask(f"delete {_tasks(len(known))} for good: {named}{warning}")
+    await google.ask(f"delete {counted(len(known), 'task')} for good: {named}{warning}")
     outcomes = await google.batch(
         [api_request("tasks.tasks.delete", tasklist=tasklist_id, task=task_id) for task_id in known]
     )
@@ -258,17 +262,3 @@ async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[s
         else:
             deleted.append(compact({"id": task_id, "title": task.get("title")}))
     return {"deleted": deleted, **compact({"failed": failed([*missing, *not_deleted])})}
-
-
-def _sorted_out(task_ids: list[str], outcomes: list[dict[str, Any] | GoogleError], name: str) -> dict[str, Any]:
-    """Part what worked from what did not; if nothing did, that is the error."""
-    pairs = list(zip(task_ids, outcomes, strict=True))
-    done = [row(task) for _, task in pairs if isinstance(task, dict)]
-    errors = [({"id": task_id}, error) for task_id, error in pairs if isinstance(error, GoogleError)]
-    if not done:
-        raise errors[0][1]
-    return {name: done, **compact({"failed": failed(errors)})}
-
-
-def _tasks(count: int) -> str:
-    return "1 task" if count == 1 else f"{count} tasks"

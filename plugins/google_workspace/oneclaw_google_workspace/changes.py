@@ -1,0 +1,25 @@
+"""Whether a tool call has sent a change to Google, for what is said if it cannot go on."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+_sent: ContextVar[list[str] | None] = ContextVar("google_changes_sent", default=None)
+
+
+def begin() -> list[str]:
+    """Begin a tool call.
+
+    Returns:
+        The ids of the methods that have changed something, filled as the call goes on.
+    """
+    sent: list[str] = []
+    _sent.set(sent)
+    return sent
+
+
+def note(method_id: str) -> None:
+    """Remember that a method that changes something is being sent."""
+    sent = _sent.get()
+    if sent is not None:
+        sent.append(method_id)

@@ -1,0 +1,73 @@
+"""Workers killed at moments that nobody chose: every due run is done, and no request is sent twice."""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskWords
+from oneclaw_scheduled_tasks.task import RunStatus
+from tasks_rig import Tasks, until
+
+from oneclaw_core import MessageType, OneClaw, ToolCallStatus
+
+pytestmark = pytest.mark.one_python
+
+IS_LONG = os.environ.get("ONECLAW_TESTS_LONG", "") not in ("", "0")
+RUNS, KILLS = (60, 25) if IS_LONG else (10, 2)
+CUT_OFF = "http_request was cut off: it may or may not have had its effect"
+
+
+def due(url, number):
+    at = datetime.now(UTC) - timedelta(minutes=2)
+    when = ScheduleWords(schedule_type="one_time", date=f"{at:%Y-%m-%d}", hour=at.hour, minute=at.minute)
+    prompt = f"Send a GET request to {url}/hit/{number}"
+    return TaskWords(name=f"Task {number}", prompt=prompt, when=when, time_zone="UTC", is_notified=False)
+
+
+def test_workers_killed_at_random(home, counting_server, workers):
+    grant = [sys.executable, "-m", "oneclaw_core", "permissions", "grant", "network.private"]
+    subprocess.run(grant, check=True, capture_output=True)
+    tasks = Tasks(home)
+    words = [due(counting_server.url, number) for number in range(RUNS)]
+    tasks.add(*words, at=datetime.now(UTC) - timedelta(minutes=10))
+    chance = random.Random(5)
+    running = [workers.start("--concurrency=2") for _ in range(2)]
+    until(lambda: counting_server.hits, "the first request")
+    for _ in range(KILLS):
+        time.sleep(chance.random() * 0.5)
+        victim = running.pop(chance.randrange(len(running)))
+        victim.kill()
+        victim.wait()
+        running.append(workers.start("--concurrency=2"))
+
+    def finished():
+        runs = tasks.all_runs()
+        return runs if len(runs) == RUNS and all(run.status.is_final for run in runs) else None
+
+    runs = until(finished, "all runs")
+    assert {run.status for run in runs} == {RunStatus.SUCCESS}, workers.output()
+    assert max(counting_server.hits.values()) == 1
+    # A request that nobody got was in the making when its worker was killed, and the log says so.
+    missing = RUNS - len(counting_server.hits)
+    assert missing <= sum(run.notes == CUT_OFF for run in runs)
+    asyncio.run(audit(run.session for run in runs))
+
+
+async def audit(sessions):
+    """Every call has exactly one result, and its status."""
+    async with OneClaw.open() as claw:
+        for session in sessions:
+            messages = await claw.store.messages(session)
+            results = {each.tool_call_id: each for each in messages if each.type is MessageType.TOOL_RESULT}
+            calls = [each for each in messages if each.type is MessageType.TOOL_CALL]
+            assert len(results) == sum(each.type is MessageType.TOOL_RESULT for each in messages) == len(calls)
+            for call in calls:
+                result = results[call.tool_call_id]
+                assert call.tool_status is result.tool_status
+                assert result.tool_status is ToolCallStatus.SUCCESS or result.error_type == "interrupted"
