@@ -88,7 +88,10 @@ class KeyStore:
 
     async def find(self, provider: str) -> str | None:
         """The same as :meth:`get`, without holding up the event loop while a keyring is being unlocked."""
-        if self.source(provider) is not KeySource.KEYRING:
+        source = self.source(provider)
+        if source is None:
+            return None
+        if source is not KeySource.KEYRING:
             return self.get(provider)
         from oneclaw_core.tools.threads import run_in_thread
 

@@ -22,6 +22,25 @@ def test_secrets_are_replaced_wherever_they_stand():
     assert redact(text, ENVIRON) == f"{REDACTED} {REDACTED} {REDACTED}"
 
 
+def test_passwords_in_urls_are_secrets_whatever_the_variable_is_called():
+    environ = {
+        "DATABASE_URL": "postgresql://app:p%40ss%3Aword@db.example:5432/app?sslmode=require",
+        "REPLICA": "host first: postgresql://app@db.example/app?connect_timeout=3&password=correct-horse",
+        "HTTPS_PROXY": "http://me:proxy-pass@proxy.example:3128",
+        "HOMEPAGE": "https://example.com:8080/a:b@c",
+        "SEVERAL": "redis://:redis-pass@a/0, amqp://guest:rabbit-pass@b/%2f",
+    }
+    text = "p%40ss%3Aword p@ss:word correct-horse proxy-pass redis-pass rabbit-pass"
+    assert redact(text, environ) == " ".join([REDACTED] * 6)
+    assert redact("https://example.com:8080/a:b@c app me guest require", environ) == (
+        "https://example.com:8080/a:b@c app me guest require"
+    )
+
+
+def test_what_is_shorter_than_asked_for_stays():
+    assert redact("sk-0123456789-and-more hush-hush", ENVIRON, shortest=20) == f"{REDACTED} hush-hush"
+
+
 def test_values_that_are_short_or_no_secrets_stay():
     assert redact("abc lives in /home/somebody", ENVIRON) == "abc lives in /home/somebody"
 

@@ -70,9 +70,12 @@ class Query:
                     for at, stretch in stretches:
                         found[at] += characters.count(stretch)
             else:
-                place = places.get(folded(part))
-                if place is not None:
-                    found[place] += 1
+                word = folded(part)
+                if word in places:
+                    found[places[word]] += 1
+                elif stretches and is_unspaced(word):  # a sign such as a character in a square
+                    for at, stretch in stretches:
+                        found[at] += word.count(stretch)
         return found
 
 

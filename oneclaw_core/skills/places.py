@@ -124,7 +124,9 @@ def is_trusted(project: Path | None, stored: Mapping[str, Any]) -> bool:
         project: ``None`` for no project.
         stored: what is in the store, by key.
     """
-    return project is not None and os.path.realpath(project) in trusted_projects(stored)
+    trusted = trusted_projects(stored)
+    # Most users trust none; each turn asks.
+    return bool(trusted) and project is not None and os.path.realpath(project) in trusted
 
 
 def _names_in(directory: str) -> Sequence[str]:

@@ -34,6 +34,12 @@ def test_a_stretch_is_found_as_a_whole_and_loosened_by_pairs():
     assert query.loosened().counts("東京の tea, tea") == [1, 0, 0, 2]
 
 
+def test_a_character_in_a_square_is_that_character():
+    for text in ("🈐", "手", "手🈐"):
+        assert all(parse_query("🈐").counts(text))
+        assert all(parse_query("手").counts(text))
+
+
 @given(st.text())
 def test_any_text_is_a_query(text):
     query = parse_query(text)

@@ -140,6 +140,13 @@ def load(registry, tmp_path, selection, group):
     return returned.value.value
 
 
+def test_all_tools_are_active_where_no_group_need_be_loaded(registry):
+    names = list(registry.selected().all_active.names)
+    assert sorted(names) == sorted(registry.get_all_tool_names())
+    registry.set_disabled(names[:1], ())
+    assert registry.selected().all_active.names == frozenset(names[1:])
+
+
 def test_loading_lists_the_tools_of_the_selection_only(registry, tmp_path):
     result = load(registry, tmp_path, named(["pdf_read"]), "pdf")
     assert result.result == "Loaded 1 tools from group 'Pdf':\n- pdf_read: Does pdf_read."

@@ -1,0 +1,79 @@
+"""Does one kind of work in child processes and kills each after a given time; a program for test_kills.py.
+
+Arguments: the kind of work, what it works on, then milliseconds for each child; a negative number lets it end by
+itself. The program forks with everything imported, so that the time of a child is the work's. After each it prints what
+became of it, and waits for a line, so that what is there can be looked at.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+
+from oneclaw_core import OneClaw
+
+MODULES = (
+    "httpx",
+    "httpx_sse",
+    "jsonschema",
+    "sqlite3",
+    "oneclaw_core.builtin.files",
+    "oneclaw_core.builtin.shell",
+    "oneclaw_core.builtin.javascript",
+    "oneclaw_core.providers.openai_chat",
+    "oneclaw_core.store.copying",
+    "oneclaw_core.store.migrations",
+    "oneclaw_core.store.store",
+)
+
+
+async def take_turn(home: str) -> None:
+    async with OneClaw.open(home, allow=("shell.execute",), plugins=None) as claw:
+        async for _ in claw.send_message("go on", session="story", model="openai_compatible/test"):
+            pass
+
+
+async def migrate(url: str) -> None:
+    from oneclaw_core.store.database import Database
+
+    await (await Database.open(url)).close()
+
+
+async def copy(urls: str) -> None:
+    from oneclaw_core.store import copying
+
+    source, target = urls.split(" ")
+    copying.copy(source, target, lambda name, count: None)
+
+
+WORK = {"turn": take_turn, "migrate": migrate, "copy": copy}
+
+
+def main() -> None:
+    for module in MODULES:
+        import_module(module)
+    kind, what, *delays = sys.argv[1:]
+    for delay_ms in map(float, delays):
+        started = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                asyncio.run(WORK[kind](what))
+                status = 0
+            finally:
+                os._exit(status)
+        if delay_ms >= 0:
+            time.sleep(delay_ms / 1000)
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        outcome = "killed" if os.WIFSIGNALED(status) else f"ended {os.waitstatus_to_exitcode(status)}"
+        sys.stdout.write(f"{outcome} {round((time.monotonic() - started) * 1000)}\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main()
