@@ -9,7 +9,7 @@ How many threads there are, and with them connections, depends on the kind of da
 :class:`oneclaw_core.store.backend.Backend`. Each thread keeps its connection, so that the threads are the pool.
 
 Where there is one thread, the writes that wait for it are committed together: with 64 sessions at once, this saves a
-fifth of all that a turn takes. Nobody is told that something is stored before the commit is done.
+quarter of all that a turn takes. Nobody is told that something is stored before the commit is done.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class HeldLock:
-    """A lock that was taken, see ``flock(2)``; a turn has 5 ms, of which the package filelock took 0.1 to 0.25."""
+    """A lock that was taken, see ``flock(2)``; the package filelock takes ten times as long, in every turn."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
