@@ -106,7 +106,10 @@ def create(name: str, given: GivenOptions, as_json: bool) -> None:
 @agent_options
 @json_option
 def edit(name: str, new_name: str | None, given: GivenOptions, as_json: bool) -> None:
-    """Change what is named of the agent NAME, and leave the rest; none takes a value away."""
+    """Change what is named of the agent NAME.
+
+    The rest stays as it is; none takes a value away.
+    """
 
     async def change(service: AgentService) -> Agent:
         agent = await service.get(name)
@@ -128,7 +131,10 @@ def edit(name: str, new_name: str | None, given: GivenOptions, as_json: bool) ->
 @click.argument("name")
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
 def delete(name: str, is_confirmed: bool) -> None:
-    """Delete the agent NAME; its sessions go on with the General Assistant."""
+    """Delete the agent NAME.
+
+    Its sessions go on with the General Assistant.
+    """
     agent = with_agents(lambda service: service.get(name))
     if not is_confirmed and not agent.is_builtin:
         if not is_terminal(sys.stdin):

@@ -28,7 +28,10 @@ def db() -> None:
 @click.argument("url", required=False)
 @json_option
 def show_status(url: str | None, as_json: bool) -> None:
-    """Show which database is used and how much is in it; by default the one of ONECLAW_DATABASE_URL, or of the home."""
+    """Show which database is used and how much is in it.
+
+    By default that is the one of ONECLAW_DATABASE_URL, or of the home.
+    """
     from oneclaw_core.store import copying
 
     found = copying.status(url or _own_url())
@@ -42,7 +45,10 @@ def show_status(url: str | None, as_json: bool) -> None:
 @db.command("migrate")
 @click.argument("url", required=False)
 def migrate(url: str | None) -> None:
-    """Make the database if it is missing, and bring it to the current schema, as every command does by itself."""
+    """Make the database, or bring it to the current schema.
+
+    Every command does so by itself.
+    """
     from oneclaw_core.store import copying
 
     found = copying.status(url or _own_url())

@@ -37,7 +37,10 @@ def list_variables(as_json: bool) -> None:
 @click.argument("name")
 @click.argument("more", nargs=-1, metavar="")
 def set_variable(name: str, more: tuple[str, ...]) -> None:
-    """Set NAME to a value typed without being shown, or to standard input."""
+    """Set NAME to a value that is typed, without being shown.
+
+    Where there is no terminal, standard input is the value.
+    """
     if more:
         raise UsageError(
             "a value is no argument, for other users and the shell's history see those: type it when asked, or pipe it "

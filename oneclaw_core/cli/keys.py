@@ -36,9 +36,10 @@ def keys() -> None:
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Store it in a file of the home, not in the system keyring.")
 def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
-    """Store the key of the provider NAME, typed without being shown, or one line of standard input.
+    """Store the key of the provider NAME.
 
-    It goes into the system keyring; where there is none, into a file in the home that you alone can read.
+    It is typed without being shown, or is one line of standard input. It goes into the system keyring; where there is
+    none, into a file in the home that you alone can read.
     """
     from oneclaw_core.home import find_home
 
@@ -59,7 +60,10 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:
-    """List which providers have a key, and where it comes from; keys themselves are never shown."""
+    """List which providers have a key, and where it is from.
+
+    Keys themselves are never shown.
+    """
     catalog = load_catalog()
     store = KeyStore(catalog.home, os.environ)
     stored = store.stored()

@@ -52,9 +52,9 @@ def path() -> None:
 )
 @click.argument("text")
 def add(text: str, category: str) -> None:
-    """Remember TEXT, a sentence or a Markdown list; - reads it from standard input.
+    """Remember TEXT, a sentence or a Markdown list.
 
-    Write -- before a TEXT that begins with a dash.
+    - as TEXT reads it from standard input. Write -- before a TEXT that begins with a dash.
     """
     from oneclaw_core.cli.run import read_stdin
 
@@ -65,7 +65,10 @@ def add(text: str, category: str) -> None:
 @memory.command("remove")
 @click.argument("text")
 def remove(text: str) -> None:
-    """Forget TEXT, which must be remembered in these very words, and once only."""
+    """Forget TEXT.
+
+    It must be remembered in these very words, and once only.
+    """
     if not text.strip():
         raise UsageError("say what to forget, in the words in which it is remembered")
     _file().change("", replaces=text)

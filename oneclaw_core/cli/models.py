@@ -50,7 +50,7 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
 @click.argument("model", required=False, metavar="[PROVIDER/MODEL]")
 @json_option
 def default(model: str | None, as_json: bool) -> None:
-    """Show the model that is used if none is named, or choose another one."""
+    """Show or choose the model that is used if none is named."""
     if model is not None:
         _choose(model)
     else:
@@ -83,11 +83,11 @@ def remove(model: str) -> None:
 @click.argument("key")
 @click.argument("value")
 def set_override(model: str, key: str, value: str) -> None:
-    """Say something about a model that its service does not say, or says wrongly.
+    """Say something about a model.
 
-    KEY is context_window or max_output_tokens, in tokens; input_media_types, such as image,pdf or none;
-    tool_loading, that is native, inline, append or dispatch; display_name; or input_price, cached_input_price or
-    output_price, in US dollars for a million tokens.
+    It goes before what the service of the model says, or does not say. KEY is context_window or max_output_tokens, in
+    tokens; input_media_types, such as image,pdf or none; tool_loading, that is native, inline, append or dispatch;
+    display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
     """
     from oneclaw_core.cli.stored import with_configuration
 
@@ -105,7 +105,10 @@ def set_override(model: str, key: str, value: str) -> None:
 @click.argument("model", metavar="PROVIDER/MODEL")
 @click.argument("key", required=False)
 def unset_override(model: str, key: str | None) -> None:
-    """Take back what was said about a model, or KEY of it alone, and forget what was found out about it."""
+    """Take back what was said about a model, or KEY of it.
+
+    What was found out about the model is forgotten too.
+    """
     from oneclaw_core.cli.stored import with_configuration
 
     with_configuration(lambda changes: changes.models.unsay(model, key))

@@ -31,7 +31,10 @@ def permissions() -> None:
 @permissions.command("list")
 @json_option
 def list_permissions(as_json: bool) -> None:
-    """List all known permissions, what was decided on them, and the tools that need them."""
+    """List all permissions, and what was decided on them.
+
+    The tools that need each are named with it.
+    """
     documents = _documents(load_catalog())
     if as_json:
         print_json(documents)
@@ -66,7 +69,10 @@ def deny(name: str) -> None:
 @permissions.command("reset")
 @click.argument("name", required=False)
 def reset(name: str | None) -> None:
-    """Forget what was decided on a permission, or on all: the default holds again."""
+    """Forget what was decided on a permission, or on all.
+
+    The default holds again.
+    """
     from oneclaw_core.cli.stored import with_store
     from oneclaw_core.tools.permission_rules import PermissionRule
 

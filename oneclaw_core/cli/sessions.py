@@ -76,9 +76,10 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
 @click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Only this many, the best.")
 @json_option
 def search(query: str, since: datetime | None, until: datetime | None, limit: int, as_json: bool) -> None:
-    """Search what was said in all sessions, and their titles, for the words of QUERY.
+    """Search all sessions for the words of QUERY.
 
-    All words are looked for; if nothing has all of them, any. Case and accents make no difference.
+    What was said and the titles are searched. All words are looked for; if nothing has all of them, any. Case and
+    accents make no difference.
     """
     from oneclaw_core.cli.transcript import hit_document, timestamp
     from oneclaw_core.history_search import HistoryQuery, search_history
@@ -105,7 +106,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show the conversation of the session NAME, which may be its name or id."""
+    """Show the conversation of a session, by its name or id."""
     from oneclaw_core.cli.transcript import compact_text, message_document, session_document
 
     async def work(store: Store) -> None:

@@ -96,7 +96,10 @@ def show(name: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def check(context: click.Context, skill: str | None, as_json: bool) -> None:
-    """Check all skills, or one by its name or the path of its folder; ends with status 1 if one cannot be used."""
+    """Check all skills, or one by its name or folder.
+
+    Ends with status 1 if one cannot be used.
+    """
     home_catalog, catalog = _catalogs()
     entries = checked_entries(catalog, skill)
     results = [(entry, findings_of(entry, home_catalog.registry)) for entry in entries]
@@ -141,7 +144,10 @@ def add(folder: Path) -> None:
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 @click.option("--remove", is_flag=True, help="Do not use its skills any more.")
 def trust(directory: Path | None, remove: bool) -> None:
-    """Use the skills of a project: of DIRECTORY, by default the current one. Read them first."""
+    """Use the skills of the project in DIRECTORY.
+
+    By default that is the current directory. Read the skills first.
+    """
     from oneclaw_core.cli.stored import with_store
 
     project = os.path.realpath(directory or _project())

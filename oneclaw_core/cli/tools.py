@@ -62,7 +62,10 @@ def enable(name: str, is_group: bool) -> None:
 @click.argument("name")
 @click.option("--group", "is_group", is_flag=True, help="NAME is a tool group.")
 def disable(name: str, is_group: bool) -> None:
-    """Disable a tool, or with --group a whole tool group: no model sees or calls it."""
+    """Disable a tool, or with --group a tool group.
+
+    No model sees or calls what is disabled.
+    """
     _switch(name, is_group, is_enabled=False)
 
 

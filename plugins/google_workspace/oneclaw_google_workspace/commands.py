@@ -71,9 +71,10 @@ def login(
     subject: str | None,
     in_file: bool,
 ) -> None:
-    """Sign in to a Google account, or let OneClaw do more, or again, with one that is signed in.
+    """Sign in to a Google account, or let OneClaw do more.
 
-    Your browser asks what OneClaw may do. It needs an OAuth client of your own, from the Google Cloud console.
+    An account that is signed in can be signed in again. Your browser asks what OneClaw may do. It needs an OAuth
+    client of your own, from the Google Cloud console.
     """
     from oneclaw_google_workspace.oauth_client import OAuthClientStore, read_client_file
     from oneclaw_google_workspace.sign_in import SignIn, sign_in, sign_in_service_account

@@ -97,9 +97,10 @@ def _run_options(command: Decorated) -> Decorated:
 @_run_options
 @json_option
 def add(name: str, prompt: str, as_json: bool, **options: Any) -> None:
-    """Schedule the task NAME: send an agent PROMPT at the times that the options say.
+    """Schedule the task NAME.
 
-    With --at alone it runs every day; --date makes it run once, --day every week.
+    An agent is sent PROMPT at the times that the options say. With --at alone it runs every day; --date makes it run
+    once, --day every week.
     """
     from dataclasses import replace
 
@@ -186,7 +187,10 @@ def pause(task_id: str) -> None:
 @tasks.command("resume")
 @click.argument("task_id")
 def resume(task_id: str) -> None:
-    """Run the task TASK_ID again when it is due; what it missed meanwhile is not made up for."""
+    """Run the task TASK_ID again when it is due.
+
+    What it missed meanwhile is not made up for.
+    """
     from oneclaw_scheduled_tasks.service import TaskWords
 
     _change(task_id, TaskWords(is_enabled=True))
@@ -195,7 +199,10 @@ def resume(task_id: str) -> None:
 @tasks.command("run")
 @click.argument("task_id")
 def run_command(task_id: str) -> None:
-    """Have the task TASK_ID run now by the next worker that is free; its schedule stays as it is."""
+    """Have the task TASK_ID run by the next free worker.
+
+    Its schedule stays as it is.
+    """
     run = _with_service(lambda service: service.run(task_id))
     print_text(f"run {run.id} waits for a worker; see: oneclaw tasks log {run.task_id}")
 
@@ -203,7 +210,10 @@ def run_command(task_id: str) -> None:
 @tasks.command("delete")
 @click.argument("task_id")
 def delete(task_id: str) -> None:
-    """Delete the task TASK_ID with its log; the sessions of its runs stay."""
+    """Delete the task TASK_ID with its log.
+
+    The sessions of its runs stay.
+    """
     _with_service(lambda service: service.delete(task_id))
     print_text(f"task {task_id} is deleted")
 
@@ -212,7 +222,10 @@ def delete(task_id: str) -> None:
 @click.argument("task_id")
 @json_option
 def log(task_id: str, as_json: bool) -> None:
-    """Show the last 50 runs of the task TASK_ID, the newest first; they are kept for 90 days."""
+    """Show the last 50 runs of the task TASK_ID.
+
+    The newest is the first; they are kept for 90 days.
+    """
     from oneclaw_scheduled_tasks.documents import run_document
     from oneclaw_scheduled_tasks.task import duration_text
 
@@ -245,9 +258,10 @@ def log(task_id: str, as_json: bool) -> None:
 @_dead_after_option("Seconds without a sign of life after which a worker counts as killed.")
 @json_option
 def copy(target: str, dead_seconds: float, as_json: bool) -> None:
-    """Copy all tasks and their log into another database, as 'oneclaw db copy' does with everything else.
+    """Copy all tasks and their log into another database.
 
-    Stop the workers first. What has not ended is done by workers of the other database.
+    'oneclaw db copy' does so with everything else. Stop the workers first. What has not ended is done by workers of
+    the other database.
     """
     from oneclaw_core import find_home
     from oneclaw_scheduled_tasks.copying import copy_tasks
@@ -285,11 +299,12 @@ def worker(
     with_parent: bool,
     as_json: bool,
 ) -> None:
-    """Have tasks done when they are due, until stopped by Ctrl-C or SIGTERM.
+    """Have tasks done when they are due.
 
-    Any number of workers can run, on one machine or, with a PostgreSQL database, on many: each run is done by one of
-    them. When a worker is stopped, its runs may finish within the grace time, and others take up the rest; a second
-    Ctrl-C stops it at once. With --status, the exit status says whether there is a worker.
+    It goes on until stopped by Ctrl-C or SIGTERM. Any number of workers can run, on one machine or, with a PostgreSQL
+    database, on many: each run is done by one of them. When a worker is stopped, its runs may finish within the grace
+    time, and others take up the rest; a second Ctrl-C stops it at once. With --status, the exit status says whether
+    there is a worker.
     """
     from oneclaw_scheduled_tasks import worker_command
 
