@@ -15,7 +15,7 @@ from oneclaw_google_workspace.retrying import Patience
 from oneclaw_google_workspace.scopes import missing_scopes, service_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     import httpx
@@ -196,20 +196,28 @@ class GoogleClient:
 
         return await send_upload(self, request, source, media_type)
 
-    async def download(self, request: ApiRequest, target: Path, *, max_bytes: int | None = None) -> Download:
+    async def download(
+        self,
+        request: ApiRequest,
+        target: Path,
+        *,
+        max_bytes: int | None = None,
+        check: Callable[[Path], Awaitable[None]] | None = None,
+    ) -> Download:
         """Save what a method answers, such as ``drive.files.get`` with ``alt="media"``, piece by piece.
 
         Args:
             request: made by :func:`~oneclaw_google_workspace.api_request.api_request`.
             target: the file, from ``context.paths.writable``; nothing is there until all of it is.
             max_bytes: refuse more.
+            check: is given what has arrived before it takes its place; if it raises, ``target`` stays as it was.
 
         Raises:
             GoogleError: it did not work out.
         """
         from oneclaw_google_workspace.downloads import receive
 
-        return await receive(self, request, request.url, target, max_bytes=max_bytes)
+        return await receive(self, request, request.url, target, max_bytes=max_bytes, check=check)
 
     async def download_link(
         self, request: ApiRequest, link: str, target: Path, *, max_bytes: int | None = None

@@ -18,6 +18,7 @@ from oneclaw_google_workspace.failures import read_failure
 from oneclaw_google_workspace.problems import GoogleError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from oneclaw_google_workspace.api_request import ApiRequest
@@ -48,7 +49,13 @@ class _BrokenOffError(Exception):
 
 
 async def receive(
-    client: GoogleClient, request: ApiRequest, url: str, target: Path, *, max_bytes: int | None
+    client: GoogleClient,
+    request: ApiRequest,
+    url: str,
+    target: Path,
+    *,
+    max_bytes: int | None,
+    check: Callable[[Path], Awaitable[None]] | None = None,
 ) -> Download:
     """See :meth:`~oneclaw_google_workspace.client.GoogleClient.download` and ``download_link``."""
     temporary = target.with_name(f".{target.name[:100]}.{token_hex(8)}.part")
@@ -57,6 +64,8 @@ async def receive(
         with temporary.open("xb") as file:
             media_type = await _fill(client, request, url, file, max_bytes)
             size = file.tell()
+        if check is not None:
+            await check(temporary)
         temporary.replace(target)
     except OSError as error:
         raise GoogleError(

@@ -148,8 +148,11 @@ def test_damage_on_the_way_is_noticed(google, drive, desk, monkeypatch):
     assert error_type == "execution_error"
     assert "is not what was sent" in message
     file = drive.add("y.txt", b"y")
+    assert "damaged on its way" in desk.error("drive_download_file", file_id=file, save_path="new.txt")[1]
+    (desk.home.workspace / "y.txt").write_bytes(b"as it was")
     assert "damaged on its way" in desk.error("drive_download_file", file_id=file, save_path="y.txt")[1]
-    assert not (desk.home.workspace / "y.txt").exists()
+    assert [each.name for each in desk.home.workspace.iterdir()] == ["y.txt"]
+    assert (desk.home.workspace / "y.txt").read_bytes() == b"as it was"
 
 
 def test_a_full_drive_is_told_at_once(google, drive, desk):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -113,8 +114,7 @@ async def _download(
     request = api_request("drive.files.get", fileId=file["id"], alt="media")
     if save_path is not None:
         target = place_for(google.context, save_path, safe_name(file["name"]))
-        saved = await google.download(request, target)
-        await _compare(file, saved.path)
+        saved = await google.download(request, target, check=partial(_compare, file))
         return {**_identity(file), "size": saved.size, "saved_path": google.context.paths.display(saved.path)}
     if not (is_text(file["mimeType"]) or is_text(media_type_of(file["name"]))):
         raise _needs_path(file, "", safe_name(file["name"]))
@@ -132,7 +132,6 @@ async def _download(
 async def _compare(file: dict[str, Any], path: Path) -> None:
     """Make sure that what has arrived is what was there."""
     if file.get("md5Checksum") and await md5_of(path) != file["md5Checksum"]:
-        await asyncio.to_thread(path.unlink, missing_ok=True)
         raise GoogleError("execution_error", f"{listing([file['name']])} was changed or damaged on its way. Try again.")
 
 
