@@ -44,7 +44,8 @@ def register_groups(register: GroupRegistrar) -> None:
     """Register the metadata of tool groups; called once, before ``register_tools``.
 
     ``register(ToolGroupDefinition(name, display_name, description))``. A group without metadata, here or in a
-    manifest's ``_meta`` entry, gets generated ones.
+    manifest's ``_meta`` entry, gets generated ones. ``permissions={"tables.delete": "delete tables for good"}`` says
+    what permissions of the plugin's own mean to the users who are asked for them.
     """
 
 

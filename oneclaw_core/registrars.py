@@ -12,6 +12,7 @@ from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
@@ -114,9 +115,14 @@ class GroupRegistrar:
         if not isinstance(group, ToolGroupDefinition):
             cause = f"{group!r} is no ToolGroupDefinition"
             self._record.report("register_groups", cause, "make one", check="groups.not-a-group")
-        elif self._registry.register_group(group):
+            return
+        self._look_at_permissions(group)
+        if self._registry.register_group(group):
             self._record.groups.append(group.name)
-        elif self._registry.get_group_definition(group.name) != group:
+            return
+        first = self._registry.get_group_definition(group.name)
+        texts = (group.display_name, group.description)
+        if first is not None and (first.display_name, first.description) != texts:
             self._record.report(
                 "register_groups",
                 f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
@@ -125,6 +131,28 @@ class GroupRegistrar:
                 is_error=False,
                 check="groups.taken",
             )
+
+    def _look_at_permissions(self, group: ToolGroupDefinition) -> None:
+        """Report what the registry will not take of what a group says about permissions."""
+        for permission, meaning in group.permissions.items():
+            if permission in KNOWN_PERMISSIONS:
+                self._record.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, which is OneClaw's own; this is "
+                    "ignored",
+                    "leave it out, or explain a permission of your own",
+                    is_error=False,
+                    check="permissions.not-own",
+                )
+            elif self._registry.get_permission_meaning(permission) not in (None, meaning):
+                self._record.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, and another group says something "
+                    "else; the first one stays",
+                    "use another permission, or the same words",
+                    is_error=False,
+                    check="permissions.meaning-taken",
+                )
 
 
 @dataclass(slots=True)

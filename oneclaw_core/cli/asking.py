@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.line_reader import LineReader
 from oneclaw_core.cli.output import is_terminal, printable_line, styled
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS
 from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
-from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
+from oneclaw_core.tools.permissions import PermissionAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,7 +61,7 @@ def terminal_asker(
 def question(request: PermissionRequest) -> str:
     """Put a question into words, over several lines; every part of it is printable."""
     tool, permission = _one_line(request.tool_name, 100), _one_line(request.permission, 100)
-    meaning = KNOWN_PERMISSIONS.get(request.permission)
+    meaning = _one_line(KNOWN_PERMISSIONS.get(request.permission, request.meaning), MAX_MEANING_CHARACTERS)
     lines = [f"Tool {tool} wants permission {permission}" + (f": {meaning}" if meaning else "")]
     arguments = dict(request.arguments)
     kind = SUBJECT_KINDS.get(request.permission)

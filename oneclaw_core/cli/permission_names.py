@@ -18,10 +18,8 @@ _MISSPELT = 0.8
 
 
 def permissions_by_name(registry: ToolRegistry) -> dict[str, list[str]]:
-    """The permissions that OneClaw knows and those that tools declare, each with the tools that declare it."""
-    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
-
-    tools: dict[str, list[str]] = {name: [] for name in KNOWN_PERMISSIONS}
+    """The permissions that OneClaw or a group explains and those that tools declare, each with the tools that do."""
+    tools: dict[str, list[str]] = {name: [] for name in registry.get_permission_meanings()}
     for tool_name in registry.get_all_tool_names():
         tool = registry.get_tool(tool_name)
         for permission in tool.definition.required_permissions if tool is not None else ():
@@ -53,8 +51,8 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     """
     from difflib import get_close_matches
 
+    from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
     from oneclaw_core.tools.permission_rules import PermissionRule
-    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
 
     known = permissions_by_name(registry)
     own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}

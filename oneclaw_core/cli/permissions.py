@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.store.settings import Decision
     from oneclaw_core.tools.permission_rules import PermissionRule
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 
 
 @click.group()
@@ -90,6 +87,7 @@ def reset(name: str | None) -> None:
 
 def _decide(name: str, decision: Decision, outcome: str) -> None:
     from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import PermissionRule
 
     known = {each["name"]: each for each in _documents(load_catalog())}
@@ -97,7 +95,7 @@ def _decide(name: str, decision: Decision, outcome: str) -> None:
     rule = PermissionRule.check(name)
     name = str(rule)
     if rule.permission not in known:
-        if not _NAME.fullmatch(name):
+        if not is_permission_name(name):
             raise UsageError(
                 f"{name!r} is no permission's name: it is lower-case words separated by dots, such as network.private"
             )
@@ -108,15 +106,15 @@ def _decide(name: str, decision: Decision, outcome: str) -> None:
 
 def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
     from oneclaw_core.tools.permission_rules import PermissionRule
-    from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
 
+    meanings = catalog.registry.get_permission_meanings()
     tools = permissions_by_name(catalog.registry)
     for name in catalog.states.permissions:
         tools.setdefault(name, tools.get(PermissionRule.read(name).permission, []))
     return [
         {
             "name": name,
-            "meaning": _meaning(PermissionRule.read(name), KNOWN_PERMISSIONS),
+            "meaning": _meaning(PermissionRule.read(name), meanings),
             "state": _state(name, catalog.states.permissions.get(name)),
             "tools": tool_names,
         }
@@ -124,11 +122,11 @@ def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
     ]
 
 
-def _meaning(rule: PermissionRule, known: Mapping[str, str]) -> str:
+def _meaning(rule: PermissionRule, meanings: Mapping[str, str]) -> str:
     from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
 
     if rule.pattern is None:
-        return known.get(rule.permission, "")
+        return meanings.get(rule.permission, "")
     return f"for the {SUBJECT_KINDS[rule.permission].noun} {rule.pattern} only"
 
 

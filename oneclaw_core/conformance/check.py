@@ -28,7 +28,7 @@ from oneclaw_core.conformance.transcript import called_from, facts_of, neighbour
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
-from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

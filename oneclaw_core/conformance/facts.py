@@ -154,6 +154,7 @@ class PluginFacts:
         tools, groups, skills: what it registered.
         others: the names of providers, commands and workers that it registered.
         files: the paths of the manifests and skills that it registered.
+        meanings: of permissions, that its groups say.
     """
 
     name: str
@@ -163,6 +164,7 @@ class PluginFacts:
     skills: tuple[SkillFacts, ...] = ()
     others: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -180,6 +182,7 @@ class NeighbourFacts:
         tools: their names.
         groups: their descriptions by name.
         providers: the provider types.
+        meanings: of permissions, that its groups say.
     """
 
     plugin: str
@@ -187,6 +190,7 @@ class NeighbourFacts:
     tools: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     providers: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,7 @@ def plugin_facts(document: Mapping[str, Any]) -> PluginFacts:
         ),
         others=tuple(document["others"]),
         files=tuple(document["files"]),
+        meanings=dict(document["meanings"]),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MAX_CAUSE_CHARACTERS = 600
 _MOST_NAMES = 12
@@ -147,6 +147,12 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: rank(each.severity)))
 
 
+def shortened(names: Collection[str]) -> str:
+    """Write names with commas between them, of many the first ones."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(list(names)[:_MOST_NAMES]) + more
+
+
 def summarised(check: Check, tools: Sequence[str], what: str, remedy: str | None = None) -> Iterator[Finding]:
     """Make one finding of what holds for several tools; none if there are none.
 
@@ -157,11 +163,10 @@ def summarised(check: Check, tools: Sequence[str], what: str, remedy: str | None
         remedy: what to do about it; by default the check's own.
     """
     if tools:
-        more = f" and {len(tools) - _MOST_NAMES} more" if len(tools) > _MOST_NAMES else ""
         if len(tools) == 1:
             yield check.found(f"tool {tools[0]}", what, remedy)
         else:
-            yield check.found(f"{len(tools)} tools", f"{', '.join(tools[:_MOST_NAMES])}{more}: {what}", remedy)
+            yield check.found(f"{len(tools)} tools", f"{shortened(tools)}: {what}", remedy)
 
 
 def _group_tokens(tools: Iterable[ToolCost]) -> list[dict[str, Any]]:

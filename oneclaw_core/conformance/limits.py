@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from oneclaw_core.chat.estimate import definition_tokens
-from oneclaw_core.conformance.finding import Check, Finding, Severity, ToolCost, summarised
+from oneclaw_core.conformance.finding import Check, Finding, Severity, ToolCost, shortened, summarised
 from oneclaw_core.plugin_record import BUILTIN_PLUGIN
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +38,12 @@ UNKNOWN = Check(
     _W,
     "a permission much like one of OneClaw's, or in its part of the names",
     "correct it, or begin it with a word for your plugin",
+)
+UNEXPLAINED = Check(
+    "permissions.unexplained",
+    _N,
+    "permissions of the plugin's own that no group says the meaning of: users are asked for a bare name",
+    'say it in a group: "permissions": {"tables.delete": "delete tables"} in its _meta entry or ToolGroupDefinition',
 )
 WRITING = Check(
     "permissions.none-for-writing",
@@ -89,6 +95,7 @@ def permission_findings(facts: PluginFacts) -> Iterator[Finding]:
     own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}
     is_builtin = facts.name == BUILTIN_PLUGIN
     changing: list[str] = []
+    unexplained: dict[str, None] = {}
     for tool in facts.tools:
         for permission in tool.required_permissions:
             if permission in KNOWN_PERMISSIONS:
@@ -99,9 +106,13 @@ def permission_findings(facts: PluginFacts) -> Iterator[Finding]:
                 yield UNKNOWN.found(tool.where, f"OneClaw has no permission {permission[:80]!r}{hint}")
             elif not _PERMISSION.fullmatch(permission):
                 yield FORM.found(tool.where, f"{permission[:80]!r} is hard to read and to type")
+            elif permission not in facts.meanings:
+                unexplained[permission] = None
         words = [each for each in re.split("[_-]", tool.name.lower()) if _WRITING_WORDS.fullmatch(each)]
         if words and not (tool.required_permissions or tool.is_asking or is_builtin):
             changing.append(tool.name)
+    if unexplained:
+        yield UNEXPLAINED.found(f"plugin {facts.name}", f"nothing says what is meant by {shortened(unexplained)}")
     yield from summarised(WRITING, changing, "the name speaks of changing something, and no permission is declared")
 
 

@@ -24,6 +24,7 @@ from oneclaw_core.plugins import (
     discover,
     load_plugins,
 )
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -119,6 +120,7 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
         "others": [*record.providers, *record.commands, *(each.name for each in workers)],
         "files": [*record.manifests, *(str(each.folder) for each in catalog.skills if each.record is record)],
         "problems": [asdict(problem) for problem in record.problems],
+        "meanings": _meanings(catalog),
     }
     channel.send({"plugin": document})
 
@@ -140,8 +142,14 @@ def look_at_neighbours(request: Mapping[str, Any], channel: Channel) -> None:
                 "tools": registry.get_all_tool_names(),
                 "groups": {each.name: each.description for each in registry.get_all_group_definitions()},
                 "providers": list(catalog.provider_types),
+                "meanings": _meanings(catalog),
             }
         )
+
+
+def _meanings(catalog: Catalog) -> dict[str, str]:
+    meanings = catalog.registry.get_permission_meanings()
+    return {name: meaning for name, meaning in meanings.items() if name not in KNOWN_PERMISSIONS}
 
 
 def _normal(name: str) -> str:

@@ -50,6 +50,18 @@ GROUP = Check(
 NOT_A_GROUP = Check(
     "groups.not-a-group", _E, "`register_groups` registers something else", "make a ToolGroupDefinition"
 )
+MEANING = Check(
+    "permissions.meaning-taken",
+    _W,
+    "a permission that another group or plugin explains otherwise",
+    "begin it with a word for your plugin, or use the same words",
+)
+NOT_OWN = Check(
+    "permissions.not-own",
+    _E,
+    "a group that says what one of OneClaw's permissions means",
+    "leave it out, or explain a permission of your own",
+)
 NEIGHBOURS = Check(
     "names.neighbours", _N, "an installed plugin could not be loaded to compare names with", "check that plugin itself"
 )
@@ -65,7 +77,8 @@ _GENERIC = re.compile(
 
 def loader_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Say what the loader reported about names."""
-    own = {each.name: each for each in (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, NOT_A_GROUP)}
+    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, NOT_A_GROUP, MEANING, NOT_OWN)
+    own = {each.name: each for each in checks}
     for problem in facts.problems:
         if problem.check in own:
             yield own[problem.check].found(problem.where, problem.cause)
@@ -103,6 +116,9 @@ def collision_findings(facts: PluginFacts, neighbours: Sequence[NeighbourFacts])
         for name, description in neighbour.groups.items():
             if descriptions.get(name, description) != description:
                 yield GROUP.found(f"group {name}", f"{whose} describes it differently")
+        for name, meaning in neighbour.meanings.items():
+            if facts.meanings.get(name, meaning) != meaning:
+                yield MEANING.found(f"permission {name}", f"{whose} says that it means something else")
         for name in neighbour.providers:
             if name in facts.others:
                 yield PROVIDER.found(f"provider type {name}", f"{whose} has it, too")

@@ -80,6 +80,7 @@ def neighbour_from(document: Mapping[str, Any]) -> NeighbourFacts:
             tuple(document["tools"]),
             dict(document["groups"]),
             tuple(document["providers"]),
+            dict(document["meanings"]),
         )
 
 

@@ -11,7 +11,6 @@ import json
 import logging
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError
@@ -265,7 +264,11 @@ class ToolEngine:
                     f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
                 )
         session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
-        ask = partial(PermissionRequest, tool_name=call.name, arguments=arguments, session_id=session_id)
+
+        def ask(permission: str, detail: str = "", subject: str | None = None) -> PermissionRequest:
+            meaning = self._registry.get_permission_meaning(permission) or ""
+            return PermissionRequest(permission, call.name, arguments, detail, session_id, subject, meaning)
+
         try:
             for permission in definition.required_permissions:
                 if not getattr(tool, "asks_itself", False):
@@ -281,7 +284,7 @@ class ToolEngine:
 
         running = RunningCall(
             definition.timeout_seconds,
-            lambda permission, detail, subject: self._require(ask(permission, detail=detail, subject=subject), scope),
+            lambda permission, detail, subject: self._require(ask(permission, detail, subject), scope),
             report_progress,
         )
         context = ToolContext(

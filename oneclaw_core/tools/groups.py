@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.permission_meanings import meaning_fault
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
@@ -32,6 +34,8 @@ class ToolGroupDefinition:
         name: unique, such as ``google_gmail``; what ``load_tool_group`` takes.
         display_name: what people read, such as ``Google Gmail``.
         description: one line that says what the group can do; how a model decides to load it.
+        permissions: what permissions of the plugin's own mean, by their names: one line of plain text each, at most 120
+            characters, which users are shown and models are not. Of OneClaw's own it counts for nothing.
 
     Raises:
         ToolDefinitionError: a value is not acceptable.
@@ -40,6 +44,7 @@ class ToolGroupDefinition:
     name: str
     display_name: str
     description: str
+    permissions: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool group")
@@ -49,6 +54,15 @@ class ToolGroupDefinition:
                 raise ToolDefinitionError(
                     f"tool group {self.name!r}: {attribute} must be a text that is not empty", f"/{attribute}"
                 )
+        if not isinstance(self.permissions, Mapping):
+            raise ToolDefinitionError(
+                f"tool group {self.name!r}: permissions must be a mapping of names to what they mean", "/permissions"
+            )
+        # A copy: what was checked is what is shown.
+        object.__setattr__(self, "permissions", dict(self.permissions))
+        for permission, meaning in self.permissions.items():
+            if fault := meaning_fault(permission, meaning):
+                raise ToolDefinitionError(f"tool group {self.name!r}: {fault}", "/permissions")
 
 
 def generated_group_definition(name: str, tool_names: Iterable[str]) -> ToolGroupDefinition:

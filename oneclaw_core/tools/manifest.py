@@ -1,8 +1,9 @@
 """JSON manifests: a file declares one tool, or a tool group (FEAT-040, RFC-040 step 6).
 
 An object is one tool, named like the file. An array is a group, named like the file, each entry a tool; its first
-entry may be ``{"_meta": true, "display_name": ..., "description": ...}``. ``manifest.schema.json`` beside this module
-describes the format for editors. A bad entry is reported and left out; the good ones stay.
+entry may be ``{"_meta": true, "display_name": ..., "description": ..., "permissions": {...}}``.
+``manifest.schema.json`` beside this module describes the format for editors. A bad entry is reported and left out; the
+good ones stay.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from oneclaw_core.errors import ToolDefinitionError, UsageError
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition, one_line
 from oneclaw_core.tools.manifest_entry import ManifestSource, Report, read_tool_entry, report_unknown_key
 from oneclaw_core.tools.manifest_tool import ManifestTool
+from oneclaw_core.tools.permission_meanings import (
+    KNOWN_PERMISSIONS,
+    MAX_NAME_CHARACTERS,
+    is_permission_name,
+    meaning_fault,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +47,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 # A message repeats what is wrong, which can be as long as the file.
 _MAX_MESSAGE_CHARACTERS = 1_000
 
-_META_KEYS = ("_meta", "display_name", "description")
+_META_KEYS = ("_meta", "display_name", "description", "permissions")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 _log = logging.getLogger("oneclaw.manifest")
@@ -217,12 +224,34 @@ def _with_metadata(group: ToolGroupDefinition, meta: Mapping[str, Any], report: 
     for key, value in meta.items():
         if key not in _META_KEYS:
             report_unknown_key(key, _META_KEYS, report)
+        elif key == "permissions":
+            group = replace(group, permissions=_meanings(value, report))
         elif key != "_meta":
             try:
                 group = replace(group, **{key: value})
             except ToolDefinitionError as error:
                 report(error.pointer, f"{error}; a generated one is used", is_error=False)
     return group
+
+
+def _meanings(value: object, report: Report) -> dict[str, str]:
+    """Read what permissions mean, and leave out what cannot be shown, or is not for a group to say."""
+    if not isinstance(value, dict):
+        example = 'such as {"tables.delete": "delete tables for good"}'
+        report("/permissions", f"must be an object of what permissions mean, {example}; it is ignored", is_error=False)
+        return {}
+    meanings: dict[str, str] = {}
+    for name, meaning in value.items():
+        if name in KNOWN_PERMISSIONS:
+            fault: str | None = f"{name!r} is OneClaw's own, which says itself what it means"
+        else:
+            fault = meaning_fault(name, meaning)
+        if fault is None:
+            meanings[name] = meaning
+        else:
+            place = f"/{name}" if len(name) <= MAX_NAME_CHARACTERS and is_permission_name(name) else ""
+            report(f"/permissions{place}", f"{fault}; this is ignored", is_error=False)
+    return meanings
 
 
 def _reporter(problems: list[ManifestProblem], file_name: str, index: int | None, entry: object) -> Report:

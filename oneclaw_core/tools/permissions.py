@@ -19,17 +19,6 @@ from oneclaw_core.tools.permission_rules import PermissionRule, exact_rule
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-KNOWN_PERMISSIONS: dict[str, str] = {
-    "agents.create": "create agents, and have them do a task within the limits of the turn",
-    "config.write": "change providers, models, agents, settings, tools and variables",
-    "files.read": "read files in the workspace and in the directory OneClaw was started in",
-    "files.write": "write files in the workspace",
-    "network.public": "make requests to public addresses",
-    "network.private": "make requests to private, loopback and link-local addresses",
-    "shell.execute": "run shell commands, which can do all that you can",
-    "tools.write": "create, change and delete your own JavaScript tools",
-    "tasks.write": "schedule tasks that agents do later, change, run and delete them",
-}
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "network.public"})
 _LONGEST_NAMED_RULE = 200
 
@@ -63,6 +52,7 @@ class PermissionRequest:
         detail: what exactly it is about to do, where the tool says so.
         session_id: the conversation, ``None`` outside one.
         subject: what it is needed for, where the permission has patterns: of ``shell.execute``, the command.
+        meaning: what the permission allows, in the words of OneClaw or of a plugin; ``""`` if none says.
     """
 
     permission: str
@@ -71,6 +61,7 @@ class PermissionRequest:
     detail: str = ""
     session_id: str | None = None
     subject: str | None = None
+    meaning: str = ""
 
     @property
     def exact_rule(self) -> PermissionRule | None:

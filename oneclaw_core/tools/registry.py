@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import Tool, ToolDefinition
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.selected_tools import SelectedTools
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
@@ -66,6 +67,8 @@ class ToolRegistry:
         self._sources: dict[str, ToolSourceInfo] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
+        # With the name of the group that says it.
+        self._meanings: dict[str, tuple[str, str]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
         # Made when first asked for, and thrown away when something changes that they depend on.
@@ -117,11 +120,16 @@ class ToolRegistry:
         return True
 
     def register_group(self, group: ToolGroupDefinition) -> bool:
-        """Add a group's metadata; of two for one name the first stays.
+        """Add a group's metadata; of two for one name the first stays, and so does the first meaning of a permission.
+
+        What permissions mean is taken from both of two for one name, since tools of both can belong to the group.
 
         Returns:
             Whether it was added.
         """
+        for permission, meaning in group.permissions.items():
+            if permission not in KNOWN_PERMISSIONS:
+                self._meanings.setdefault(permission, (meaning, group.name))
         if group.name in self._groups:
             return False
         self._groups[group.name] = group
@@ -130,13 +138,14 @@ class ToolRegistry:
         return True
 
     def unregister_group(self, name: str) -> bool:
-        """Take a group's metadata out; its tools stay.
+        """Take a group's metadata out, and what it says about permissions; its tools stay.
 
         Returns:
             Whether there were any.
         """
         if self._groups.pop(name, None) is None:
             return False
+        self._meanings = {each: said for each, said in self._meanings.items() if said[1] != name}
         self._available_groups = None
         self.version += 1
         return True
@@ -195,6 +204,17 @@ class ToolRegistry:
                 if any(map(self.is_enabled, self._names_by_group.get(name, ())))
             )
         return list(self._available_groups)
+
+    def get_permission_meaning(self, permission: str) -> str | None:
+        """What a permission allows, in words for users; ``None`` if neither OneClaw nor a group says."""
+        if permission in KNOWN_PERMISSIONS:
+            return KNOWN_PERMISSIONS[permission]
+        said = self._meanings.get(permission)
+        return said[0] if said is not None else None
+
+    def get_permission_meanings(self) -> dict[str, str]:
+        """What permissions allow, by their names: OneClaw's own, then those that groups explain, in that order."""
+        return KNOWN_PERMISSIONS | {name: meaning for name, (meaning, _) in self._meanings.items()}
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""

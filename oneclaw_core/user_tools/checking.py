@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import JavaScriptError, UsageError
 from oneclaw_core.tools.manifest import parse_json, parse_manifest
-from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.user_tools.javascript import definition_fault
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.home import Home
     from oneclaw_core.plugins import Catalog
+    from oneclaw_core.tools.groups import ToolGroupDefinition
     from oneclaw_core.user_tools.changes import ToolChange, ToolChanges
     from oneclaw_core.user_tools.reading import Reading
 
@@ -221,14 +222,24 @@ class UserTools:
                 self._tools[tool.name] = tool
         group = made.group
         if group is not None and any(each.group == group.name and each.name in self._tools for each in made.tools):
-            if self.registry.register_group(group):
+            first = self.registry.get_group_definition(group.name)
+            if first is None:
+                yield from self._other_meanings(group)
+                self.registry.register_group(group)
                 self._groups.append(group.name)
-            elif self.registry.get_group_definition(group.name) != group:
+            elif first != group:
                 cause = (
                     f"{group.name}.json: there is a tool group {group.name!r} already; its description stays, and the "
                     "tools of this file belong to it"
                 )
                 yield PluginProblem(_WHERE, cause, "rename the file for a group of its own", is_error=False)
+
+    def _other_meanings(self, group: ToolGroupDefinition) -> Iterable[PluginProblem]:
+        """Find the permissions that a group explains otherwise than one before it."""
+        for permission, meaning in group.permissions.items():
+            if self.registry.get_permission_meaning(permission) not in (None, meaning):
+                cause = f"{group.name}.json: {permission!r} is explained already, with other words; those stay"
+                yield PluginProblem(_WHERE, cause, "use another permission, or the same words", is_error=False)
 
     def _generate_groups(self) -> None:
         """Describe the groups that no file describes."""

@@ -4,7 +4,9 @@ import json
 
 import pytest
 from broken_plugins.kinds import make_wheel
+from forked_python import fork_probes
 
+from oneclaw_core.conformance import imports
 from oneclaw_core.conformance.finding import Severity
 from oneclaw_core.conformance.package import CORE
 
@@ -42,6 +44,18 @@ shelf = "acme_shelf"
 """
 
 
+@pytest.fixture(autouse=True)
+def slow_machine(monkeypatch):
+    """Importing takes long on a busy machine, which is not what is tested here."""
+    for limit in ("SLOW_MS", "NOTED_MS", "HEAVY_MS"):
+        monkeypatch.setattr(imports, limit, 60_000)
+
+
+@pytest.fixture
+def forked(monkeypatch):
+    fork_probes(monkeypatch)
+
+
 @pytest.fixture
 def project(tmp_path):
     folder = tmp_path / "project"
@@ -51,6 +65,7 @@ def project(tmp_path):
     return folder
 
 
+@pytest.mark.one_python
 def test_a_good_project_passes(ok, project, monkeypatch):
     monkeypatch.chdir(project)
 
@@ -62,6 +77,8 @@ def test_a_good_project_passes(ok, project, monkeypatch):
     assert not list(project.rglob("__pycache__"))
 
 
+@pytest.mark.usefixtures("forked")
+@pytest.mark.one_python
 def test_the_report_is_one_document(ok, project):
     report = ok("plugins", "check", str(project), "--json")
 
@@ -83,6 +100,7 @@ def test_the_report_is_one_document(ok, project):
         ("short_description", ["--strict"], 1),
     ],
 )
+@pytest.mark.usefixtures("forked")
 def test_the_exit_status_is_for_ci(oneclaw, tmp_path, kind, strict, status):
     wheel = make_wheel(kind, tmp_path)
 
@@ -112,6 +130,7 @@ def test_without_a_project_here_the_installed_plugins_are_named(oneclaw, tmp_pat
     assert "builtin" in outcome.stderr
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, install_plugin):
     install_plugin("shelf", GOOD)
 
@@ -128,6 +147,7 @@ def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, inst
     }
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin, project):
     install_plugin("library", GOOD.replace("Find books on the shelf", "Find books anywhere"))
 
@@ -139,6 +159,7 @@ def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin,
     }
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, project, tmp_path):
     install_plugin("zz_killer", "import os\nos._exit(3)\n")
 
@@ -148,10 +169,14 @@ def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, p
     assert "zz_killer" in finding["where"]
 
 
+@pytest.mark.usefixtures("forked")
+@pytest.mark.one_python
 def test_permissions_can_be_given(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
     source.write_text(
-        GOOD.replace('@tool(group="shelf")', '@tool(group="shelf", permissions=["files.read", "shelf.look"])')
+        GOOD.replace('@tool(group="shelf")', '@tool(group="shelf", permissions=["files.read", "shelf.look"])').replace(
+            '"Find books on the shelf")', '"Find books on the shelf", {"shelf.look": "look at the shelf"})'
+        )
     )
 
     denied = oneclaw("plugins", "check", str(project), "--json").json
@@ -161,6 +186,7 @@ def test_permissions_can_be_given(oneclaw, project):
     assert allowed["findings"] == []
 
 
+@pytest.mark.usefixtures("forked")
 def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
     source.write_text("raise RuntimeError('\\x1b]0;gotcha\\x07')\n")
@@ -172,6 +198,7 @@ def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     assert "\x1b" not in outcome.stdout + json.dumps(outcome.stderr)
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_core_keeps_its_own_rules(ok):
     report = ok("plugins", "check", CORE, "--no-calls", "--json")
 

@@ -203,6 +203,29 @@ def test_a_name_that_is_taken_stays_what_it_was(own):
     assert problem.cause == "taken.json: there is a tool 'taken' already, from acme; this one is left out"
 
 
+def test_what_a_group_says_about_permissions_follows_its_file(own):
+    def write(file, meaning):
+        meta = {"_meta": True, "display_name": "Mine", "description": "x", "permissions": {"texts.delete": meaning}}
+        own.write_group(file, [meta, {"name": f"in_{file}", "description": "x", "function": "f"}], "function f() {}")
+
+    async def work(claw):
+        meanings = []
+        for file, meaning in (("mine", "delete texts"), ("mine", "delete texts for good"), ("other", "nothing much")):
+            write(file, meaning)
+            await claw.user_tools.refresh()
+            meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete"))
+        problems = [each.cause for each in claw.user_tools.problems]
+        (own.folder / "mine.json").unlink()
+        await claw.user_tools.refresh()
+        meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete"))
+        return meanings, problems
+
+    meanings, problems = own.run(work)
+
+    assert meanings == ["delete texts", "delete texts for good", "delete texts for good", "nothing much"]
+    assert problems == ["other.json: 'texts.delete' is explained already, with other words; those stay"]
+
+
 def test_of_two_files_with_one_name_the_first_stays(own):
     for file in ("a_group", "b_group"):
         own.write_group(

@@ -1,0 +1,65 @@
+"""What permissions are called, and what they mean in words that users read before they grant one.
+
+OneClaw says it of its own permissions, and a tool group of those that its plugin brings. No model is told any of it.
+Every start reads this module, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_MEANING_CHARACTERS = 120
+MAX_NAME_CHARACTERS = 100
+
+KNOWN_PERMISSIONS: dict[str, str] = {
+    "agents.create": "create agents, and have them do a task within the limits of the turn",
+    "config.write": "change providers, models, agents, settings, tools and variables",
+    "files.read": "read files in the workspace and in the directory OneClaw was started in",
+    "files.write": "write files in the workspace",
+    "network.public": "make requests to public addresses",
+    "network.private": "make requests to private, loopback and link-local addresses",
+    "shell.execute": "run shell commands, which can do all that you can",
+    "tools.write": "create, change and delete your own JavaScript tools",
+    "tasks.write": "schedule tasks that agents do later, change, run and delete them",
+}
+
+# What ends a line, steers a terminal, turns the direction of text or is a blank that is none. The joiners U+200C and
+# U+200D stay: scripts are written with them. `manifest.schema.json` has the same, but for the surrogates.
+_UNSEEN = (
+    "[\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200b\u200e\u200f"
+    "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U000e0000-\U000e0fff]"
+)
+
+
+def is_permission_name(name: str) -> bool:
+    """Whether a name is lower-case words separated by dots, such as ``network.private``."""
+    return name.isascii() and all(
+        part.isidentifier() and part == part.lower() and part[0] != "_" for part in name.split(".")
+    )
+
+
+def meaning_fault(name: object, meaning: object) -> str | None:
+    """Say why a permission cannot be explained so.
+
+    Args:
+        name: of the permission.
+        meaning: what is to be shown to users.
+
+    Returns:
+        What is wrong, ``None`` if nothing is.
+    """
+    if not isinstance(name, str) or len(name) > MAX_NAME_CHARACTERS or not is_permission_name(name):
+        shown = repr(name[:MAX_NAME_CHARACTERS]) if isinstance(name, str) else f"a {type(name).__name__}"
+        return (
+            f"{shown} is no permission's name: it is lower-case words separated by dots, such as tables.delete, of at "
+            f"most {MAX_NAME_CHARACTERS} characters"
+        )
+    if not isinstance(meaning, str) or not meaning.strip():
+        return f"the meaning of {name!r} must be a text that is not empty"
+    if len(meaning) > MAX_MEANING_CHARACTERS:
+        return f"the meaning of {name!r} has {len(meaning):,} characters, and may have {MAX_MEANING_CHARACTERS}"
+    # For ASCII, which is the rule, the pattern need not be compiled at every start.
+    if not (meaning.isprintable() if meaning.isascii() else re.search(_UNSEEN, meaning) is None):
+        return f"the meaning of {name!r} must be one line of plain text, without control characters"
+    return None

@@ -1,0 +1,167 @@
+"""What plugins say about their permissions, as users see it: in listings, in the question and in checks."""
+
+import json
+import os
+
+import pytest
+from pseudo_terminal import PseudoTerminal
+
+from oneclaw_core.conformance.facts import NeighbourFacts, PluginFacts, ToolFacts
+from oneclaw_core.conformance.limits import permission_findings
+from oneclaw_core.conformance.names import collision_findings
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+
+SHELF = """
+    from importlib.resources import files
+    from oneclaw_core import ToolContext, ToolGroupDefinition, hookimpl
+
+    PERMISSIONS = {permissions!r}
+
+    @hookimpl
+    def register_groups(register):
+        register(ToolGroupDefinition("more_{name}", "More", "More of {name}, for what is not on it", PERMISSIONS))
+
+    @hookimpl
+    def register_tools(register):
+        register.manifest(files(__name__) / "{name}.json", module=__name__)
+
+    async def lend(context: ToolContext, title: str) -> str:
+        await context.ask_permission("shelf.lend", "lend it to Bo")
+        return "lent"
+"""
+LENDING = "lend books to others"
+
+
+@pytest.fixture
+def install_shelf(install_plugin):
+    def install(name="shelf", permissions=None, in_code=None, required=("shelf.lend",)):
+        tool = {
+            "name": f"{name}_lend",
+            "description": "Lend a book to somebody, when the user asks for it.",
+            "parameters": {"properties": {"title": {"type": "string", "description": "Of the book."}}},
+            "function": "lend",
+            "required_permissions": list(required),
+        }
+        meta = {"_meta": True, "display_name": name, "description": f"Lend books of {name}"}
+        meta |= {"permissions": permissions} if permissions is not None else {}
+        manifest = {f"{name}.json": json.dumps([meta, tool])}
+        source = SHELF.format(name=name, permissions=in_code or {})
+        return install_plugin(name, source, files=manifest)
+
+    return install
+
+
+def test_permissions_are_listed_with_what_plugins_say_about_them(ok, install_shelf):
+    install_shelf(permissions={"shelf.lend": LENDING}, in_code={"shelf.burn": "burn books, one at a time"})
+
+    listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
+
+    assert listed["shelf.lend"] == {
+        "name": "shelf.lend",
+        "meaning": LENDING,
+        "state": "asks",
+        "tools": ["shelf_lend"],
+    }
+    # A tool may ask for it while it runs, which no declaration says.
+    assert (listed["shelf.burn"]["meaning"], listed["shelf.burn"]["tools"]) == ("burn books, one at a time", [])
+    assert LENDING in ok("permissions", "list")
+    assert ok("permissions", "grant", "shelf.burn") == "shelf.burn is granted\n"
+
+
+def test_the_question_says_what_a_permission_means(home, install_shelf):
+    package = install_shelf(permissions={"shelf.lend": LENDING})
+    environ = os.environ | {"PYTHONPATH": str(package.parent)}
+    with PseudoTerminal("call", "shelf_lend", '{"title": "Emma"}', environ=environ) as terminal:
+        terminal.expect(f"Tool shelf_lend wants permission shelf.lend: {LENDING}\n")
+        terminal.expect("ne[v]er: ")
+        terminal.type("n\n")
+        terminal.expect("permission_denied")
+
+
+@pytest.mark.parametrize("place", ["permissions", "in_code"])
+def test_a_permission_of_oneclaw_keeps_its_meaning_and_the_group_loads(oneclaw, install_shelf, place):
+    install_shelf(**{place: {"shell.execute": "look at the time", "shelf.lend": LENDING}})
+
+    listed = {each["name"]: each["meaning"] for each in oneclaw("permissions", "list", "--json").json}
+    plugins = oneclaw("plugins", "list", "--json").json
+    groups = oneclaw("groups", "list", "--json").json
+
+    assert (listed["shell.execute"], listed["shelf.lend"]) == (KNOWN_PERMISSIONS["shell.execute"], LENDING)
+    (shelf,) = [each for each in plugins if each["name"] == "shelf"]
+    assert shelf["status"] == "ok"
+    (problem,) = shelf["problems"]
+    assert "shell.execute" in problem["cause"]
+    assert "OneClaw's own" in problem["cause"]
+    assert {"shelf", "more_shelf"} <= {each["name"] for each in groups}
+
+
+def test_of_two_plugins_the_first_explains_and_the_other_is_told(oneclaw, install_shelf):
+    install_shelf("attic", permissions={"shelf.lend": LENDING})
+    install_shelf("shelf", permissions={"shelf.lend": "nothing to worry about"})
+    install_shelf("vault", permissions={"shelf.lend": LENDING})
+
+    listed = {each["name"]: each["meaning"] for each in oneclaw("permissions", "list", "--json").json}
+    plugins = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}
+
+    assert listed["shelf.lend"] == LENDING
+    assert plugins["attic"]["problems"] == plugins["vault"]["problems"] == []
+    (problem,) = plugins["shelf"]["problems"]
+    assert "'shelf.lend'" in problem["cause"]
+    assert "the first one stays" in problem["cause"]
+    assert "nothing to worry about" not in json.dumps(plugins)
+
+
+def test_what_steers_a_terminal_never_gets_there(oneclaw, install_shelf):
+    install_shelf(permissions={"shelf.lend": "\x1b[2J\u202egranted", "\x1b[31m": "red", "shelf.burn": "x" * 121})
+
+    for command in ("permissions", "plugins"):
+        outcome = oneclaw(command, "list")
+        assert outcome.status == 0
+        assert not {"\x1b", "\u202e"} & set(outcome.stdout + outcome.stderr)
+    listed = {each["name"]: each["meaning"] for each in oneclaw("permissions", "list", "--json").json}
+    assert listed["shelf.lend"] == ""
+    assert not {"\x1b[31m", "shelf.burn"} & set(listed)
+
+
+def found(findings, check):
+    return [each for each in findings if each["check"] == check]
+
+
+def test_a_permission_that_nobody_explains_is_noted(oneclaw, install_shelf):
+    install_shelf(required=("shelf.lend", "shelf.burn", "files.read"), permissions={"shelf.burn": "burn books"})
+
+    report = oneclaw("plugins", "check", "shelf", "--no-calls", "--json").json
+
+    (note,) = found(report["findings"], "permissions.unexplained")
+    assert (note["severity"], note["cause"]) == ("note", "nothing says what is meant by shelf.lend")
+    assert '"permissions": {' in note["remedy"]
+
+
+def test_a_check_finds_what_the_loader_ignores(oneclaw, install_shelf):
+    install_shelf(permissions={"files.read": "nothing much"}, in_code={"shell.execute": "nothing much"})
+
+    report = oneclaw("plugins", "check", "shelf", "--no-calls", "--json").json
+
+    (in_manifest,) = found(report["findings"], "manifests.meta")
+    assert "files.read" in in_manifest["cause"]
+    (in_code,) = found(report["findings"], "permissions.not-own")
+    assert "shell.execute" in in_code["cause"]
+    assert report["passed"] is False
+
+
+def test_permissions_are_compared_with_those_of_neighbours():
+    facts = PluginFacts("shelf", meanings={"shelf.lend": LENDING, "shelf.burn": "burn books"})
+    neighbour = NeighbourFacts(
+        "attic", "oneclaw-attic 1.2", meanings={"shelf.lend": "nothing", "shelf.burn": "burn books"}
+    )
+
+    (finding,) = collision_findings(facts, [neighbour])
+
+    assert (finding.check, finding.where) == ("permissions.meaning-taken", "permission shelf.lend")
+
+
+def test_many_permissions_that_nobody_explains_are_one_short_note():
+    names = tuple(f"shelf.do{number}" for number in range(500))
+    findings = list(permission_findings(PluginFacts("shelf", tools=(ToolFacts("x", "X.", {}, names),))))
+    (finding,) = findings
+    assert finding.cause.endswith("shelf.do11 and 488 more")
