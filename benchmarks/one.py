@@ -14,14 +14,18 @@ from benchmarks.measuring import peak_megabytes
 
 
 def main(contestant: str, work: str, size: str) -> None:
-    """Measure, and print ``{"value": ..., "peak_mb": ...}``, or ``{}`` where the framework does not do such work."""
+    """Measure, and print ``{"values": ..., "peak_mb": ...}``.
+
+    Args:
+        contestant: the module in ``contestants``.
+        work: its function.
+        size: what it is given: a number, or a path.
+    """
     module = importlib.import_module(f"benchmarks.contestants.{contestant.replace('-', '_')}")
-    measure = getattr(module, work, None)
-    if measure is None:
-        print("{}")
-        return
-    value = asyncio.run(measure(int(size)))
-    print(json.dumps({"value": value, "peak_mb": round(peak_megabytes(), 1)}))
+    value = asyncio.run(getattr(module, work)(int(size) if size.isdecimal() else size))
+    # A work of several rows gives the value of each by its title.
+    values = value if isinstance(value, dict) else {"": value}
+    print(json.dumps({"values": values, "peak_mb": round(peak_megabytes(), 1)}))
 
 
 if __name__ == "__main__":

@@ -1,58 +1,15 @@
-"""The table of what was measured, as text for people, as JSON, and as pictures."""
+"""The tables of what was measured, for people to read: OneClaw's figure, then ratios."""
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
-from html import escape
+from typing import TYPE_CHECKING
 
-from benchmarks.running import Measured
+from benchmarks.budgets import BUDGETS
+from benchmarks.results import SUBJECT, Row, Table, contestants_of
+from benchmarks.work import CONTESTANTS, TITLES
 
-SUBJECT = "oneclaw"
-_BAR_WIDTH = 420
-_ROW_HEIGHT = 26
-
-
-@dataclass
-class Row:
-    """One work at one size, by all contestants.
-
-    Attributes:
-        title: for people.
-        unit: ``s``, ``MB`` or ``1/s``.
-        is_more_better: whether the larger figure is the better one.
-        rounds: what each contestant measured in each round, or why it could not.
-    """
-
-    title: str
-    unit: str
-    is_more_better: bool = False
-    rounds: dict[str, list[Measured | str]] = field(default_factory=dict)
-
-    def add(self, contestant: str, found: Measured | str) -> None:
-        """Note what came of a round."""
-        self.rounds.setdefault(contestant, []).append(found)
-
-    def medians(self) -> dict[str, float]:
-        """The median of the rounds, by contestant."""
-        values = {
-            name: [found.value for found in all_found if isinstance(found, Measured)]
-            for name, all_found in self.rounds.items()
-        }
-        return {name: statistics.median(each) for name, each in values.items() if each}
-
-    def peaks(self) -> dict[str, float]:
-        """The most memory of the rounds in MB, by contestant."""
-        values = {
-            name: [found.peak_mb for found in all_found if isinstance(found, Measured) and found.peak_mb is not None]
-            for name, all_found in self.rounds.items()
-        }
-        return {name: max(each) for name, each in values.items() if each}
-
-    def failures(self) -> dict[str, str]:
-        """Why a contestant has no figure, where it should have one."""
-        missing = {name: all_found[-1] for name, all_found in self.rounds.items() if name not in self.medians()}
-        return {name: str(why) for name, why in missing.items() if why != "does no such work"}
+if TYPE_CHECKING:
+    from benchmarks.results import Report
 
 
 def figure(value: float, unit: str) -> str:
@@ -60,61 +17,89 @@ def figure(value: float, unit: str) -> str:
     if unit == "s":
         for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
             if value * factor >= 1 or name == "µs":
-                return f"{value * factor:,.3g} {name}" if value * factor < 1_000 else f"{value * factor:,.0f} {name}"
-    return f"{value:,.3g} {unit}" if value < 1_000 else f"{value:,.0f} {unit}"
+                return f"{_digits(value * factor)} {name}"
+    return f"{_digits(value)} {unit}".replace(" 1/s", "/s")
 
 
-def ratio_of(row: Row, name: str) -> float | None:
-    """How many times better OneClaw is than a contestant; below 1 it is worse."""
-    medians = row.medians()
-    if SUBJECT not in medians or name not in medians or not medians[name] or not medians[SUBJECT]:
-        return None
-    ratio = medians[name] / medians[SUBJECT]
-    return 1 / ratio if row.is_more_better else ratio
+def table_text(table: Table) -> str:
+    """A table in Markdown, with its note before it and the reasons of its empty cells after it."""
+    parts = [table.note, _grid(table.rows), _reasons(table.rows)]
+    return "\n\n".join(part for part in parts if part)
 
 
-def markdown(rows: list[Row], contestants: tuple[str, ...]) -> str:
-    """A table with OneClaw's figure, then of each contestant how many times OneClaw's, and the figure itself."""
-    shown = [name for name in contestants if any(name in row.medians() for row in rows)]
-    others = [name for name in shown if name != SUBJECT]
-    lines = [
-        "| what | " + " | ".join([SUBJECT, *others]) + " |",
-        "|---" * (len(shown) + 1) + "|",
-    ]
-    for row in rows:
-        medians = row.medians()
-        cells = [row.title, f"**{figure(medians[SUBJECT], row.unit)}**" if SUBJECT in medians else "failed"]
-        for name in others:
-            ratio = ratio_of(row, name)
-            if name not in medians:
-                cells.append("failed" if name in row.failures() else "")
-            elif ratio is None:
-                cells.append(figure(medians[name], row.unit))
-            else:
-                digits = ".2g" if ratio < 10 else ",.0f"
-                cells.append(f"{ratio:{digits}}x ({figure(medians[name], row.unit)})")
-        lines.append("| " + " | ".join(cells) + " |")
+def budgets_text(report: Report) -> str:
+    """Each budget with what was measured."""
+    lines = ["| what | budget | measured | |", "|---|---|---|---|"]
+    for budget in BUDGETS:
+        finding = budget.finding(report)
+        measured, verdict = ("not measured", "") if finding is None else finding
+        words = {True: "met", False: "**not met**", "": ""}[verdict]
+        lines.append(f"| {budget.what} | {budget.limit} | {measured} | {words} |")
     return "\n".join(lines)
 
 
-def bars(title: str, row: Row) -> str:
-    """One row as horizontal bars, the best first, as SVG."""
-    medians = sorted(row.medians().items(), key=lambda each: each[1], reverse=row.is_more_better)
-    largest = max((value for _, value in medians), default=1) or 1
-    height = 44 + _ROW_HEIGHT * len(medians)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="13"><title>{escape(title)}</title>',
-        f'<rect width="720" height="{height}" fill="#ffffff"/>',
-        f'<text x="12" y="22" font-weight="600" fill="#1f2328">{escape(title)}</text>',
-    ]
-    for place, (name, value) in enumerate(medians):
-        top = 36 + place * _ROW_HEIGHT
-        width = max(2.0, _BAR_WIDTH * value / largest)
-        colour = "#0969da" if name == SUBJECT else "#afb8c1"
-        parts.append(
-            f'<text x="150" y="{top + 14}" text-anchor="end" fill="#1f2328">{escape(name)}</text>'
-            f'<rect x="160" y="{top}" width="{width:.1f}" height="18" rx="3" fill="{colour}"/>'
-            f'<text x="{166 + width:.1f}" y="{top + 14}" fill="#59636e">{escape(figure(value, row.unit))}</text>'
-        )
-    return "".join([*parts, "</svg>"]) + "\n"
+def memory_table(report: Report) -> Table | None:
+    """The most memory that processes had while they ran turns."""
+    turns = report.table("turn")
+    if turns is None:
+        return None
+    rows = []
+    for row in turns.rows:
+        memory = Row(row.title, "MB", row.size)
+        for name, peak in row.peaks.items():
+            memory.add(name, peak)
+        rows.append(memory)
+    note = "The most that the process of the turns above had, with interpreter, libraries and tools."
+    return Table("memory", "Memory of a process", note, rows)
+
+
+def machine_text(report: Report) -> str:
+    """On what, with what and when it was measured."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return (
+        f"{report.machine}. {versions}. {report.day}; {report.rounds} {'round' if report.rounds == 1 else 'rounds'}, "
+        f"measured in {report.minutes:.0f} min."
+    )
+
+
+def report_text(report: Report) -> str:
+    """All of it as one page."""
+    parts = ["# Benchmarks", machine_text(report), "## Budgets", budgets_text(report)]
+    for table in report.tables:
+        parts += [f"## {table.title}", table_text(table)]
+    took = ", ".join(f"{table.work} {table.seconds:.0f} s" for table in report.tables)
+    return "\n\n".join([*parts, f"Measuring took: {took}."]) + "\n"
+
+
+def _grid(rows: list[Row]) -> str:
+    shown = contestants_of(rows, CONTESTANTS)
+    others = [name for name in shown if name != SUBJECT]
+    header = [TITLES.get(name, name) for name in (SUBJECT, *others)]
+    lines = [f"| | {' | '.join(header)} |", "|---|" + "--:|" * len(header)]
+    for row in rows:
+        figures = row.figures()
+        cells = [f"**{figure(figures[SUBJECT], row.unit)}**" if SUBJECT in figures else ""]
+        cells += [_cell(row, name, figures) for name in others]
+        lines.append(f"| {row.title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(row: Row, name: str, figures: dict[str, float]) -> str:
+    if name not in figures:
+        reason = row.reasons.get(name, "")
+        return reason if reason.startswith("over ") else ""
+    shown, ratio = figure(figures[name], row.unit), row.ratio(name)
+    return shown if ratio is None else f"{_ratio(ratio)} ({shown})"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+
+
+def _reasons(rows: list[Row]) -> str:
+    found = [(TITLES.get(name, name), row.title, why) for row in rows for name, why in row.reasons.items()]
+    return "\n".join(f"- {name}, {title}: {why}" for name, title, why in found if not why.startswith("over "))
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

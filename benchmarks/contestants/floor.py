@@ -7,7 +7,7 @@ import json
 import time
 from typing import Any
 
-from benchmarks.measuring import median_seconds, resident_megabytes
+from benchmarks.measuring import kilobytes_of_each, median_seconds, turns_per_second
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, plain_tools
 
 MODEL_SECONDS = 0.05
@@ -87,22 +87,44 @@ async def stream(size: int) -> float:
 async def sessions(size: int) -> float:
     """Loops side by side."""
 
-    async def one() -> None:
+    async def one(number: int) -> None:
         messages = [LOAD_TURN]
         for _ in range(2):
             await asyncio.sleep(MODEL_SECONDS)
             messages.append(ANSWER)
 
-    started = time.perf_counter()
-    turns = 10
-    for _ in range(turns):
-        await asyncio.gather(*(one() for _ in range(size)))
-    return size * turns / (time.perf_counter() - started)
+    return await turns_per_second(one, size)
 
 
 async def idle(size: int) -> float:
     """Lists of messages."""
-    before = resident_megabytes()
-    kept = [[{"role": "user", "content": f"message {number} of {one}"} for number in range(20)] for one in range(size)]
-    assert len(kept) == size
-    return max(0.0, resident_megabytes() - before) / size
+    histories: dict[int, list[Any]] = {}
+
+    async def one(number: int) -> None:
+        for role, text in (("user", LOAD_TURN), ("assistant", ANSWER)):
+            histories.setdefault(number, []).append({"role": role, "content": f"{text} of {number}"})
+
+    return await kilobytes_of_each(one, size)
+
+
+async def search(corpus: str) -> dict[str, float]:
+    """SQLite's full-text index, ranked by its bm25."""
+    # What other works would have in their memory for nothing.
+    import sqlite3
+    from contextlib import closing
+    from pathlib import Path
+
+    from benchmarks.corpus import PLAIN_INDEX, PLAIN_SEARCHES, SEARCHES
+
+    found: dict[str, float] = {}
+    with closing(sqlite3.connect(Path(corpus) / PLAIN_INDEX)) as connection:
+        for title, words, _days in SEARCHES[:PLAIN_SEARCHES]:
+            query = " AND ".join(words.split())
+
+            async def once(query: str = query) -> None:
+                connection.execute(
+                    "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10", (query,)
+                ).fetchall()
+
+            found[title] = await median_seconds(once)
+    return found

@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measuring import median_seconds, resident_megabytes, tokens_of
+from benchmarks.measuring import kilobytes_of_each, median_seconds, tokens_of, turns_per_second
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
 from oneclaw_core import (
+    LoadToolGroupTool,
     Message,
     MessageType,
     ModelResponse,
@@ -25,6 +26,7 @@ from oneclaw_core import (
     ToolResult,
     ToolSourceInfo,
     ToolSourceType,
+    build_system_prompt_with_tool_groups,
 )
 
 if TYPE_CHECKING:
@@ -118,6 +120,11 @@ async def turn(size: int) -> float:
         return await median_seconds(lambda: _send(claw))
 
 
+async def stored_turn(size: int) -> float:
+    """The same: all turns are stored."""
+    return await turn(size)
+
+
 async def register(size: int) -> float:
     """Tools as objects."""
     tools = list(plain_tools(size))
@@ -160,26 +167,61 @@ async def stream(size: int) -> float:
 
 async def sessions(size: int) -> float:
     """Sessions of one process side by side, each turn with one tool call."""
-    turns = 10
     async with _opened(Model(seconds=0.05, rounds=2), []) as claw:
         claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
-        names = [f"session-{number}" for number in range(size)]
-        await asyncio.gather(*(_send(claw, session=name) for name in names))
-        started = time.perf_counter()
-        for _ in range(turns):
-            await asyncio.gather(*(_send(claw, session=name) for name in names))
-        return size * turns / (time.perf_counter() - started)
+        return await turns_per_second(lambda number: _send(claw, session=f"session-{number}"), size)
 
 
 async def idle(size: int) -> float:
     """Sessions between turns are rows in the database."""
     async with _opened(Model(rounds=1), []) as claw:
-        await _send(claw)
-        before = resident_megabytes()
-        for number in range(size):
-            for _ in range(10):
-                await _send(claw, session=f"session-{number}")
-        return max(0.0, resident_megabytes() - before) / size
+        return await kilobytes_of_each(lambda number: _send(claw, session=f"session-{number}"), size)
+
+
+async def load_group(size: int) -> float:
+    """The tool by which a model loads a group."""
+    async with _opened(Model(), list(plain_tools(size))) as claw:
+        tool = LoadToolGroupTool(claw.catalog.registry)
+
+        async def once() -> None:
+            for _ in range(100):
+                assert (await tool.execute({"group_name": FIRST_GROUP})).status == "success"
+
+        return await median_seconds(once) / 100
+
+
+async def list_groups(size: int) -> float:
+    """The list of groups in the system prompt."""
+    async with _opened(Model(), list(plain_tools(size))) as claw:
+        registry = claw.catalog.registry
+
+        async def once() -> None:
+            for _ in range(100):
+                groups = registry.get_available_group_definitions()
+                assert FIRST_GROUP in build_system_prompt_with_tool_groups("", groups)
+
+        return await median_seconds(once) / 100
+
+
+async def search(corpus: str) -> dict[str, float]:
+    """Through all layers, as the tool that searches history does."""
+    from benchmarks.corpus import CORPUS, SEARCHES
+    from oneclaw_core.history_search import HistoryQuery, search_history
+    from oneclaw_core.memory.file import MemoryFile
+    from oneclaw_core.store.store import Store
+
+    folder = Path(corpus)
+    memory = MemoryFile(folder / "MEMORY.md")
+    found: dict[str, float] = {}
+    async with await Store.open(f"sqlite:///{folder / CORPUS}", lock_directory=folder) as store:
+        for title, words, days in SEARCHES:
+            query = HistoryQuery(words, **days)
+
+            async def once(query: HistoryQuery = query) -> None:
+                await search_history(store, memory, query)
+
+            found[title] = await median_seconds(once)
+    return found
 
 
 async def tokens(size: int) -> float:

@@ -11,7 +11,7 @@ from pydantic_ai.capabilities import Capability
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
-from benchmarks.measuring import median_seconds, resident_megabytes
+from benchmarks.measuring import kilobytes_of_each, median_seconds, turns_per_second
 from benchmarks.tool_set import (
     ANSWER,
     FIRST_GROUP,
@@ -135,21 +135,16 @@ async def sessions(size: int) -> float:
         result = await agent.run(LOAD_TURN, message_history=histories[number])
         histories[number] = result.all_messages()
 
-    await asyncio.gather(*map(one, range(size)))
-    turns = 10
-    started = time.perf_counter()
-    for _ in range(turns):
-        await asyncio.gather(*map(one, range(size)))
-    return size * turns / (time.perf_counter() - started)
+    return await turns_per_second(one, size)
 
 
 async def idle(size: int) -> float:
     """Histories as the program keeps them."""
     agent = Agent(FunctionModel(_answer))
-    await agent.run(LOAD_TURN)
-    before = resident_megabytes()
-    histories: list[Any] = [[] for _ in range(size)]
-    for number in range(size):
-        for _ in range(10):
-            histories[number] = (await agent.run(LOAD_TURN, message_history=histories[number])).all_messages()
-    return max(0.0, resident_megabytes() - before) / size
+    histories: dict[int, Any] = {}
+
+    async def one(number: int) -> None:
+        result = await agent.run(LOAD_TURN, message_history=histories.get(number))
+        histories[number] = result.all_messages()
+
+    return await kilobytes_of_each(one, size)

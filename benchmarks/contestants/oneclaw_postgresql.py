@@ -1,0 +1,5 @@
+"""OneClaw with a PostgreSQL server on the same machine, whose database ``ONECLAW_DATABASE_URL`` names."""
+
+from benchmarks.contestants.oneclaw import sessions, turn
+
+__all__ = ["sessions", "turn"]

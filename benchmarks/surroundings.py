@@ -1,0 +1,77 @@
+"""What contestants need beside themselves: a database server and messages to search, made when first needed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from benchmarks.postgresql import PostgresServer
+from benchmarks.running import make_corpus
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class UnavailableError(Exception):
+    """What a contestant needs cannot be had; says why."""
+
+
+class Surroundings:
+    """They last until the ``with`` block ends.
+
+    Attributes:
+        server_version: of the database server, empty if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.server_version = ""
+        self._stack = ExitStack()
+        self._server: PostgresServer | UnavailableError | None = None
+        self._corpus: Path | UnavailableError | None = None
+
+    def __enter__(self) -> Self:
+        """Nothing is made yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop and remove everything."""
+        self._stack.close()
+
+    def new_database(self) -> str:
+        """Make an empty database on the server.
+
+        Raises:
+            UnavailableError: there is no server.
+        """
+        if self._server is None:
+            print("starting a PostgreSQL server", file=sys.stderr, flush=True)
+            try:
+                self._server = self._stack.enter_context(PostgresServer())
+                self.server_version = self._server.version
+            except Exception as error:  # noqa: BLE001  # a package may be missing, a server fail in any way
+                self._server = UnavailableError(f"no PostgreSQL server: {error}")
+        if isinstance(self._server, UnavailableError):
+            raise self._server
+        return self._server.new_database()
+
+    def corpus(self, messages: int) -> str:
+        """Make messages to search, and give their folder.
+
+        Raises:
+            UnavailableError: they could not be made.
+        """
+        if self._corpus is None:
+            print(f"writing and indexing {messages:,} messages", file=sys.stderr, flush=True)
+            folder = Path(tempfile.mkdtemp(prefix="oneclaw-corpus-"))
+            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            reason = make_corpus(folder, messages)
+            self._corpus = UnavailableError(f"no messages to search: {reason}") if reason else folder
+        if isinstance(self._corpus, UnavailableError):
+            raise self._corpus
+        return str(self._corpus)
