@@ -6,11 +6,9 @@ import os
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 import pytest
-from hypothesis import settings
+from how_long import register_profiles
 
-# A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.
-settings.register_profile("oneclaw", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("oneclaw")
+register_profiles()
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +43,9 @@ def database_environ(request, tmp_path):
 
 @pytest.fixture
 def postgres(postgres_server, monkeypatch):
-    """The same server for one test, and for the processes that it starts; databases go when it ends."""
+    """The same server for one test, and for the processes that it starts; it finds no databases of others."""
     from postgres_server import VARIABLE
 
     monkeypatch.setenv(VARIABLE, postgres_server.uri("postgres"))
     yield postgres_server
-    postgres_server.drop_databases()
+    postgres_server.clear_databases()

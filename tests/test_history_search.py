@@ -7,6 +7,7 @@ from contextlib import closing
 from datetime import date, datetime
 
 import pytest
+from how_long import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ def test_a_query_without_words_is_refused(tmp_path):
     asyncio.run(run())
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=40), min_size=3, max_size=10), st.dates())
 def test_any_query_is_answered(tmp_path, queries, day):
     async def run():

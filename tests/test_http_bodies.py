@@ -8,7 +8,8 @@ import zlib
 
 import httpx
 import pytest
-from hypothesis import example, given
+from how_long import examples
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.http.bodies import PIECE_BYTES, body_pieces
@@ -46,6 +47,7 @@ def pieces(encoding, packed):
 
 
 @pytest.mark.parametrize("name", PACKERS)
+@settings(max_examples=examples(30))
 @given(content=st.binary(max_size=300), sizes=st.lists(st.integers(1, 50), max_size=10))
 @example(content=bytes.fromhex("0000000001000002000000"), sizes=[31])
 def test_a_body_is_the_same_however_it_is_packed_and_cut(name, content, sizes):

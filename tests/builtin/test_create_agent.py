@@ -19,6 +19,7 @@ from oneclaw_core import (
     TurnLimitError,
 )
 from oneclaw_core.chat.estimate import definition_tokens
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.tools.manifest import load_manifest
 
 PROMPT = "You write poems."
@@ -27,7 +28,7 @@ MODEL = "openai_compatible/parent-model"
 
 def opened(home, server=None, **options):
     environ = {"OPENAI_BASE_URL": server.url} if server is not None else {}
-    return OneClaw.open(home, environ=environ, start_directory=home, **options)
+    return OneClaw.open(home, environ=environ, start_directory=home, plugins=chosen_plugins(["pdf"]), **options)
 
 
 async def turn(claw, message="go", **options):
@@ -93,6 +94,7 @@ def test_an_agent_is_made_and_stays(tmp_path):
     assert "oneclaw chat --agent Poet" in result.result
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -21,6 +21,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.builtin.javascript import js_eval
 from oneclaw_core.builtin.javascript_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 
 @pytest.fixture
@@ -37,10 +38,12 @@ def evaluate(home):
     def evaluate(code, *, allow=("network.private",), ask=None, deny=(), **arguments):
         async def main():
             options = {"allow": allow, "ask": ask, "start_directory": home.parent / "project"}
-            async with OneClaw.open(home) as claw:
-                for permission in deny:
-                    await claw.store.set_permission(permission, "deny")
-            async with OneClaw.open(home, **options) as claw:
+            plugins = chosen_plugins(())
+            if deny:
+                async with OneClaw.open(home, plugins=plugins) as claw:
+                    for permission in deny:
+                        await claw.store.set_permission(permission, "deny")
+            async with OneClaw.open(home, plugins=plugins, **options) as claw:
                 return (await claw.call_tool("js_eval", {"code": code, **arguments})).result
 
         return asyncio.run(main())
@@ -102,10 +105,11 @@ def test_code_that_cannot_be_parsed_is_an_execution_error(refused):
     assert refused("let a = ;") == "SyntaxError: unexpected token in expression: ';' (at line 1:9)."
 
 
+@pytest.mark.one_python
 def test_the_time_is_limited_and_within_bounds(refused):
     begun = time.monotonic()
     assert refused("while (true);", "timeout", timeout_seconds=-5).startswith("The code was stopped after 1 s")
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
 
 
 def test_a_console_line_is_shown_as_it_is_written(home):
@@ -148,6 +152,7 @@ class TestFiles:
         path = str(home.parent / "project" / "new.csv")
         assert "is not a file in the workspace" in refused(f"fs.writeFile({path!r}, '')", "permission_denied")
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "/proc/self/environ"])
     def test_nothing_else_is_read_or_seen(self, path, value, refused, home):
         assert "lies outside the directories" in refused(f"fs.readFile({path!r})", "permission_denied")
@@ -166,6 +171,7 @@ class TestFiles:
         refused("fs.readFile('../oneclaw.db')", "permission_denied")
         refused("fs.writeFile('../tools/lib/x.js', '')", "permission_denied")
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize(
         ("code", "message"),
         [
@@ -188,6 +194,7 @@ class TestFiles:
         (project / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         assert message in value(f"try {{ {code}; 'done' }} catch (e) {{ e.message }}")
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize(
         ("code", "permission"),
         [
@@ -235,6 +242,7 @@ class TestFetch:
             "text": '{"a": [1]}',
         }
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "patch"])
     def test_methods_with_a_body(self, method, value):
         with WebServer(lambda _: response("ok")) as server:
@@ -267,7 +275,7 @@ class TestFetch:
             assert value(f"(await (await fetch({server.url!r})).text()).length") == "0"
 
     def test_requests_run_side_by_side(self, value):
-        arrived = threading.Barrier(5, timeout=10)
+        arrived = threading.Barrier(5, timeout=60)
 
         def answer(request):
             arrived.wait()  # passes when five requests are there at once
@@ -280,6 +288,7 @@ class TestFetch:
             """
             assert value(code) == "/0 /1 /2 /3 /4"
 
+    @pytest.mark.one_python
     def test_a_hundred_requests_come_through(self, value):
         with WebServer(lambda request: response(request.target)) as server:
             code = f"""
@@ -321,6 +330,7 @@ class TestFetch:
         with WebServer(lambda _: answer) as server:
             assert "is no text (image/png)" in refused(f"await (await fetch({server.url!r})).text()")
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize(
         "url",
         [
@@ -363,6 +373,7 @@ class TestFetch:
             code = f"const r = await fetch('{server.url}/from'); [r.url, r.redirected, await r.text()].join(' ')"
             assert value(code) == f"{server.url}/to true /to"
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -383,6 +394,7 @@ class TestFetch:
     def test_what_cannot_be_requested_is_an_error_that_the_code_can_catch(self, arguments, message, value):
         assert message in value(f"try {{ await fetch({arguments}); 'done' }} catch (e) {{ e.message }}")
 
+    @pytest.mark.one_python
     def test_a_server_that_hangs_does_not_outlast_the_time(self, refused):
         done = threading.Event()
 
@@ -394,6 +406,7 @@ class TestFetch:
             refused(f"await fetch({server.url!r})", "timeout", timeout_seconds=1)
             done.set()
 
+    @pytest.mark.one_python
     def test_the_time_that_the_user_takes_does_not_count(self, value):
         async def slow(_):
             await asyncio.sleep(1.3)  # longer than the code may take
@@ -431,6 +444,7 @@ class TestLibraries:
         message = refused("const { f } = lib('bad')\nf()")
         assert message == "Error: mine (at line 2 of lib bad, called from line 2:1)."
 
+    @pytest.mark.one_python
     @pytest.mark.parametrize("name", ["../oneclaw", "a/b", "a.b", "", "1a", "a\\0", "x" * 65, "%2e%2e"])
     def test_a_name_leads_nowhere_else(self, name, value):
         assert "is no name of a library" in value(f"try {{ lib({name!r}) }} catch (e) {{ e.message }}")

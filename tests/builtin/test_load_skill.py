@@ -5,10 +5,11 @@ import json
 from importlib import resources
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core import OneClaw
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 SKILL = """---
 name: report
@@ -30,7 +31,8 @@ def home(tmp_path):
 
 def load(home, arguments, **options):
     async def run():
-        async with OneClaw.open(home, environ={}, start_directory=home.parent, **options) as claw:
+        plugins = chosen_plugins(["pdf"])
+        async with OneClaw.open(home, environ={}, start_directory=home.parent, plugins=plugins, **options) as claw:
             return (await claw.call_tool("load_skill", arguments)).result
 
     return asyncio.run(run())
@@ -143,6 +145,7 @@ def test_what_it_costs():
     assert (manifest["timeout_seconds"], manifest["required_permissions"]) == (5, [])
 
 
+@settings(max_examples=40)
 @given(name=st.text(max_size=40), file=st.none() | st.text(max_size=40))
 def test_whatever_a_model_asks_for_is_answered(tmp_path_factory, name, file):
     from oneclaw_core.builtin.skills import load_skill

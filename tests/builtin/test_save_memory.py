@@ -6,6 +6,7 @@ import json
 import pytest
 
 from oneclaw_core import OneClaw
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 
 @pytest.fixture
@@ -15,7 +16,8 @@ def home(tmp_path):
 
 def save(home, *calls, environ=None):
     async def run():
-        async with OneClaw.open(home, environ=environ or {}, start_directory=home.parent) as claw:
+        plugins = chosen_plugins(())
+        async with OneClaw.open(home, environ=environ or {}, start_directory=home.parent, plugins=plugins) as claw:
             return [(await claw.call_tool("save_memory", arguments)).result for arguments in calls]
 
     return asyncio.run(run())

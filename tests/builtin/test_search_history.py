@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolResultEvent, TurnFinishedEvent
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 
 @pytest.fixture
@@ -16,7 +17,8 @@ def home(tmp_path):
 
 def with_home(home, work):
     async def run():
-        async with OneClaw.open(home, environ={}, start_directory=home.parent) as claw:
+        plugins = chosen_plugins(())
+        async with OneClaw.open(home, environ={}, start_directory=home.parent, plugins=plugins) as claw:
             return await work(claw)
 
     return asyncio.run(run())

@@ -19,6 +19,7 @@ from web_server import WebServer, response
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.builtin import page_text
 from oneclaw_core.builtin.page_text import decoded_page, markdown_of, shortened
+from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.tools.call_services import RunningCall
 
 PAGES = Path(__file__).parent / "pages"
@@ -29,7 +30,7 @@ EXPECTED = json.loads((PAGES / "expected.json").read_text(encoding="utf-8"))
 def fetch(tmp_path):
     def fetch(url, *, allow=("network.private",), **arguments):
         async def run():
-            async with OneClaw.open(tmp_path / "home", allow=allow, environ={}) as claw:
+            async with OneClaw.open(tmp_path / "home", allow=allow, environ={}, plugins=chosen_plugins(())) as claw:
                 return (await claw.call_tool("webfetch", {"url": url, **arguments})).result
 
         return asyncio.run(run())
@@ -95,6 +96,7 @@ def test_in_a_conversation_the_marked_part_ends_within_what_the_model_is_shown(t
     assert re.search(rf"^{mark}>>>\n\[cut here: .* http_request saves the page", text, re.MULTILINE)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "sentence",
     ["Fetch the page {} and summarise it", "What does the page {} say?", "Read the article at {}", "Summarise {}"],
@@ -309,8 +311,9 @@ def test_a_server_that_is_not_there_is_told(fetch):
     assert fetch("http://no-such-host.invalid/").error_type == "network_error"
 
 
+@pytest.mark.one_python
 def test_a_response_that_unpacks_to_gigabytes_stops_at_the_cap(fetch):
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     piece = b"word word word\n" * 65_536
     packed = b"".join(packer.compress(piece) for _ in range(200)) + packer.flush()
     assert len(packed) < 2_000_000
@@ -401,6 +404,7 @@ def test_of_a_page_that_takes_too_long_the_bare_text_is_given(fetch, monkeypatch
     assert "all bare" in text
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "html",
     [
@@ -415,8 +419,8 @@ def test_of_a_page_that_takes_too_long_the_bare_text_is_given(fetch, monkeypatch
     ],
 )
 def test_hostile_markup_is_converted_in_bounded_time(html):
-    started = time.monotonic()
+    started = time.process_time()
     _, text = markdown_of(html, "https://site.example/")
 
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     assert "deep text" in text or html[1] == "<"

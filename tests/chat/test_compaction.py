@@ -5,7 +5,8 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core import ActiveTools, Message, MessageType, ModelRequest, ToolCallStatus
@@ -218,6 +219,7 @@ def ids(messages):
     return {message.tool_call_id for message in messages} - {None}
 
 
+@settings(max_examples=examples(40))
 @given(conversations(), LIMITS, REASONS)
 def test_no_call_is_parted_from_its_result(history, limits, reason):
     chosen = plan_of(history, limits, reason=reason)
@@ -227,6 +229,7 @@ def test_no_call_is_parted_from_its_result(history, limits, reason):
         assert ids(chosen.summarised).isdisjoint(ids(chosen.kept))
 
 
+@settings(max_examples=examples(40))
 @given(conversations(), LIMITS, REASONS)
 def test_what_is_kept_fits_or_is_the_last_turn(history, limits, reason):
     chosen = plan_of(history, limits, reason=reason)
@@ -240,6 +243,7 @@ def test_what_is_kept_fits_or_is_the_last_turn(history, limits, reason):
     )
 
 
+@settings(max_examples=examples(40))
 @given(conversations(), LIMITS, REASONS, st.integers(0, 900))
 def test_once_compacted_a_conversation_is_not_compacted_again(history, limits, reason, summary_tokens):
     chosen = plan_of(history, limits, reason=reason)
@@ -247,6 +251,7 @@ def test_once_compacted_a_conversation_is_not_compacted_again(history, limits, r
         assert plan_of(chosen.kept, limits, "s" * 4 * summary_tokens) is None
 
 
+@settings(max_examples=examples(40))
 @given(conversations(), LIMITS)
 def test_every_message_is_summarised_once_or_kept(history, limits):
     summarised, shown, summary = [], [], None

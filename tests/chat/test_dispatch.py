@@ -3,7 +3,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.chat.dispatch import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
@@ -188,6 +189,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=examples(40))
 @given(st.text(max_size=40) | st.dictionaries(st.text(max_size=5), json_values, max_size=4).map(json.dumps))
 def test_what_was_called_through_the_dispatcher_is_stored_and_told_as_the_same_call(written):
     [call, _] = dispatched_request(request(*exchange("c", "pdf_info", written), groups=[PDF])).messages

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core import Attachment, Message, MessageType, ModelResponse, ProviderConfig, ToolCallStatus
@@ -143,6 +144,7 @@ MESSAGES = st.lists(
 )
 
 
+@settings(max_examples=examples(40))
 @given(MESSAGES, st.none() | TEXTS, st.integers(2_000, 20_000))
 def test_a_transcript_is_never_longer_than_it_may_be_and_always_data(messages, earlier, max_bytes):
     text = transcript(messages, earlier, max_bytes)

@@ -14,6 +14,8 @@ from model_server import ModelServer
 
 from oneclaw_core.cli.main import main
 
+# Other plugins that may be installed beside the core; each start of the program would read all of their manifests.
+PLUGINS_OF_OTHERS = "config,google_workspace,js_tool_management,pdf,scheduled_tasks"
 VARIABLES_OF_OTHERS = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR")
 
 
@@ -32,13 +34,20 @@ class Outcome:
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An environment without anybody's settings, and the path of a home that is not there yet."""
+    """An environment without anybody's settings or plugins, and the path of a home that is not there yet."""
     for name in list(os.environ):
         if VARIABLES_OF_OTHERS.fullmatch(name):
             monkeypatch.delenv(name)
     path = tmp_path / "home"
     monkeypatch.setenv("ONECLAW_HOME", str(path))
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", PLUGINS_OF_OTHERS)
     return path
+
+
+@pytest.fixture
+def all_plugins(home, monkeypatch):
+    """Every plugin is loaded that is installed beside the core."""
+    monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS")
 
 
 @pytest.fixture

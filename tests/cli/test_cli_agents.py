@@ -8,6 +8,7 @@ from model_server import calls, text
 PROMPT = ("--system-prompt", "You write poems.")
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_an_agent_from_its_making_to_its_end(ok):
     made = (
         "--description",
@@ -78,6 +79,7 @@ def test_showing_an_agent_tells_its_tools_with_their_descriptions(ok):
         (["--tools", ""], [], []),
     ],
 )
+@pytest.mark.usefixtures("all_plugins")
 def test_choosing_tools_when_it_is_made(ok, options, tools, groups):
     made = ok("agents", "create", "Poet", *PROMPT, *options, "--json")
     assert (made["tools"], made["groups"]) == (tools, groups)
@@ -93,6 +95,7 @@ def test_choosing_tools_when_it_is_made(ok, options, tools, groups):
         (["--all-tools"], None, None),
     ],
 )
+@pytest.mark.usefixtures("all_plugins")
 def test_choosing_other_tools_leaves_what_is_not_named(ok, options, tools, groups):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file", "--groups", "pdf")
     changed = ok("agents", "edit", "Poet", *options, "--json")
@@ -140,6 +143,7 @@ def test_an_agent_with_everything_keeps_only_what_is_named(ok):
         (["delete", "General Assistant"], "built in"),
     ],
 )
+@pytest.mark.usefixtures("all_plugins")
 def test_what_is_refused(oneclaw, arguments, words):
     outcome = oneclaw("agents", *arguments)
     assert outcome.status == 2
@@ -175,6 +179,7 @@ def test_a_file_that_is_no_system_prompt(oneclaw, tmp_path, content, words):
     assert words in outcome.stderr
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_tools_list_of_an_agent(ok, oneclaw):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file,pdf_info")
     names = [tool["name"] for tool in ok("tools", "list", "--agent", "poet", "--json")]
@@ -186,6 +191,7 @@ def test_tools_list_of_an_agent(ok, oneclaw):
     assert (refused.status, "did you mean Poet" in refused.stderr) == (2, True)
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_prompt_of_an_agent(ok):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file,pdf_info", "--temperature", "0.5")
     document = ok("prompt", "--agent", "Poet", "--json")
@@ -195,6 +201,7 @@ def test_prompt_of_an_agent(ok):
     assert [tool["name"] for tool in document["tools"]] == ["load_tool_group", "read_file"]
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_going_on_with_another_agent_in_a_chat(ok, oneclaw, serve, tmp_path, monkeypatch):
     server = serve(lambda body: text("ok"))
     monkeypatch.setenv("ONECLAW_MODEL", "openai_compatible/test")
@@ -215,6 +222,7 @@ def test_going_on_with_another_agent_in_a_chat(ok, oneclaw, serve, tmp_path, mon
     assert [tool["function"]["name"] for tool in second["tools"]] == ["load_tool_group", "read_file"]
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_the_groups_in_a_chat_are_those_of_the_agent(ok, oneclaw, tmp_path, monkeypatch):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file")
     (tmp_path / "lines").write_text("/groups\n/agent Poet\n/groups\n")

@@ -72,6 +72,7 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
         assert terminal.exit_status() == 0
 
 
+@pytest.mark.one_python
 def test_what_was_typed_before_the_question_is_no_answer(call_diary):
     with call_diary() as terminal:
         terminal.type("a\n")
@@ -81,6 +82,7 @@ def test_what_was_typed_before_the_question_is_no_answer(call_diary):
         assert terminal.exit_status() == 1
 
 
+@pytest.mark.one_python
 def test_the_end_of_the_input_means_no(call_diary):
     with call_diary() as terminal:
         terminal.expect("ne[v]er: ")
@@ -97,6 +99,7 @@ def test_always_is_remembered(call_diary, ok):
     assert "Dear diary" in ok("call", "read_diary", '{"page": 8}')
 
 
+@pytest.mark.one_python
 def test_ctrl_c_at_a_question_ends_the_program(call_diary):
     with call_diary() as terminal:
         terminal.expect("ne[v]er: ")
@@ -153,6 +156,7 @@ def test_a_long_command_is_cut_in_the_middle_and_says_so():
     assert len("\n".join(shell_question("\n".join(["y" * 1000] * 1000)))) < 6_000
 
 
+@pytest.mark.one_python
 def test_exactly_this_is_offered_where_it_can_be_and_is_remembered(home, ok):
     def call(command):
         return PseudoTerminal("call", "exec", f'{{"command": "{command}"}}', environ=os.environ)
@@ -173,6 +177,7 @@ def test_exactly_this_is_offered_where_it_can_be_and_is_remembered(home, ok):
     assert "[exit code: 0]" in ok("call", "exec", '{"command": "echo one"}')
 
 
+@pytest.mark.one_python
 def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugin):
     package = install_plugin("busy", BUSY)
     serve(calls(("ask_first", {}), ("report_progress", {})), text("Done."))

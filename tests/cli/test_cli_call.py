@@ -3,6 +3,7 @@ import json
 import os
 import sys
 
+import pytest
 from pseudo_terminal import PseudoTerminal
 
 NOISY = """
@@ -77,6 +78,7 @@ def test_an_unknown_tool_is_an_error_result(oneclaw):
     assert "get_current_time" in outcome.json["message"]
 
 
+@pytest.mark.one_python
 def test_on_a_terminal_the_result_is_indented(home):
     with PseudoTerminal("call", "get_current_time", environ=os.environ) as terminal:
         terminal.expect('{\n  "status": "success",\n  "result": "')

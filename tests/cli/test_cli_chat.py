@@ -28,8 +28,8 @@ def roles(body):
     return [message["role"] for message in body["messages"]]
 
 
-def start_chat(*arguments):
-    terminal = PseudoTerminal("chat", *arguments, environ=os.environ)
+def start_chat(*arguments, **options):
+    terminal = PseudoTerminal("chat", *arguments, environ=os.environ, **options)
     terminal.expect("/help lists the commands, Ctrl-D leaves.")
     terminal.expect(">")
     return terminal
@@ -42,11 +42,12 @@ def say(terminal, line, expected):
     return shown
 
 
+@pytest.mark.one_python
 def test_a_conversation_in_a_terminal(serve, home):
     slowly = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
     late = calls(("get_current_time", {"timezone": "UTC"}))
     server = serve(text("Hello there."), silence(slowly), late, text("It is late."), text("New here?"))
-    with start_chat(*MODEL) as terminal:
+    with start_chat(*MODEL, is_forked=False) as terminal:
         say(terminal, "hi", "Hello there.")
 
         terminal.type("slow\r")
@@ -54,7 +55,7 @@ def test_a_conversation_in_a_terminal(serve, home):
         terminal.type(CTRL_C)
         terminal.expect("(stopped; the session is kept)")
         terminal.expect(">")
-        assert server.client_left.wait(5)
+        assert server.client_left.wait(60)
         say(terminal, "/session", "messages: 4\n")
 
         shown = say(terminal, "what time?", "It is late.")
@@ -77,6 +78,7 @@ def test_a_conversation_in_a_terminal(serve, home):
     assert stat.S_IMODE((home / "chat_history").stat().st_mode) == 0o600
 
 
+@pytest.mark.one_python
 def test_a_message_of_two_lines_and_completion(serve):
     server = serve(text("Two lines."))
     with start_chat(*MODEL) as terminal:
@@ -195,6 +197,7 @@ def test_a_space_before_a_slash_makes_it_a_message(chat, serve):
     assert "/etc/hosts is what?" in server.bodies[0]["messages"][-1]["content"]
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_tools_and_groups_follow_what_is_loaded(chat, serve):
     serve(calls(("load_tool_group", {"group_name": "pdf"})), text("Loaded."))
     before, after = chat("/tools", "/groups", "load pdf", "/tools", "/groups", options=MODEL).stdout.split("Loaded.\n")

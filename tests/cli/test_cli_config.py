@@ -42,6 +42,7 @@ def test_settings_are_listed_with_value_default_and_source(ok, monkeypatch):
     assert "turn_max_tool_rounds" in ok("config", "list")
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_a_setting_is_set_and_unset(ok):
     assert ok("config", "set", "disabled_plugins", "pdf, other") == "disabled_plugins is pdf, other\n"
     assert by_key(ok("config", "list", "--json"))["disabled_plugins"]["value"] == ["pdf", "other"]
@@ -77,6 +78,7 @@ def test_a_setting_that_does_not_fit_is_shown_with_a_warning(oneclaw, store_misf
     ("key", "value"),
     [("turn_max_tool_rounds", "0"), ("turn_max_tool_rounds", "many"), ("model", "rules"), ("no_such_setting", "1")],
 )
+@pytest.mark.usefixtures("all_plugins")
 def test_a_value_that_does_not_fit_is_refused(oneclaw, ok, key, value):
     outcome = oneclaw("config", "set", key, value)
 

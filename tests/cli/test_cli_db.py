@@ -34,6 +34,7 @@ def test_status_shows_what_is_stored(home, capsys):
     assert "settings     1" in printed(capsys, "db", "status")
 
 
+@pytest.mark.one_python
 def test_a_home_moves_to_postgresql_and_back(home, server_url, tmp_path, monkeypatch, capsys):
     printed(capsys, "run", "--session", "clock", "What time is it in Tokyo?")
     printed(capsys, "config", "set", "session_wait_seconds", "7")

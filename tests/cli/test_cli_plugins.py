@@ -267,6 +267,7 @@ def test_a_malformed_entry_point_harms_no_other(oneclaw, good, install_plugin, e
     assert by_name(outcome.json)["good"]["status"] == "ok"
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_a_disabled_plugin_is_listed_and_not_imported(oneclaw, ok, install_plugin, tmp_path):
     marker = tmp_path / "imported"
     install_plugin("sleeper", f"open({str(marker)!r}, 'w').close()\n")
@@ -284,6 +285,7 @@ def test_a_disabled_plugin_is_listed_and_not_imported(oneclaw, ok, install_plugi
     assert ok("plugins", "enable", "sleeper") == "plugin sleeper was not disabled\n"
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_a_broken_plugin_can_be_disabled(oneclaw, ok, install_plugin):
     install_plugin("import_error", BROKEN["import_error"].source)
     assert oneclaw("doctor").status == 1
@@ -302,6 +304,7 @@ def test_the_environment_disables_plugins_too(oneclaw, ok, good, monkeypatch):
     assert "ONECLAW_DISABLED_PLUGINS is set" in oneclaw("plugins", "enable", "good").stderr
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_disabling_what_is_not_installed_warns(oneclaw, ok):
     outcome = oneclaw("plugins", "disable", "next_year")
 

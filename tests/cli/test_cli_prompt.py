@@ -9,12 +9,13 @@ from oneclaw_core.cli.stored import with_store
 
 
 @pytest.fixture
-def worked_session(oneclaw):
+def worked_session(oneclaw, all_plugins):
     """A session in which the offline model has loaded a group."""
     assert oneclaw("run", "--session", "work", "How many pages does missing.pdf have?").status == 0
     return "work"
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_a_new_session_is_sent_the_core_tools_and_the_list_of_groups(ok):
     document = ok("prompt", "--json")
     assert document["model"] == "offline/rules"
@@ -24,6 +25,7 @@ def test_a_new_session_is_sent_the_core_tools_and_the_list_of_groups(ok):
     assert document["messages"] == []
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_a_session_is_sent_its_history_and_the_tools_of_its_groups(ok, worked_session):
     document = ok("prompt", "--session", worked_session, "--json")
     assert [tool["name"] for tool in document["tools"] if tool["group"] == "pdf"] == [
@@ -47,6 +49,7 @@ def test_sizes_are_estimated_from_characters_and_add_up(ok, worked_session):
     assert sizes["total"] == sizes["system_prompt"] + sizes["tools"] + sizes["messages"]
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_people_read_the_same_in_parts(ok, worked_session):
     document = ok("prompt", "--session", worked_session, "--json")
     shown = ok("prompt", "--session", worked_session)
@@ -91,6 +94,7 @@ CHAT = ("--model", "openai_compatible/test")
 
 
 @pytest.mark.parametrize(("provider", "url"), VENDORS.items())
+@pytest.mark.usefixtures("all_plugins")
 def test_every_wire_format_can_be_shown(ok, worked_session, provider, url, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     arguments = ("prompt", "--session", worked_session, "--model", f"{provider}/test", "--wire")
@@ -106,6 +110,7 @@ def test_every_wire_format_can_be_shown(ok, worked_session, provider, url, monke
 @pytest.mark.parametrize(
     ("loading", "shown", "tools"), [("native", "append", "pdf_info"), ("dispatch", "dispatch", "use_tool")]
 )
+@pytest.mark.usefixtures("all_plugins")
 def test_what_is_shown_is_what_is_sent(ok, serve, worked_session, loading, shown, tools):
     server = serve(text("Fine."))
     ok("models", "set", "openai_compatible/test", "tool_loading", loading)
@@ -125,6 +130,7 @@ def test_what_is_shown_is_what_is_sent(ok, serve, worked_session, loading, shown
     assert ("pdf_info" in names) is (loading != "dispatch")
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_behind_a_dispatcher_calls_and_schemas_are_shown_as_they_are_sent(ok, worked_session):
     ok("models", "set", "gemini/test", "tool_loading", "dispatch")
     arguments = ("prompt", "--session", worked_session, "--model", "gemini/test")

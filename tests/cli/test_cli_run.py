@@ -76,6 +76,7 @@ def test_a_failed_tool_call_says_why(oneclaw, serve):
     assert "missing.txt" in line.removeprefix("• read_file missing.txt … ")
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_json_prints_one_event_a_line(oneclaw, serve):
     serve(calls(("load_tool_group", {"group_name": "pdf"})), text("Done."))
     outcome = oneclaw("run", *MODEL, "--json", "--session", "work", "Load pdf")
@@ -178,6 +179,7 @@ def test_piped_text_is_to_the_letter(oneclaw, serve):
     assert oneclaw("run", *MODEL, "hello").stdout == "\x1b[2Jcleared\r\n"
 
 
+@pytest.mark.one_python
 def test_on_a_terminal_control_characters_are_shown_not_obeyed(home, serve, install_plugin):
     package = install_plugin("tools", TOOLS)
     serve(calls(("steer", {})), text("It says \x1b[2J."))
@@ -196,19 +198,20 @@ def test_on_a_terminal_the_offline_model_hints_at_others(home):
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.one_python
 def test_a_signal_ends_the_turn_and_keeps_the_session(home, serve, oneclaw, number, expected):
     beginning = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
     server = serve(silence(beginning), text("Here I am."))
     program = [sys.executable, "-m", "oneclaw_core", "run", *MODEL, "--session", "work", "slow"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(20, process.kill)
+        watchdog = threading.Timer(60, process.kill)
         watchdog.start()
         assert process.stdout.read(6) == "Slowly"
         process.send_signal(number)
         rest, errors = process.communicate()
         watchdog.cancel()
     assert (process.returncode, rest, errors) == (expected, "\n", "")
-    assert server.client_left.wait(5)
+    assert server.client_left.wait(60)
     assert oneclaw("run", *MODEL, "--session", "work", "again").stdout == "Here I am.\n"
     sent = [(message["role"], message["content"]) for message in server.bodies[1]["messages"][1:]]
     assert sent == [("user", "slow"), ("assistant", "Slowly"), ("user", "again")]

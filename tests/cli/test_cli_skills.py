@@ -220,6 +220,7 @@ def test_a_plugins_skills(ok, oneclaw, home, project, install_plugin):
     assert "broken/SKILL.md: line 3: description is missing" in doctor.stdout
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_running_with_a_skill(serve, ok, oneclaw, home, project):
     write(home / "skills", more="allowed-tools: pdf_info\n")
     server = serve(text("Done."), text("As you like."))
@@ -258,6 +259,7 @@ def test_a_skill_that_cannot_be_used_says_why_and_does_not_end_a_chat(serve, cha
     assert "the skill 'deploy' belongs to the project" in outcome.stderr
 
 
+@pytest.mark.one_python
 def test_completion_leaves_room_for_arguments(serve, home, project):
     write(home / "skills", "quarterly-report", "Write quarterly reports.")
     server = serve(text("One."))
@@ -276,6 +278,7 @@ def test_completion_leaves_room_for_arguments(serve, home, project):
     assert body["messages"][-1]["content"].startswith("/quarterly-report a.pdf\n\n")
 
 
+@pytest.mark.one_python
 def test_a_chat_tells_of_skills_that_are_not_used(serve, home, project):
     write(project / ".agents" / "skills", "deploy")
     serve()

@@ -32,6 +32,7 @@ def test_they_are_disabled_one_by_one(folder, ok):
     assert not tool["enabled"]
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_they_are_disabled_and_enabled_like_a_plugin(folder, ok, oneclaw):
     assert ok("plugins", "disable", "user") == "plugin user is disabled\n"
     (record,) = [each for each in ok("plugins", "list", "--json") if each["name"] == "user"]

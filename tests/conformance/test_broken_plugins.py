@@ -1,7 +1,10 @@
 """Every kind of broken plugin is told apart by ``oneclaw plugins check``; see ``tests/broken_plugins``."""
 
+import os
+
 import pytest
 from broken_plugins.kinds import FOLDER, KINDS, make_wheel
+from forked_python import fork_probes
 
 from oneclaw_core.conformance.check import Options, Patience, check_plugin
 from oneclaw_core.conformance.finding import Severity
@@ -9,20 +12,41 @@ from oneclaw_core.errors import PluginError
 
 pytestmark = pytest.mark.one_python
 
-QUICK = Patience(load_seconds=5, call_seconds=1)
-IMPATIENT = Patience(load_seconds=1.5, call_seconds=1)
+IS_LONG = bool(os.environ.get("ONECLAW_TESTS_LONG"))
+# Looked at in processes that Python starts itself: one of each way to say what is wrong, and what is hard on a process.
+STARTED = ("slow_import", "kills_at_import", "hangs_in_hook", "missing_function", "short_description", "killing_tool")
+# Hanging ends at these limits, and nothing else may come near them on a busy machine.
+PATIENT = Patience(load_seconds=30, call_seconds=30)
+LIMITS = {
+    "hangs_at_import": Patience(load_seconds=2),
+    "hangs_in_hook": Patience(load_seconds=2),
+    "hanging_tool": Patience(load_seconds=30, call_seconds=1),
+    "blocking_tool": Patience(load_seconds=30, call_seconds=1),
+}
+# With what Python takes to start.
+LIMITS_OF_STARTED = {"hangs_at_import": Patience(load_seconds=6), "hangs_in_hook": Patience(load_seconds=6)}
 
 
-def check(name, folder):
-    kind = KINDS[name]
-    hangs = kind.is_fatal and "hangs" in name
-    options = Options(are_tools_called=kind.is_called, patience=IMPATIENT if hangs else QUICK, neighbours=())
+def check(name, folder, patience):
+    options = Options(are_tools_called=KINDS[name].is_called, patience=patience, neighbours=())
     return check_plugin(str(make_wheel(name, folder)), options)
 
 
+@pytest.fixture
+def forked(monkeypatch):
+    fork_probes(monkeypatch)
+
+
+@pytest.mark.parametrize("name", STARTED if not IS_LONG else KINDS)
+def test_a_broken_plugin_is_told_apart_by_a_process_of_its_own(name, tmp_path):
+    patience = {**LIMITS, **LIMITS_OF_STARTED}.get(name, PATIENT)
+    assert set(KINDS[name].finds) <= {each.check for each in check(name, tmp_path, patience).findings}
+
+
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.usefixtures("forked")
 def test_a_broken_plugin_is_told_apart(name, tmp_path):
-    report = check(name, tmp_path)
+    report = check(name, tmp_path, LIMITS.get(name, PATIENT))
 
     found = {each.check for each in report.findings}
     serious = {each.check for each in report.findings if each.severity is not Severity.NOTE}
@@ -60,4 +84,4 @@ def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path)
 def check_source(source, folder):
     (folder / "pyproject.toml").write_text('[project]\nname = "a"\n[project.entry-points.oneclaw]\na = "hostile_a"\n')
     (folder / "hostile_a.py").write_text(source)
-    return check_plugin(str(folder), Options(are_tools_called=False, patience=QUICK, neighbours=()))
+    return check_plugin(str(folder), Options(are_tools_called=False, patience=PATIENT, neighbours=()))

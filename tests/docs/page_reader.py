@@ -9,8 +9,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import importlib_metadata
@@ -22,6 +23,7 @@ from oneclaw_core.tools.manifest import load_manifest
 _COMMANDS_OF_THE_README = re.compile(r"pip install uv && uv run ")
 _EDITABLE_INSTALLS = ("pip install --editable .", 'pip install --editable ".[test]"')
 _NEEDS_A_SHELL = re.compile(r"[|;&<>$]")
+_PIPED = re.compile(r"(?P<printing>printf [^|]*?) \| (?P<command>oneclaw [^|]*?)(?P<is_quiet> 2>/dev/null)?")
 _VARIES = [
     (re.compile(r"<?\d[\d,.]* ?(ms|s)\b"), "N ms"),
     (re.compile(r'"(duration_ms|input_tokens|output_tokens)": [\d.]+'), r'"\1": N'),
@@ -40,9 +42,12 @@ class PageReader:
 
     Args:
         directory: an empty one.
+        is_by_the_letter: whether all that needs a shell is given to one; else the program runs in this process where
+            what is shown needs no more than a pipe.
     """
 
-    def __init__(self, directory):
+    def __init__(self, directory, *, is_by_the_letter=True):
+        self._is_by_the_letter = is_by_the_letter
         self._folder = directory / "project"
         self._site = directory / "site-packages"
         for folder in (self._folder, self._site):
@@ -150,11 +155,13 @@ class PageReader:
             sys.path.insert(0, str(Path.cwd()))
             self.forget()
             self._printed, self._status = "", 0
-        elif command.startswith("oneclaw ") and not _NEEDS_A_SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
-            output = io.StringIO()
-            with redirect_stdout(output), redirect_stderr(output):
-                self._status = main(shlex.split(command)[1:])
-            self._printed = output.getvalue()
+        elif command.startswith("oneclaw ") and not _NEEDS_A_SHELL.search(_unquoted(command)):
+            self._run_oneclaw(command)
+        elif (piped := self._piped(command)) is not None:
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as printed, redirect_stdin(printed):
+                subprocess.run(["sh", "-c", piped["printing"]], stdout=printed, check=True)
+                printed.seek(0)
+                self._run_oneclaw(piped["command"], errors=io.StringIO() if piped["is_quiet"] else None)
         else:
             programs = Path(sys.executable).parent
             environ = {
@@ -169,9 +176,32 @@ class PageReader:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                timeout=60,
+                timeout=300,
             )
             self._printed, self._status = done.stdout, done.returncode
+
+    def _piped(self, command):
+        piped = None if self._is_by_the_letter else _PIPED.fullmatch(command)
+        return piped if piped and not _NEEDS_A_SHELL.search(_unquoted(piped["command"])) else None
+
+    def _run_oneclaw(self, command, errors=None):
+        output = io.StringIO()
+        with redirect_stdout(output), redirect_stderr(output if errors is None else errors):
+            self._status = main(shlex.split(command)[1:])
+        self._printed = output.getvalue()
+
+
+def _unquoted(command):
+    return re.sub(r"'[^']*'|\"[^\"]*\"", "", command)
+
+
+@contextmanager
+def redirect_stdin(stream):
+    before, sys.stdin = sys.stdin, stream
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def assert_shown(shown, printed):

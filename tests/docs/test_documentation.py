@@ -10,18 +10,21 @@ from typing import get_args
 import pluggy
 import pytest
 from documentation_pages import PAGES, ROOT, anchors_of, blocks_of, links_of
+from forked_python import fork_probes
 from page_reader import PageReader, assert_shown
 
 from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors, hookspecs
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
+from oneclaw_core.conformance import imports
 from oneclaw_core.keys import KeySource
 from oneclaw_core.model_overrides import ModelOverrides
 from oneclaw_core.models import provider_configs
 from oneclaw_core.settings import Settings
 from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
-from oneclaw_core.tools.permissions import KNOWN_PERMISSIONS, PermissionAnswer
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.tools.permissions import PermissionAnswer
 
 pytestmark = pytest.mark.one_python
 
@@ -32,6 +35,8 @@ HAS_PDF_PLUGIN = importlib.util.find_spec("oneclaw_pdf") is not None
 # A source distribution of the core has no plugins beside it.
 IS_CHECKOUT = (ROOT / "plugins").is_dir()
 ONLY_IN_CHECKOUT = ("plugins",)
+# What somebody who is new does, who follows it to the letter.
+BY_THE_LETTER = ("readme", "first-chat", "first-plugin")
 
 
 def page_id(page):
@@ -39,17 +44,26 @@ def page_id(page):
 
 
 @pytest.fixture
-def reader(tmp_path, monkeypatch):
+def reader(tmp_path, monkeypatch, page):
     for name in list(os.environ):
         if VARIABLES_OF_OTHERS.fullmatch(name):
             monkeypatch.delenv(name)
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PY_COLORS", "0")
+    # Of the plugins of pytest that happen to be installed, readers need this one.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p oneclaw")
+    # Importing takes long on a busy machine.
+    for limit in ("SLOW_MS", "NOTED_MS", "HEAVY_MS"):
+        monkeypatch.setattr(imports, limit, 60_000)
+    is_by_the_letter = page_id(page) in BY_THE_LETTER
+    if not is_by_the_letter:
+        fork_probes(monkeypatch)
     # A file that is written twice within a second may otherwise be read in its first form.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    reader = PageReader(tmp_path)
+    reader = PageReader(tmp_path, is_by_the_letter=is_by_the_letter)
     monkeypatch.chdir(reader.folder)
     for entry in reversed(reader.search_path):
         monkeypatch.syspath_prepend(entry)

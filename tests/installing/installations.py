@@ -86,7 +86,7 @@ class Installation:
             stdin=subprocess.DEVNULL,
             env=self.environ | environ,
             cwd=self.prefix,
-            timeout=60,
+            timeout=300,
         )
 
     def recorded(self):

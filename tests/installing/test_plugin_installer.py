@@ -31,7 +31,7 @@ def installation(request):
     return request.getfixturevalue(request.param)
 
 
-def test_what_is_installed_is_told_and_recorded_and_can_be_used(installation, tmp_path):
+def test_what_is_installed_is_told_and_recorded_and_can_be_used_and_a_file_is_no_newer(installation, tmp_path):
     wheel = write_wheel(tmp_path / "wheels", requires=["oneclaw-core>=0.1"])
     done = installation.oneclaw("plugins", "install", wheel)
     assert done.returncode == 0, done.stderr
@@ -45,6 +45,11 @@ def test_what_is_installed_is_told_and_recorded_and_can_be_used(installation, tm
     assert stat.S_IMODE((installation.home / "plugins.json").stat().st_mode) == 0o600
     called = installation.oneclaw("call", "acme_tools_tool", "{}")
     assert json.loads(called.stdout)["result"] == "hello"
+    done = installation.oneclaw("plugins", "upgrade", "acme-tools")
+    assert done.stdout.splitlines() == [
+        "acme-tools 1.0 is installed, as it was before, from acme_tools-1.0-py3-none-any.whl; install a newer one by "
+        "its path, and uninstall acme-tools first if that has the same version"
+    ]
 
 
 def test_upgrading_takes_the_newest_that_fits_and_uninstalling_forgets(installation, tmp_path):
@@ -66,16 +71,6 @@ def test_upgrading_takes_the_newest_that_fits_and_uninstalling_forgets(installat
     assert installation.recorded() == []
 
 
-def test_a_file_that_is_no_newer_is_told_of_with_what_gets_a_newer_one_in(installation, tmp_path):
-    wheel = write_wheel(tmp_path / "wheels")
-    for arguments in (("install", wheel), ("install", wheel), ("upgrade", "acme-tools")):
-        done = installation.oneclaw("plugins", *arguments)
-    assert done.stdout.splitlines() == [
-        "acme-tools 1.0 is installed, as it was before, from acme_tools-1.0-py3-none-any.whl; install a newer one by "
-        "its path, and uninstall acme-tools first if that has the same version"
-    ]
-
-
 def test_what_is_no_plugin_is_uninstalled_again(with_uv, tmp_path):
     wheel = write_wheel(tmp_path / "wheels", "acme-library", is_plugin=False)
     done = with_uv.oneclaw("plugins", "install", wheel)
@@ -90,7 +85,8 @@ def test_what_is_no_plugin_is_uninstalled_again(with_uv, tmp_path):
 def test_sync_installs_again_what_is_missing_and_what_is_for_another_core(with_uv, tmp_path):
     wheels = tmp_path / "wheels"
     wheel, other = write_wheel(wheels), write_wheel(wheels, "acme-other")
-    assert with_uv.oneclaw("plugins", "install", wheel, "acme-other", PIP_FIND_LINKS=wheels, UV_FIND_LINKS=wheels)
+    done = with_uv.oneclaw("plugins", "install", wheel, "acme-other", PIP_FIND_LINKS=wheels, UV_FIND_LINKS=wheels)
+    assert done.returncode == 0, done.stderr
     assert with_uv.oneclaw("plugins", "sync").stdout == "nothing is missing\n"
     # As if OneClaw had been installed anew, in a version for which only a newer acme-other is made.
     for path in with_uv.site().glob("acme_tools*"):

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from contextlib import aclosing
 
+import pytest
 from model_server import ModelServer, text
 
 from oneclaw_core import OneClaw
+
+pytestmark = pytest.mark.one_python
 
 
 def oneclaw(home, database_environ, *arguments):
@@ -18,7 +21,7 @@ def oneclaw(home, database_environ, *arguments):
         env={**environ, **database_environ, "ONECLAW_HOME": str(home)},
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -38,7 +41,8 @@ def test_what_another_process_changes_holds_from_the_next_turn_on(tmp_path, data
             changes = ("--name", "Bard", "--system-prompt", "You sing.", "--tools", "read_file", "--temperature", "0.5")
             await asyncio.to_thread(oneclaw, tmp_path, database_environ, "agents", "edit", "Poet", *changes)
             await turn(claw)
-            await asyncio.to_thread(oneclaw, tmp_path, database_environ, "agents", "delete", "Bard", "--yes")
+            async with OneClaw.open(tmp_path, environ=environ, start_directory=tmp_path) as other:
+                await other.agents.delete("Bard")
             await turn(claw)
 
     with ModelServer(lambda body: text("ok")) as server:

@@ -5,8 +5,13 @@ import os
 import subprocess
 import sys
 
+import pytest
 from model_server import ModelServer, calls, text
 from web_server import WebServer, response
+
+from oneclaw_core.cli.main import main
+
+pytestmark = pytest.mark.one_python
 
 ALLOWED = ("config.write", "tools.write", "network.private")
 CODE = """
@@ -21,36 +26,55 @@ SCHEMA = {
 }
 
 
-def oneclaw(home, *arguments, **environ):
-    return subprocess.run(
-        [sys.executable, "-m", "oneclaw_core", *arguments],
-        env={name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-        | {"ONECLAW_HOME": str(home), **environ},
+@pytest.fixture
+def oneclaw(tmp_path, monkeypatch, capfd):
+    """Run the program in this process, with everything opened anew; give its standard output."""
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name.startswith("ONECLAW_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
+
+    def run(*arguments):
+        capfd.readouterr()
+        status = main(list(arguments))
+        printed = capfd.readouterr()
+        assert status == 0, printed.err
+        return printed.out
+
+    return run
+
+
+def message(text):
+    allow = [word for permission in ALLOWED for word in ("--allow", permission)]
+    return ["run", "--session", "setup", "--json", *allow, text]
+
+
+def turn_in_process(text, **environ):
+    """Let a process of its own run a turn."""
+    done = subprocess.run(
+        [sys.executable, "-m", "oneclaw_core", *message(text)],
+        env=os.environ | environ,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def results(finished):
+def results(printed):
     """The tool results of a run, by their tools."""
-    assert finished.returncode == 0, finished.stderr
-    events = [json.loads(line) for line in finished.stdout.splitlines()]
+    events = [json.loads(line) for line in printed.splitlines()]
     return {event["name"]: event for event in events if event["event"] == "tool_result"}
-
-
-def say(home, message, *options, **environ):
-    allow = [word for permission in ALLOWED for word in ("--allow", permission)]
-    return oneclaw(home, "run", "--session", "setup", "--json", *allow, *options, message, **environ)
 
 
 def names(body):
     return [tool["function"]["name"] for tool in body["tools"]]
 
 
-def test_a_conversation_sets_up_a_provider_and_a_tool_and_undoes_it(tmp_path):
+def test_a_conversation_sets_up_a_provider_and_a_tool_and_undoes_it(oneclaw, tmp_path):
     first_script, second_script = [], []
     with (
         WebServer(lambda request: response('{"celsius": 21}')) as weather,
@@ -90,16 +114,21 @@ def test_a_conversation_sets_up_a_provider_and_a_tool_and_undoes_it(tmp_path):
             calls(("delete_provider", {"provider_id": "lab"})),
             text("All is as it was."),
         ]
-        environ = {"OPENAI_BASE_URL": first.url, "OPENAI_API_KEY": "sk-any"}
+        oneclaw("config", "set", "model", "openai_compatible/test")
 
-        setup = results(say(tmp_path, "Use my lab server", "--model", "openai_compatible/test", **environ))
-        # Nothing names a model any more: the default that the conversation has set is used.
-        used = results(say(tmp_path, "How warm is it in Oslo? Write a tool for that.", "--model", "lab/small"))
-        undone = results(say(tmp_path, "Undo all of it.", "--model", "lab/small"))
+        environ = {"OPENAI_BASE_URL": first.url, "OPENAI_API_KEY": "sk-any"}
+        setup = results(turn_in_process("Use my lab server", **environ))
+        # Nothing names a model: the default that the conversation has set is used, here and in the next turn.
+        answered = oneclaw(*message("How warm is it in Oslo? Write a tool for that."))
+        used = results(answered)
+        undone = results(oneclaw(*message("Undo all of it.")))
 
         assert {name: event["status"] for name, event in {**setup, **used, **undone}.items()} == dict.fromkeys(
             [*setup, *used, *undone], "success"
         )
+        assert json.loads(answered.splitlines()[-1])["text"] == "21 degrees in Oslo."
+        # The group that was loaded with the one provider stays loaded with the other.
+        assert "set_default_model" in names(second.bodies[0])
         assert used["city_weather"]["result"] == "21 degrees in Oslo"
         assert [request.target for request in weather.requests] == ["/?city=Oslo"]
         # What was written is sent with the next request of the same turn, what was disabled is not.
@@ -111,31 +140,10 @@ def test_a_conversation_sets_up_a_provider_and_a_tool_and_undoes_it(tmp_path):
         assert "city_weather" not in names(second.bodies[-1])
         assert "browser" in names(second.bodies[-1])
 
-    tools = {tool["name"]: tool for tool in json.loads(oneclaw(tmp_path, "tools", "list", "--json").stdout)}
+    tools = {tool["name"]: tool for tool in json.loads(oneclaw("tools", "list", "--json"))}
     assert "city_weather" not in tools
     assert tools["browser"]["enabled"] is True
-    providers = [each["name"] for each in json.loads(oneclaw(tmp_path, "providers", "list", "--json").stdout)]
+    providers = [each["name"] for each in json.loads(oneclaw("providers", "list", "--json"))]
     assert "lab" not in providers
-    assert json.loads(oneclaw(tmp_path, "models", "default", "--json").stdout)["model"] == "offline/rules"
+    assert json.loads(oneclaw("models", "default", "--json"))["model"] == "offline/rules"
     assert list((tmp_path / "tools").glob("city_weather*")) == []
-
-
-def test_the_default_that_a_conversation_sets_is_used_by_its_next_turn(tmp_path):
-    script = []
-    with ModelServer(script) as first, ModelServer([text("Hello from the lab.")]) as second:
-        script += [
-            calls(("load_tool_group", {"group_name": "config"})),
-            calls(("create_provider", {"name": "Lab", "type": "openai_compatible", "api_base_url": second.url})),
-            calls(("set_default_model", {"provider_id": "lab", "model_id": "small"})),
-            text("Done."),
-        ]
-        environ = {"OPENAI_BASE_URL": first.url, "OPENAI_API_KEY": "sk-any"}
-        oneclaw(tmp_path, "config", "set", "model", "openai_compatible/test")
-
-        results(say(tmp_path, "Use my lab server", **environ))
-        answered = say(tmp_path, "Hello?", **environ)
-
-    assert answered.returncode == 0, answered.stderr
-    assert json.loads(answered.stdout.splitlines()[-1])["text"] == "Hello from the lab."
-    # The group that was loaded with the one provider stays loaded with the other.
-    assert "set_default_model" in names(second.bodies[0])

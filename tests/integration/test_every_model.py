@@ -1,7 +1,7 @@
 """Whole sessions with every wire format: from a message to the bytes that the service gets, and back.
 
-Each ``said`` opens the home anew, as a new process does; ``oneclaw`` starts a real one, and ``command`` runs the
-program in this one.
+Each ``said`` opens the home anew, as a new process does; ``oneclaw`` starts a real one, and ``ended`` and ``command``
+run the program in this one. What holds for every format is shown with one of them on each Python, with the rest on one.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ import re
 import subprocess
 import sys
 import threading
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
 from model_server import ModelServer
-from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT
+from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.chat.events import CompactedEvent, GroupLoadedEvent, UsageEvent
@@ -40,12 +40,11 @@ INFO = ("pdf_info", REPORT)
 KEY = "sk-canary-7f3a9b2c5d"
 OTHER_KEY = "sk-canary-stored-e81b07"
 PROVIDERS = (AnthropicProvider, GeminiProvider, OpenAIChatProvider, OpenAIResponsesProvider)
+WIRES = {wire.provider: wire for wire in FORMATS}
 OTHERS_VARIABLES = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY")
 
-every_format = pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
-native_formats = pytest.mark.parametrize(
-    "wire", [wire for wire in FORMATS if wire.loads_natively], ids=lambda wire: wire.provider
-)
+every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
+native_formats = pytest.mark.parametrize("wire", each_of([wire for wire in FORMATS if wire.loads_natively]))
 
 
 def addresses(server):
@@ -88,6 +87,10 @@ def oneclaw(home, environ, *arguments, stdin=""):
         timeout=60,
         check=False,
     )
+    return without_traceback(finished)
+
+
+def without_traceback(finished):
     assert "Traceback" not in finished.stderr
     return finished
 
@@ -97,18 +100,29 @@ def succeeded(finished):
     return finished.stdout
 
 
-def command(home, *arguments, environ=None, stdin=""):
-    """What a run of the program in this process prints."""
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as shown, TemporaryFile("w+") as typed:
+def ended(home, environ, *arguments, stdin=""):
+    """Run the program in this process, with what it inherits as ``oneclaw`` has it."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as shown,
+        redirect_stderr(io.StringIO()) as errors,
+        TemporaryFile("w+") as typed,
+    ):
         typed.write(stdin)
         typed.seek(0)
         for name in filter(OTHERS_VARIABLES.fullmatch, list(os.environ)):
             patch.delenv(name)
-        for name, value in ({"ONECLAW_HOME": str(home), "ONECLAW_DISABLED_PLUGINS": OTHERS} | (environ or {})).items():
+        for name, value in (environ | {"ONECLAW_HOME": str(home)}).items():
             patch.setenv(name, value)
         patch.setattr(sys, "stdin", typed)
-        assert main(list(arguments)) == 0
-    return shown.getvalue()
+        patch.chdir(EXAMPLES)
+        status = main(list(arguments))
+    return without_traceback(subprocess.CompletedProcess(arguments, status, shown.getvalue(), errors.getvalue()))
+
+
+def command(home, *arguments, environ=None, stdin=""):
+    """What a run of the program in this process prints."""
+    return succeeded(ended(home, {"ONECLAW_DISABLED_PLUGINS": OTHERS} | (environ or {}), *arguments, stdin=stdin))
 
 
 def override(home, wire, key, value):
@@ -128,8 +142,18 @@ def of_type(kind, events):
 # Loading a group
 
 
-@every_format
-def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_path, wire, database_environ):
+@pytest.mark.parametrize(
+    ("wire", "database_environ", "run"),
+    [
+        pytest.param(WIRES["anthropic"], "sqlite", ended, id="anthropic"),
+        pytest.param(WIRES["gemini"], "sqlite", ended, id="gemini", marks=pytest.mark.one_python),
+        pytest.param(WIRES["openai"], "sqlite", ended, id="openai", marks=pytest.mark.one_python),
+        pytest.param(WIRES["openai_compatible"], "sqlite", oneclaw, id="process", marks=pytest.mark.one_python),
+        pytest.param(WIRES["openai"], "postgresql", oneclaw, id="postgresql", marks=pytest.mark.one_python),
+    ],
+    indirect=["database_environ"],
+)
+def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_path, wire, database_environ, run):
     script = [
         wire.calls(LOAD, thought=THOUGHT),
         wire.calls(INFO, thought=THOUGHT),
@@ -141,7 +165,7 @@ def test_a_group_stays_loaded_and_every_request_goes_on_from_the_one_before(tmp_
         environ = addresses(server) | database_environ
         first = said(tmp_path, environ, wire, "How many pages?")
         arguments = ("run", "--session", "s", "--model", wire.full_model, "--json", "And now?")
-        second = succeeded(oneclaw(tmp_path, environ, *arguments))
+        second = succeeded(run(tmp_path, environ, *arguments))
     assert all(request.path.endswith(wire.path) for request in server.requests)
     assert [event.tools for event in of_type(GroupLoadedEvent, first)] == [tuple(PDF)]
     assert results(first) == [(True, True)]
@@ -176,7 +200,7 @@ def test_a_model_that_refuses_the_native_way_is_asked_in_the_plain_way_from_then
         refused = [is_native(wire, body) for body in server.bodies]
         said(tmp_path, addresses(server), wire, "Hello")
         in_next_process = server.bodies[len(refused) :]
-        succeeded(oneclaw(tmp_path, {}, "models", "set", wire.full_model, "tool_loading", "native"))
+        override(tmp_path, wire, "tool_loading", "native")
         said(tmp_path, addresses(server), wire, "Hello again")
         after_override = server.bodies[len(refused) + 1 :]
     assert results(first) == [(True, True)]
@@ -208,7 +232,7 @@ def test_what_is_refused_in_both_ways_teaches_nothing(tmp_path, wire):
     assert f"learned:{wire.full_model}" not in stored(tmp_path)[1]
 
 
-MESSAGES = next(wire for wire in FORMATS if wire.provider == "anthropic")
+MESSAGES = WIRES["anthropic"]
 NOT_INLINE = "messages.3: tool_addition requires a model that supports mid-conversation tool changes"
 
 
@@ -223,7 +247,7 @@ def test_definitions_in_the_conversation_leave_all_before_them_as_it_was(tmp_pat
     with ModelServer(script) as server:
         first = said(tmp_path, addresses(server), MESSAGES, "How many pages?")
         arguments = ("run", "--session", "s", "--model", MESSAGES.full_model, "--json", "And now?")
-        succeeded(oneclaw(tmp_path, addresses(server), *arguments))
+        command(tmp_path, *arguments, environ=addresses(server))
     assert results(first) == [(True, True)]
     assert [is_inline(body) for body in server.bodies] == [False, *[True] * 4]
     assert not any(set(PDF) & set(MESSAGES.declared(body)) for body in server.bodies)
@@ -295,10 +319,19 @@ def test_a_session_begun_without_a_dispatcher_goes_on_with_one(tmp_path, wire):
 
 # From one provider to another
 
+EVERYWHERE = [(WIRES["anthropic"], WIRES["gemini"]), (WIRES["openai"], WIRES["openai_compatible"])]
+
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [pytest.param(*pair, id="-".join(wire.provider for wire in pair)) for pair in itertools.permutations(FORMATS, 2)],
+    [
+        pytest.param(
+            *pair,
+            id="-".join(wire.provider for wire in pair),
+            marks=() if pair in EVERYWHERE else pytest.mark.one_python,
+        )
+        for pair in itertools.permutations(FORMATS, 2)
+    ],
 )
 def test_a_session_goes_on_with_another_provider_and_back(tmp_path, first, second):
     script = [
@@ -366,7 +399,7 @@ def test_a_session_with_files_goes_on_with_a_model_that_takes_none(tmp_path, wir
 
 def test_the_offline_rules_take_no_files(tmp_path):
     arguments = ("run", "--session", "s", "--model", "offline/rules", "--attach", "quarterly-report.pdf", "Look")
-    refused = oneclaw(tmp_path, {}, *arguments)
+    refused = ended(tmp_path, {}, *arguments)
     assert refused.returncode == 2
     assert "offline/rules takes no attachments, not quarterly-report.pdf" in refused.stderr
     assert stored(tmp_path)[0] is None
@@ -524,7 +557,8 @@ def test_a_key_is_sent_to_the_service_and_shown_nowhere(tmp_path, wire):
     refusals = [wire.refuses(401, f"Incorrect API key provided: {key}") for key in (KEY, OTHER_KEY)]
     with ModelServer([*refusals, wire.says("Hello.")]) as server:
         arguments = ("run", "--session", "s", "--model", wire.full_model, "Hello")
-        finished = oneclaw(home, addresses(server) | {wire.key_variable: KEY}, *arguments)
+        run = oneclaw if wire.provider == "gemini" else ended
+        finished = run(home, addresses(server) | {wire.key_variable: KEY}, *arguments)
         shown = command(home, "keys", "set", "--file", wire.provider, stdin=OTHER_KEY + "\n")
         with pytest.raises(ProviderAuthenticationError, match=wire.key_variable) as refused:
             said(home, addresses(server), wire, "Hello")

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 from model_server import ModelServer
-from wire_formats import FORMATS, PDF, THOUGHT
+from wire_formats import FORMATS, PDF, THOUGHT, each_of
 
 from oneclaw_core import OneClaw
 
@@ -17,7 +17,7 @@ allowed-tools: pdf_info
 Count the pages of {{file}}.
 """
 
-every_format = pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
+every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Turns of many processes, as of many machines, on one PostgreSQL."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -22,31 +23,25 @@ def url(postgres, tmp_path):
     return database_on_server(os.environ[VARIABLE], tmp_path)
 
 
-def run_turns(url, tmp_path, width, *names_of_processes):
+def run_turns(url, tmp_path, *names_of_processes):
     """Let processes with homes of their own send messages at the same time, and give what each says."""
     processes = []
     for number, names in enumerate(names_of_processes):
         home = tmp_path / f"machine-{number}"
         home.mkdir()
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("ONECLAW_")}
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(home), str(width), *names],
-                env=environ | {"ONECLAW_DATABASE_URL": url, "ONECLAW_SESSION_WAIT_SECONDS": "100"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
-    for process in processes:
-        assert process.stdout.readline() == "ready\n", process.stderr.read()
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    ended = [process.communicate(timeout=120) for process in processes]
-    assert [errors for _, errors in ended] == [""] * len(processes)
-    return [said for said, _ in ended]
+        processes.append((str(home), names))
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ONECLAW_")}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), json.dumps(processes)],
+        env=environ | {"ONECLAW_DATABASE_URL": url, "ONECLAW_SESSION_WAIT_SECONDS": "300"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
 
 
 def stored_histories(url, tmp_path):
@@ -71,30 +66,30 @@ def turns_of(messages):
     return turns
 
 
-def test_turns_of_one_session_follow_one_another(url, tmp_path):
-    count = 6
-    said = run_turns(url, tmp_path, count, ["same"] * count, ["same"] * count)
-    assert said == [f"{count} done []\n"] * 2
+def test_200_sessions_of_four_processes_complete_their_turns_and_one_that_two_share_has_them_in_turn(url, tmp_path):
+    sessions, shared = 50, 6
+    names = [[f"{process}-{number}" for number in range(sessions)] for process in range(4)]
+    with_shared = [["same"] * shared + each for each in names[:2]] + names[2:]
+    said = run_turns(url, tmp_path, *with_shared)
+    assert sorted(said) == sorted(f"{len(each)} done []" for each in with_shared)
     histories = stored_histories(url, tmp_path)
-    assert list(histories) == ["same"]
-    turns = turns_of(histories["same"])
-    assert len({turn[0].content for turn in turns}) == len(turns) == 2 * count
-    for turn in turns:
-        kinds = [message.type for message in turn]
-        assert kinds == [kind for kind in TURN if kind in kinds]
-        [call] = [message for message in turn if message.type is MessageType.TOOL_CALL]
-        [result] = [message for message in turn if message.type is MessageType.TOOL_RESULT]
-        assert (result.tool_call_id, result.error_type) == (call.tool_call_id, None)
-        assert turn[-1].type is MessageType.ASSISTANT
-    assert [each.sequence for each in histories["same"]] == sorted(each.sequence for each in histories["same"])
-
-
-def test_200_sessions_of_four_processes_complete_their_turns(url, tmp_path):
-    names = [[f"{process}-{number}" for number in range(50)] for process in range(4)]
-    assert run_turns(url, tmp_path, 50, *names) == ["50 done []\n"] * 4
-    histories = stored_histories(url, tmp_path)
-    assert len(histories) == 200
+    same = histories.pop("same")
+    assert [each.sequence for each in same] == sorted(each.sequence for each in same)
+    turns_of_one = turns_of(same)
+    assert len({turn[0].content for turn in turns_of_one}) == len(turns_of_one) == 2 * shared
+    for turn in turns_of_one:
+        check_turn(turn)
+    assert set(histories) == {name for each in names for name in each}
     for messages in histories.values():
-        kinds = [message.type for message in messages]
-        assert kinds.count(MessageType.USER) == kinds.count(MessageType.TOOL_RESULT) == 1
-        assert kinds[-1] is MessageType.ASSISTANT
+        (turn,) = turns_of(messages)
+        check_turn(turn)
+
+
+def check_turn(turn):
+    """A turn is whole, and nothing of another one is in it."""
+    kinds = [message.type for message in turn]
+    assert kinds == [kind for kind in TURN if kind in kinds]
+    [call] = [message for message in turn if message.type is MessageType.TOOL_CALL]
+    [result] = [message for message in turn if message.type is MessageType.TOOL_RESULT]
+    assert (result.tool_call_id, result.error_type) == (call.tool_call_id, None)
+    assert turn[-1].type is MessageType.ASSISTANT

@@ -6,7 +6,7 @@ import json
 import pytest
 from model_server import ModelServer
 from web_server import WebServer, response
-from wire_formats import FORMATS, THOUGHT
+from wire_formats import FORMATS, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 
@@ -17,7 +17,7 @@ NEW_TOOL = {
     "js_code": "async function execute({ url }) { return (await (await fetch(url)).json()).count }",
 }
 
-every_format = pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
+every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
 
 
 def results_of(home, server, wire, *, during=None):

@@ -1,17 +1,21 @@
-"""Runs turns of one session in child processes and kills each after a given time; a program for test_kill.py.
+"""Runs turns of one session in child processes and kills each at a random time; a program for test_kill.py.
 
-Arguments: the home, then milliseconds for each turn; a negative number lets the turn end by itself. The program forks
-with everything imported, so that the time of a turn's process is the turn's.
+Arguments: the home, how many turns to kill, how many to try at most. The program forks after a turn of its own, with
+everything imported, so that the time of a turn's process is the turn's. It prints how each process ended.
 """
 
 import asyncio
 import os
+import random
 import signal
 import sys
 import time
-from importlib import import_module
 
 from oneclaw_core import OneClaw
+
+TIMED = 2
+# In so many equal parts of a turn's time, one turn each is killed.
+PARTS = 10
 
 
 async def turn(home: str) -> None:
@@ -20,30 +24,41 @@ async def turn(home: str) -> None:
             pass
 
 
+def turn_in_child(home: str, delay: float | None = None) -> tuple[bool, float]:
+    """Run a turn, and kill it after a time in seconds; give whether it was killed, and how long it ran."""
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        asyncio.run(turn(home))
+        os._exit(0)
+    if delay is not None:
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    is_killed = os.WIFSIGNALED(status)
+    sys.stdout.write("killed\n" if is_killed else f"ended {os.waitstatus_to_exitcode(status)}\n")
+    sys.stdout.flush()
+    return is_killed, time.monotonic() - started
+
+
 def main() -> None:
-    for module in (
-        "httpx",
-        "httpx_sse",
-        "jsonschema",
-        "oneclaw_core.builtin.files",
-        "oneclaw_core.providers.openai_chat",
-        "oneclaw_core.store.postgres_backend",
-    ):
-        import_module(module)
-    home, *delays = sys.argv[1:]
-    for delay_ms in map(float, delays):
-        started = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            asyncio.run(turn(home))
-            os._exit(0)
-        if delay_ms >= 0:
-            time.sleep(delay_ms / 1000)
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        outcome = "killed" if os.WIFSIGNALED(status) else f"ended {os.waitstatus_to_exitcode(status)}"
-        sys.stdout.write(f"{outcome} {round((time.monotonic() - started) * 1000)}\n")
-        sys.stdout.flush()
+    home, kills, most = sys.argv[1], *map(int, sys.argv[2:])
+    asyncio.run(turn(home))
+    duration = min(turn_in_child(home)[1] for _ in range(TIMED))
+    chance = random.Random(40)
+    delays: list[float] = []
+    killed = 0
+    for _ in range(most):
+        if killed == kills:
+            break
+        if not delays:
+            delays = [(number + chance.random()) / PARTS for number in range(PARTS)]
+            chance.shuffle(delays)
+        is_killed, lasted = turn_in_child(home, delays.pop() * duration)
+        killed += is_killed
+        # A busy machine may have become faster since the time was taken.
+        duration = duration if is_killed else min(duration, lasted)
+    turn_in_child(home)
 
 
 if __name__ == "__main__":

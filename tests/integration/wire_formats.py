@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import messages_stream
+import pytest
 import responses_stream
 from model_server import (
     DEFAULT_USAGE,
@@ -354,6 +355,15 @@ class GenerateContent(WireFormat):
 
 
 FORMATS: tuple[WireFormat, ...] = (ChatCompletions(), Responses(), Messages(), GenerateContent())
+
+
+def each_of(formats: Iterable[WireFormat]) -> list[Any]:
+    """Parameters for a test, one of which is tried on every Python: the formats themselves have tests of their own."""
+    everywhere = "anthropic"
+    return [
+        pytest.param(wire, id=wire.provider, marks=() if wire.provider == everywhere else pytest.mark.one_python)
+        for wire in formats
+    ]
 
 
 def _piecewise(events: Iterable[Any]) -> Reply:

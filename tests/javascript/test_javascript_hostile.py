@@ -24,6 +24,19 @@ from oneclaw_core.javascript import running
 __all__ = ["started"]  # a fixture
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+LITTLE_MEMORY_BYTES = 24 * 1024**2
+
+
+def first_on_every_python(values):
+    """What the engine does is the same under each Python; that it is stopped, the first of each kind shows."""
+    first, *others = values
+    return [
+        first,
+        *(
+            pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=pytest.mark.one_python)
+            for each in others
+        ),
+    ]
 
 
 def run(code, **arguments):
@@ -42,29 +55,31 @@ def resident_bytes():
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "while (true);",
-        "for (;;) { try { while (true); } catch { continue } finally { continue } }",
-        "Promise.resolve().then(() => { while (true); })",
-        "await null; while (true);",
-        "const again = () => Promise.resolve().then(again); await again()",
-        "async function main() { while (true) await null }",
-        "/(a+)+$/.test('a'.repeat(40) + 'b')",
-        "'x'.repeat(1e5).replace(/(x+x+)+y/g, '')",
-        "({ toJSON() { while (true); } })",
-        "throw { toJSON() { while (true); } }",
-        "while (true) console.log('on and on')",
-        "new Proxy({}, { ownKeys() { while (true); } })",
-        "Object.defineProperty(globalThis, 'params', { get() { while (true); } }); params",
-        "await { then() { while (true); } }",
-    ],
+    first_on_every_python(
+        [
+            "while (true);",
+            "for (;;) { try { while (true); } catch { continue } finally { continue } }",
+            "Promise.resolve().then(() => { while (true); })",
+            "await null; while (true);",
+            "const again = () => Promise.resolve().then(again); await again()",
+            "async function main() { while (true) await null }",
+            "/(a+)+$/.test('a'.repeat(40) + 'b')",
+            "'x'.repeat(1e5).replace(/(x+x+)+y/g, '')",
+            "({ toJSON() { while (true); } })",
+            "throw { toJSON() { while (true); } }",
+            "while (true) console.log('on and on')",
+            "new Proxy({}, { ownKeys() { while (true); } })",
+            "Object.defineProperty(globalThis, 'params', { get() { while (true); } }); params",
+            "await { then() { while (true); } }",
+        ]
+    ),
 )
 def test_what_never_ends_is_stopped_after_its_time(code, started):
     begun = time.monotonic()
-    error = error_of(code, timeout_seconds=0.2)
+    error = error_of(code, timeout_seconds=0.1)
     assert isinstance(error, JavaScriptTimeoutError)
-    assert str(error).startswith("the code was stopped after 0.2 s")
-    assert time.monotonic() - begun < 10
+    assert str(error).startswith("the code was stopped after 0.1 s")
+    assert time.monotonic() - begun < 60
     assert [process.returncode for process in started] == [-signal.SIGKILL]
 
 
@@ -81,25 +96,27 @@ def test_a_check_is_stopped_too(monkeypatch):
 @ON_LINUX
 @pytest.mark.parametrize(
     "code",
-    [
-        "const a = []; for (;;) a.push(1, 2, 3)",
-        "globalThis.kept = []; for (;;) kept.push({ a: [] })",
-        "let s = 'x'; for (;;) s += s",
-        "'x'.repeat(1e9)",
-        "'ü€'.repeat(3e7)",
-        "new ArrayBuffer(1024 ** 3)",
-        "new Uint8Array(1e9).fill(1)",
-        "new Array(1e9).fill(0)",
-        "[...Array(1e9).keys()]",
-        "const m = new Map(); for (let i = 0; ; i++) m.set(i, 'value' + i)",
-        "async function main() { globalThis.a = []; while (true) { a.push('x'.repeat(1000)); await null } }",
-        "globalThis.a = []; const fill = () => { for (;;) a.push([]) }; await Promise.resolve().then(fill)",
-        "function main() { globalThis.a = []; try { for (;;) a.push({}) } catch (e) { throw e } }",
-    ],
+    first_on_every_python(
+        [
+            "const a = []; for (;;) a.push(1, 2, 3)",
+            "globalThis.kept = []; for (;;) kept.push({ a: [] })",
+            "let s = 'x'; for (;;) s += s",
+            "'x'.repeat(1e9)",
+            "'ü€'.repeat(3e7)",
+            "new ArrayBuffer(1024 ** 3)",
+            "new Uint8Array(1e9).fill(1)",
+            "new Array(1e9).fill(0)",
+            "[...Array(1e9).keys()]",
+            "const m = new Map(); for (let i = 0; ; i++) m.set(i, 'value' + i)",
+            "async function main() { globalThis.a = []; while (true) { a.push('x'.repeat(1000)); await null } }",
+            "globalThis.a = []; const fill = () => { for (;;) a.push([]) }; await Promise.resolve().then(fill)",
+            "function main() { globalThis.a = []; try { for (;;) a.push({}) } catch (e) { throw e } }",
+        ]
+    ),
 )
 def test_a_memory_bomb_is_an_error_that_says_so(code):
     before = resident_bytes()
-    message = str(error_of(code, timeout_seconds=20))
+    message = str(error_of(code, timeout_seconds=60, memory_bytes=LITTLE_MEMORY_BYTES))
     assert "memory" in message or "string too long" in message
     assert resident_bytes() - before < 30_000_000
 
@@ -108,10 +125,13 @@ def test_memory_can_be_given_and_is_all_there_is():
     code = "new ArrayBuffer(20 * 1024 ** 2).byteLength"
     assert run(code, memory_bytes=32 * 1024**2).value == 20 * 1024**2
     assert "out of memory" in str(error_of(code, memory_bytes=16 * 1024**2))
+    # Without a word about it, there is a limit too.
+    assert "out of memory" in str(error_of("const a = []; for (;;) a.push(1, 2, 3)", timeout_seconds=60))
     with pytest.raises(UsageError):
         run("1", memory_bytes=1000)
 
 
+@pytest.mark.one_python
 def test_memory_is_enough_for_a_million_numbers():
     assert run("Array.from({ length: 1e6 }, (_, i) => i).reduce((a, b) => a + b)").value == 499999500000
 
@@ -124,16 +144,18 @@ def test_a_program_can_catch_that_its_memory_is_used_up():
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "(function f() { f() })()",
-        "const f = () => [1].map(f); f()",
-        "JSON.parse('['.repeat(1e6))",
-        "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; JSON.stringify(o)",
-        "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; o",
-        "const o = { get a() { return o.a } }; o.a",
-        "const o = { toString() { return `${o}` } }; `${o}`",
-        "eval('('.repeat(1e5) + ')'.repeat(1e5))",
-    ],
+    first_on_every_python(
+        [
+            "(function f() { f() })()",
+            "const f = () => [1].map(f); f()",
+            "JSON.parse('['.repeat(1e6))",
+            "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; JSON.stringify(o)",
+            "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; o",
+            "const o = { get a() { return o.a } }; o.a",
+            "const o = { toString() { return `${o}` } }; `${o}`",
+            "eval('('.repeat(1e5) + ')'.repeat(1e5))",
+        ]
+    ),
 )
 def test_deep_recursion_is_an_error_that_says_so(code):
     message = str(error_of(code))
@@ -159,12 +181,14 @@ def test_a_result_as_long_as_it_may_be_comes_whole():
 @ON_LINUX
 @pytest.mark.parametrize(
     "code",
-    [
-        "for (let i = 0; i < 1e5; i++) console.log('spam')",
-        "console.log('y'.repeat(1e7))",
-        "for (let i = 0; i < 1e5; i++) console.log()",
-        "for (let i = 0; i < 10; i++) console.error('€'.repeat(1e6))",
-    ],
+    first_on_every_python(
+        [
+            "for (let i = 0; i < 1e5; i++) console.log('spam')",
+            "console.log('y'.repeat(1e7))",
+            "for (let i = 0; i < 1e5; i++) console.log()",
+            "for (let i = 0; i < 10; i++) console.error('€'.repeat(1e6))",
+        ]
+    ),
 )
 def test_a_giant_console_is_cut_with_a_notice(code):
     before = resident_bytes()
@@ -177,26 +201,28 @@ def test_a_giant_console_is_cut_with_a_notice(code):
 
 @pytest.mark.parametrize(
     ("tricks", "text"),
-    [
-        ("JSON.stringify = () => 'evil'; JSON.parse = () => 'evil'", '{"a":1}'),
-        ("globalThis.JSON = null; globalThis.Reflect = null; globalThis.Promise = null", '{"a":1}'),
-        ("Object.prototype.toJSON = () => 'mine'", "mine"),
-        ("String.prototype.toJSON = () => 'evil'; String.prototype.slice = () => 'evil'", '{"a":1}'),
-        ("Promise.prototype.then = () => { throw 1 }; Promise.resolve = null", '{"a":1}'),
-        ("Object.prototype.then = undefined; Object.prototype.error = 'evil'", '{"a":1}'),
-        ("Array.prototype.join = () => 'evil'; Array.prototype[Symbol.iterator] = null", '{"a":1}'),
-        ("Function.prototype.call = Function.prototype.apply = () => 'evil'", '{"a":1}'),
-        ("Object.defineProperty(Object.prototype, 'json', { set() { throw 1 }, get() { throw 2 } })", '{"a":1}'),
-        ("Object.defineProperty(Object.prototype, 'value', { set() {}, get() { return 'evil' } })", '{"a":1}'),
-        ("globalThis.console = globalThis.fetch = globalThis.params = null", '{"a":1}'),
-        (
-            "String = Error = Number = Map = Set = Object = Array = TypeError = null",
-            '{"a":1}',
-        ),
-        ("RegExp.prototype.exec = () => { throw 1 }; RegExp.prototype.test = () => true", '{"a":1}'),
-        ("Error.prepareStackTrace = () => 'evil'", '{"a":1}'),
-        ("Object.freeze(Object.prototype); Object.freeze(globalThis)", '{"a":1}'),
-    ],
+    first_on_every_python(
+        [
+            ("JSON.stringify = () => 'evil'; JSON.parse = () => 'evil'", '{"a":1}'),
+            ("globalThis.JSON = null; globalThis.Reflect = null; globalThis.Promise = null", '{"a":1}'),
+            ("Object.prototype.toJSON = () => 'mine'", "mine"),
+            ("String.prototype.toJSON = () => 'evil'; String.prototype.slice = () => 'evil'", '{"a":1}'),
+            ("Promise.prototype.then = () => { throw 1 }; Promise.resolve = null", '{"a":1}'),
+            ("Object.prototype.then = undefined; Object.prototype.error = 'evil'", '{"a":1}'),
+            ("Array.prototype.join = () => 'evil'; Array.prototype[Symbol.iterator] = null", '{"a":1}'),
+            ("Function.prototype.call = Function.prototype.apply = () => 'evil'", '{"a":1}'),
+            ("Object.defineProperty(Object.prototype, 'json', { set() { throw 1 }, get() { throw 2 } })", '{"a":1}'),
+            ("Object.defineProperty(Object.prototype, 'value', { set() {}, get() { return 'evil' } })", '{"a":1}'),
+            ("globalThis.console = globalThis.fetch = globalThis.params = null", '{"a":1}'),
+            (
+                "String = Error = Number = Map = Set = Object = Array = TypeError = null",
+                '{"a":1}',
+            ),
+            ("RegExp.prototype.exec = () => { throw 1 }; RegExp.prototype.test = () => true", '{"a":1}'),
+            ("Error.prepareStackTrace = () => 'evil'", '{"a":1}'),
+            ("Object.freeze(Object.prototype); Object.freeze(globalThis)", '{"a":1}'),
+        ]
+    ),
 )
 def test_tricks_with_what_the_engine_gives_change_nothing(tricks, text):
     code = f"{tricks};\n({{ a: 1 }})"
@@ -325,6 +351,7 @@ asyncio.run(run_javascript("console.log('on'); while (true);", bridges=tell, tim
     wait_until(lambda: not is_running(worker), f"process {worker} still runs")
 
 
+@pytest.mark.one_python
 def test_many_programs_run_side_by_side_and_know_nothing_of_each_other():
     async def many():
         code = "if (globalThis.mark) throw 1; globalThis.mark = true; Object.prototype.x = 1; params.n * 2"
@@ -350,11 +377,13 @@ def test_code_that_is_too_long_is_refused(code):
         run(code)
 
 
+@pytest.mark.one_python
 def test_long_code_runs():
     assert run("1;" * 499_999 + "2").value == 2
     assert run("await 1;\n" + "f('/*`');\n" * 50_000 + "function f() {}\n'end'").text == "end"
 
 
+@pytest.mark.one_python
 def test_code_that_is_one_long_literal_runs():
     assert run(f"await 1; `{'x' * 900_000}`.length").value == 900_000
     assert run(f"await 1; '{'x' * 900_000}'.length").value == 900_000

@@ -123,6 +123,7 @@ def test_the_stand_in_works(answer_of):
     assert answer_of("say(READY); say(RESULT)").value == 1
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "program",
     [

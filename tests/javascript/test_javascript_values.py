@@ -13,6 +13,7 @@ def run(code, **arguments):
     return asyncio.run(run_javascript(code, **arguments))
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("code", "text"),
     [
@@ -138,6 +139,7 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("code", EXPRESSIONS)
 def test_code_that_awaits_has_the_same_value_as_code_that_does_not(code):
     expected = run(code).text
@@ -200,6 +202,7 @@ def test_a_name_that_is_no_identifier_is_refused(name):
         run("1", function_name=name)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ["fetch", "fs", "lib", "params", "console"])
 @pytest.mark.parametrize("how", ["const {} = 1", "let {} = 1", "var {} = 1", "function {}() {{}}"])
 def test_code_can_define_whatever_name_it_likes(name, how):
@@ -237,7 +240,7 @@ JSON_DATA = st.recursive(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.lists(JSON_DATA, min_size=20, max_size=60))
 def test_json_data_goes_in_and_comes_out_unchanged(data):
     assert run("params.data", params={"data": data}).value == data

@@ -36,14 +36,14 @@ def is_running(pid):
 
 
 def wait_until(condition, what):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.01)
 
 
 async def until(condition, what):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, what
         await asyncio.sleep(0.005)

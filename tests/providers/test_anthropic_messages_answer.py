@@ -3,6 +3,7 @@ import itertools
 import json
 
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages_stream import call, events, redacted, text, thinking
@@ -287,7 +288,7 @@ places = st.integers(0, len(STREAM) - 2)
 
 
 @given(st.lists(places, max_size=3), st.lists(places, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_duplicated_and_reordered_events_give_the_right_answer_or_none(repeated, swapped):
     # Fragments of one text that are repeated or change places cannot be told from what was meant.
     stream = [
@@ -323,7 +324,7 @@ keys = st.sampled_from(["type", "index", "content_block", "delta", "message", "u
 
 
 @given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), keys, json_values), min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_garbled_events_never_break_anything_but_the_answer(changes):
     stream = copy.deepcopy(STREAM)
     for place, key, value in changes:

@@ -5,7 +5,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming
 from history_entries import assistant, call, forced, load, result, user
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from messages_session import MODEL, SERVER, Session, played_session
 from messages_stream import reply, text
 from model_server import ModelServer, status
 from provider_session import Service, hello
-from pydantic import TypeAdapter
+from vendor_types import messages_beta_request
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers import anthropic_messages_tools
@@ -25,7 +24,6 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
 INLINE = ToolLoading.INLINE
 MARK = {"type": "ephemeral"}
-TYPES = TypeAdapter(MessageCreateParamsStreaming)
 
 
 def tool(name, **properties):
@@ -61,11 +59,12 @@ def outline(sent):
 # Requests
 
 
+@pytest.mark.one_python
 def test_every_request_of_a_session_fits_the_beta_types_of_the_sdk():
     session = played_session(INLINE)
     assert len(session.sent) == 7
     for sent in map(json.loads, session.sent):
-        assert forced(TYPES.validate_python(sent)) == sent
+        assert forced(messages_beta_request().validate_python(sent)) == sent
     assert outline(json.loads(session.sent[-1])).count("user") == 7
 
 

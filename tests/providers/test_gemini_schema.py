@@ -3,6 +3,7 @@ import json
 
 import jsonschema
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -215,7 +216,7 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(SCHEMAS, SCHEMAS)
 def test_every_schema_becomes_one_that_gemini_reads(parameter, definition):
     schema = schema_of(x=parameter) | {"$defs": {"D": definition}}

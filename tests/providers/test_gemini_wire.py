@@ -4,9 +4,9 @@ import warnings
 from typing import Any
 
 import pytest
-from google.genai import types
 from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
-from pydantic import BaseModel, ConfigDict
+from how_long import is_few
+from vendor_types import gemini_request
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.messages import Attachment
@@ -22,19 +22,6 @@ SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"
 SIGNATURE = base64.b64encode(b"what I thought").decode()
 GIF = Attachment("cat.gif", "image/gif", b"GIF89a")
-
-
-class Body(BaseModel):
-    """The body of the request in the vendor's own types, which take no unknown fields."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    systemInstruction: types.Content | None = None  # noqa: N815  # the wire's name
-    tools: list[types.Tool] = []
-    toolConfig: types.ToolConfig | None = None  # noqa: N815  # the wire's name
-    generationConfig: types.GenerationConfig | None = None  # noqa: N815  # the wire's name
-    safetySettings: list[types.SafetySetting] = []  # noqa: N815  # the wire's name
-    contents: list[types.Content]
 
 
 def request(*messages, tools=(), groups=(), system_prompt="", model=MODEL, limit=None, **parameters):
@@ -76,9 +63,11 @@ def outcomes(content):
 
 def check(body):
     """Check a body against the vendor's types, and against what the service insists on beyond them."""
+    if is_few():
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        parsed = Body.model_validate_json(json.dumps(body))
+        parsed = gemini_request().model_validate_json(json.dumps(body))
     roles = [content.role for content in parsed.contents]
     assert roles == (["user", "model"] * len(roles))[: len(roles)]
     assert roles[-1] == "user"
@@ -94,7 +83,6 @@ def check(body):
         elif content.role == "user":
             answered = place and any(part.function_call for part in parsed.contents[place - 1].parts)
             assert bool(answered) == any(part.function_response for part in content.parts)
-    return parsed
 
 
 # The body
@@ -164,7 +152,8 @@ def test_parameters_go_where_gemini_has_them_and_replace_nothing_of_the_request(
         "thinkingConfig": {"include_thoughts": True},
     }
     assert body.keys() == {"generationConfig", "safetySettings", "contents"}
-    assert len(check(body).safetySettings) == 1
+    assert len(body["safetySettings"]) == 1
+    check(body)
 
 
 def test_the_wanted_length_of_the_answer_goes_before_parameters():

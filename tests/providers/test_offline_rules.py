@@ -8,6 +8,7 @@ import time
 
 import jsonschema
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -980,7 +981,7 @@ ODD = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(MESSAGES, min_size=1, max_size=3), st.lists(st.sampled_from(sorted(GROUPS)), unique=True))
 def test_any_message_gets_text_or_valid_calls_and_always_the_same(messages, loaded):
     conversation = Conversation(core=(*CORE, *ODD))

@@ -3,6 +3,7 @@ import itertools
 import json
 
 import pytest
+from how_long import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import chunk, sse
@@ -269,7 +270,7 @@ def test_characters_split_between_chunks_are_whole_and_lone_halves_are_replaced(
 
 
 # A busy machine is no fault of the code.
-patient = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 
 WORDS = """choices delta message tool_calls function arguments name id index content refusal usage finish_reason
 reasoning reasoning_details prompt_tokens text type"""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from history_entries import PDF, PNG, assistant, call, failure, forced, result, user
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
+from vendor_types import chat_request
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, RequestEncoder
@@ -16,7 +16,6 @@ from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
 
 OPENAI = "https://api.openai.com"
 LOCAL = "http://localhost:8000"
-TYPES = TypeAdapter(CompletionCreateParamsStreaming)
 
 
 def tool(name):
@@ -100,7 +99,7 @@ def three_turns():
 
 def judged(body):
     """The request as OpenAI's types see it; they ignore what they do not know, and read lists only on demand."""
-    return forced(TYPES.validate_python(body))
+    return forced(chat_request().validate_python(body))
 
 
 def without_echo(body):
@@ -108,6 +107,7 @@ def without_echo(body):
     return body | {"messages": messages}
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("server", [OPENAI, LOCAL])
 def test_every_request_of_a_session_is_valid_by_openais_types(server):
     for request in three_turns():
@@ -115,6 +115,7 @@ def test_every_request_of_a_session_is_valid_by_openais_types(server):
         assert judged(body) == without_echo(body)
 
 
+@pytest.mark.one_python
 def test_the_judge_sees_what_is_wrong_deep_inside():
     body = json.loads(RequestEncoder(OPENAI).encode(three_turns()[0]))
     body["messages"][1]["content"][1]["image_url"] = {"address": "x"}

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from how_long import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer, chunk, hang_up_after, raw, sse
@@ -45,7 +46,9 @@ places = st.integers(0, len(STREAM))
 
 # Each example is an exchange over HTTP; a busy machine is no fault of the code.
 patient = settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(25),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 

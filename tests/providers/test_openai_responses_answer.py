@@ -1,4 +1,5 @@
 import pytest
+from how_long import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from responses_stream import call, message, reasoning, response, stream
@@ -241,7 +242,7 @@ def test_a_paragraph_may_begin_with_half_a_character():
 
 
 # A busy machine is no fault of the code.
-patient = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 
 SECRET = call("pay", {"amount": 1234}, call_id="call_c")
 ITEMS = (reasoning("Hm.", "So."), message("I look 🙂.", phase="commentary"), FIND, READ, SECRET)

@@ -1,14 +1,14 @@
 import base64
 import json
 from dataclasses import replace
-from functools import cache
 
 import history_entries as entries
 import pytest
-from history_entries import INTERRUPTED, PDF, PNG, assistant, failure, forced, load, result, user
+from history_entries import INTERRUPTED, PDF, PNG, assistant, failure, load, result, user
 from responses_stream import call as call_item
 from responses_stream import message as message_item
 from responses_stream import reasoning, response
+from vendor_types import checked_responses_request
 
 from oneclaw_core.messages import Attachment
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
@@ -48,22 +48,11 @@ def request(*messages, groups=(), core=(LOAD, FIND), system_prompt="Be brief.", 
 
 def body_of(asked, server=SERVER, **options):
     """The body of a request, after OpenAI's SDK has found nothing wrong with it."""
-    body = json.loads(ResponsesEncoder(server).encode(asked, **options))
-    # Where the types do not know a key they leave it out, so that it is missed here.
-    assert forced(_body_type().validate_python(body)) == body
-    return body
+    return checked_responses_request(json.loads(ResponsesEncoder(server).encode(asked, **options)))
 
 
 def input_of(*messages, server=SERVER, **fields):
     return body_of(request(*messages, **fields), server)["input"]
-
-
-@cache
-def _body_type():
-    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(ResponseCreateParamsStreaming)
 
 
 def answered(*items, server=SERVER):

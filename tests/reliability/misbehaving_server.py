@@ -25,7 +25,7 @@ MARK = re.compile(rb"say:([a-z0-9-]+);")
 # What the result of a call looks like in each of the wire formats.
 RESULT_MARKS = (b'"role":"tool"', b'"function_call_output"', b'"tool_result"', b'"functionResponse"')
 # Longer than any test waits.
-_HOLD_SECONDS = 30.0
+_HOLD_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)

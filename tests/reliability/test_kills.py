@@ -36,6 +36,7 @@ SESSION_OF_VERSION_1 = "0123456789abcdef0123456789abcdef"
 ROUNDS = 2
 # Much larger than what is written at once.
 FILE_CHARACTERS = 300_000
+OLD_MESSAGES = 2_000
 # What a command leaves running, and is known by among the processes of the machine.
 SLEEP_SECONDS = 1_234_567
 
@@ -113,7 +114,7 @@ def test_killed_while_tools_run(tmp_path, is_long):
 
 def assert_nothing_is_left_running():
     """What a command had started ended with whoever had it run, however that ended."""
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while left := [pid for pid, line in command_lines() if line == ["sleep", str(SLEEP_SECONDS)]]:
         assert time.monotonic() < deadline, f"still running: {left}"
         time.sleep(0.05)
@@ -176,7 +177,7 @@ def old_database(path, messages):
 def test_killed_while_a_database_is_migrated(tmp_path, is_long):
     kills = 60 if is_long else 12
     template = tmp_path / "template" / "oneclaw.db"
-    count = old_database(template, 4_000)
+    count = old_database(template, OLD_MESSAGES)
     path = tmp_path / "home" / "oneclaw.db"
     path.parent.mkdir()
     chance = random.Random(11)
@@ -212,7 +213,7 @@ def test_killed_while_a_database_is_migrated(tmp_path, is_long):
 def test_killed_while_a_database_is_copied(tmp_path, is_long):
     kills = 60 if is_long else 12
     source, target = tmp_path / "source" / "oneclaw.db", tmp_path / "target" / "copy.db"
-    old_database(source, 4_000)
+    old_database(source, OLD_MESSAGES)
     urls = [f"sqlite:///{each}" for each in (source, target)]
     whole = copying.status(urls[0]).rows
     before = source.read_bytes()

@@ -18,13 +18,14 @@ from wire_formats import FORMATS
 from oneclaw_core import OneClaw, TurnFinishedEvent
 from oneclaw_core.errors import OneClawError, ProviderError, TurnError
 from oneclaw_core.messages import MessageType
+from oneclaw_core.providers.retry import RetryPolicy
 
 pytestmark = pytest.mark.one_python
 
 AT_ONCE = 16
-# One that takes longer hangs: what is endless is ended by the turn's deadline.
-MOST_SECONDS = 20.0
-DEADLINE_SECONDS = 2.0
+# One that takes longer hangs: what is endless is ended by the turn's deadline. The machine may be very busy.
+MOST_SECONDS = 45.0
+DEADLINE_SECONDS = 1.0
 LONGEST_ERROR = 2_000
 # A bomb unpacked in one piece takes longer; a machine that is busy with other tests, not as long.
 MOST_STALL_SECONDS = 2.0
@@ -43,8 +44,14 @@ every_format = pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.pr
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch):
-    """Between attempts, and for token counts that never come."""
+def _no_waiting(monkeypatch, is_long):
+    """Between attempts, of which a second one shows as much as a fifth, and for token counts that never come."""
+    if not is_long:
+
+        def policy(max_retries, **more):
+            return RetryPolicy(min(max_retries, 1), **more)
+
+        monkeypatch.setattr("oneclaw_core.providers.http_provider.RetryPolicy", policy)
     monkeypatch.setattr("oneclaw_core.providers.retry.RetryPolicy.delay_seconds", lambda self, attempt: 0.0)
     monkeypatch.setattr("oneclaw_core.providers.http_provider._COUNTS_SECONDS", 0.2)
 
@@ -177,8 +184,8 @@ def share(is_long):
 
 
 @every_format
-def test_answers_that_make_no_sense(trial, wire):
-    trial(wire, misbehaviours.answers(wire))
+def test_answers_that_make_no_sense(trial, wire, share):
+    trial(wire, [*misbehaviours.answers(wire), *share(wire, misbehaviours.strange_calls(wire))])
 
 
 @every_format
@@ -189,7 +196,7 @@ def test_responses_that_are_wrong_around_the_answer(trial, wire, share):
 @every_format
 def test_every_status(trial, wire, share, is_long):
     cases = share(wire, misbehaviours.statuses(wire))
-    trial(wire, cases if is_long else cases[::3], deadline_seconds=10)
+    trial(wire, cases if is_long else cases[::4], deadline_seconds=10)
 
 
 @every_format
@@ -200,18 +207,24 @@ def test_what_is_huge_holds_nobody_up(trial, wire, share):
 
 @every_format
 def test_what_never_ends_is_ended(trial, wire, share):
-    trial(wire, share(wire, misbehaviours.endless(wire)), deadline_seconds=DEADLINE_SECONDS, max_tool_rounds=3)
+    trial(wire, share(wire, misbehaviours.endless(wire)), deadline_seconds=DEADLINE_SECONDS)
+
+
+@every_format
+def test_what_goes_on_after_its_end_is_ended(trial, wire):
+    """By limits of its own, long before the deadline."""
+    trial(wire, misbehaviours.outlasting(wire), max_tool_rounds=3)
 
 
 @every_format
 def test_a_connection_cut_or_split_at_any_byte(trial, wire, is_long):
-    trial(wire, misbehaviours.cuts(wire, 1 if is_long else 83))
+    trial(wire, misbehaviours.cuts(wire, 1 if is_long else 199))
 
 
 @every_format
 def test_every_field_with_every_wrong_value(trial, wire, is_long):
     cases = misbehaviours.wrong_fields(wire)
     if not is_long:
-        chosen = {case.name for case in random.Random(wire.provider).sample(cases, 80)}
+        chosen = {case.name for case in random.Random(wire.provider).sample(cases, 40)}
         cases = [case for case in cases if case.name in chosen | MENDED.get(wire.provider, set())]
     trial(wire, cases)

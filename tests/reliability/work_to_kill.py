@@ -12,24 +12,42 @@ import sys
 import time
 from importlib import import_module
 
-from oneclaw_core import OneClaw
-
-MODULES = (
+STORE_MODULES = (
+    "sqlite3",
+    "oneclaw_core.store.copying",
+    "oneclaw_core.store.migrations",
+    "oneclaw_core.store.session_locks",
+    "oneclaw_core.store.sqlite_backend",
+    "oneclaw_core.store.store",
+)
+TURN_MODULES = (
+    "anyio._backends._asyncio",
+    "encodings.idna",
+    "genai_prices.data",
+    "genai_prices.data_snapshot",
+    "genai_prices.data_units",
+    "h11",
+    "httpcore",
     "httpx",
     "httpx_sse",
     "jsonschema",
-    "sqlite3",
+    "yaml",
+    "oneclaw_core.app",
+    "oneclaw_core.builtin.clock",
     "oneclaw_core.builtin.files",
-    "oneclaw_core.builtin.shell",
     "oneclaw_core.builtin.javascript",
+    "oneclaw_core.builtin.javascript_bridges",
+    "oneclaw_core.builtin.shell",
+    "oneclaw_core.javascript.running",
     "oneclaw_core.providers.openai_chat",
-    "oneclaw_core.store.copying",
-    "oneclaw_core.store.migrations",
-    "oneclaw_core.store.store",
+    "oneclaw_core.tools.bounded_validation",
+    "oneclaw_core.tools.function",
 )
 
 
 async def take_turn(home: str) -> None:
+    from oneclaw_core import OneClaw
+
     async with OneClaw.open(home, allow=("shell.execute",), plugins=None) as claw:
         async for _ in claw.send_message("go on", session="story", model="openai_compatible/test"):
             pass
@@ -52,9 +70,13 @@ WORK = {"turn": take_turn, "migrate": migrate, "copy": copy}
 
 
 def main() -> None:
-    for module in MODULES:
-        import_module(module)
     kind, what, *delays = sys.argv[1:]
+    for module in STORE_MODULES + (TURN_MODULES if kind == "turn" else ()):
+        import_module(module)
+    if kind == "turn":
+        from oneclaw_core.http import create_client
+
+        create_client()  # reads the certificates, once for all children
     for delay_ms in map(float, delays):
         started = time.monotonic()
         child = os.fork()

@@ -73,7 +73,7 @@ def run(package):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     return run
@@ -83,7 +83,8 @@ def test_the_longest_name_is_tried():
     assert len(LONGEST) == MAX_NAME_CHARACTERS
 
 
-@pytest.mark.parametrize("name", ["acme-tables", LONGEST], indirect=True)
+# With a name as most are, what an author does after making one does it, in an environment of its own.
+@pytest.mark.parametrize("name", [LONGEST], indirect=True)
 def test_its_tests_pass(run):
     done = run("pytest", "-q", "-p", "oneclaw", "-p", "no:cacheprovider")
 
@@ -91,6 +92,7 @@ def test_its_tests_pass(run):
     assert re.search(r"\b17 passed", done.stdout)
 
 
+@pytest.mark.parametrize("name", ["x2", LONGEST], indirect=True)
 def test_its_skill_and_its_plugin_are_fit(run, name):
     assert "ok" in run("oneclaw_core", "plugins", "list").stdout
     done = run("oneclaw_core", "skills", "check", plugin_names(name).skill)

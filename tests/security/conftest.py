@@ -42,6 +42,13 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def few_plugins(home, monkeypatch, is_long):
+    """Only what a test is about, in the short form: to load the others is half of what most runs of the program do."""
+    if not is_long:
+        monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,js_tool_management,pdf")
+
+
+@pytest.fixture
 def program(home, capfd, monkeypatch):
     """Run the program: ``program("keys", "set", "openai", typed="sk-1234")``. It knows no secrets of earlier runs."""
 

@@ -78,6 +78,13 @@ TOOLS = {
 SLOW = {"js_eval": 6}
 
 
+# All of them go through one client.
+first_on_every_python = pytest.mark.parametrize(
+    "tool",
+    ["http_request", *(pytest.param(each, marks=pytest.mark.one_python) for each in TOOLS if each != "http_request")],
+)
+
+
 def of(tool, values):
     return values[:: SLOW.get(tool, 1)]
 
@@ -88,7 +95,7 @@ def service():
         yield server
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@first_on_every_python
 def test_no_spelling_of_a_private_address_is_reached_without_leave(oneclaw_factory, service, tool):
     oneclaw = oneclaw_factory(())
     oneclaw.user.says("no")
@@ -104,7 +111,7 @@ def test_no_spelling_of_a_private_address_is_reached_without_leave(oneclaw_facto
         assert question.permission == "network.private"
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@first_on_every_python
 def test_what_is_no_address_of_the_web_is_refused_before_anybody_is_asked(oneclaw_factory, service, tool):
     oneclaw = oneclaw_factory(())
     oneclaw.user.says("no")
@@ -117,6 +124,7 @@ def test_what_is_no_address_of_the_web_is_refused_before_anybody_is_asked(onecla
     assert service.requests == []
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent"])
 def test_leave_for_one_host_is_no_leave_for_where_it_sends_on_to(oneclaw_factory, service, tool, status):
@@ -139,6 +147,7 @@ def test_leave_for_one_host_is_no_leave_for_where_it_sends_on_to(oneclaw_factory
     ]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "target", ["file:///etc/passwd", "ftp://127.0.0.1/", "javascript:1", "//[", "\\\\x\\y", "http://"]
 )
@@ -149,7 +158,7 @@ def test_a_redirect_leads_to_the_web_or_nowhere(oneclaw_factory, target):
             assert not oneclaw.call_tool(tool, TOOLS[tool](f"{first.url}/")).is_success
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@first_on_every_python
 def test_a_name_that_means_something_else_at_every_look_is_asked_about_as_what_is_connected_to(
     oneclaw_factory, service, monkeypatch, tool
 ):
@@ -179,6 +188,7 @@ def test_a_name_that_means_something_else_at_every_look_is_asked_about_as_what_i
     assert looks == ["rebinding.example"]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "headers",
     [

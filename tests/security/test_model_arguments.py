@@ -40,6 +40,7 @@ HOSTILE = {
 REFUSALS = ("validation_error", "missing_parameter")
 
 
+@pytest.mark.one_python
 def test_no_arguments_bring_a_tool_down_or_hold_anybody_up(oneclaw_factory, caplog, is_long):
     """Every tool that is installed with texts that are no call of it: with all of them in the long form, else with
     some, so that each text meets a dozen tools.
@@ -61,6 +62,7 @@ def test_no_arguments_bring_a_tool_down_or_hold_anybody_up(oneclaw_factory, capl
     assert oneclaw.user.asked == []
 
 
+@pytest.mark.one_python
 def test_ten_megabytes_in_one_argument_are_written_or_refused(oneclaw_factory, oneclaw_home):
     oneclaw = oneclaw_factory(())
     assert oneclaw.call_tool("write_file", path="big.txt", content="x" * 10_000_000).is_success
@@ -73,6 +75,7 @@ def test_ten_megabytes_in_one_argument_are_written_or_refused(oneclaw_factory, o
     assert not oneclaw.call_tool("http_request", url="http://127.0.0.1/" + "x" * 1_000_000).is_success
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "name", ["", " ", "read_file\n", "read_file;exec", "../read_file", "\0", "\ud800", "x" * 1_000_000]
 )
@@ -128,8 +131,6 @@ def test_a_query_is_words_and_never_a_statement(oneclaw_factory):
 
 # Each of them makes some expression of the program's own go back and forth, if any does.
 REPEATED = (
-    "a",
-    " ",
     "\n",
     "\t",
     "(",
@@ -154,7 +155,9 @@ REPEATED = (
 PAIRS = ("a ", "a.", "a/", "a-", "<a", "a=", "[(", "- ", "\n ", "1,", "a:", "../", "://", "@a", "**", "`` ", '""', "&#")
 
 
-@pytest.mark.parametrize("unit", [*REPEATED, *PAIRS])
+@pytest.mark.parametrize(
+    "unit", ["a", " ", *(pytest.param(each, marks=pytest.mark.one_python) for each in [*REPEATED, *PAIRS])]
+)
 def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
     from oneclaw_core.builtin.page_text import markdown_of, page_document, shortened
     from oneclaw_core.cli.output import printable_line
@@ -164,19 +167,19 @@ def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
     from oneclaw_core.tools import command_patterns
     from oneclaw_core.tools.untrusted import untrusted
 
-    text = unit * (20_000 // len(unit)) + "!"
+    text = unit * (10_000 // len(unit)) + "!"
     for work in (
         lambda: printable_line(text),
         lambda: untrusted(text, text),
         lambda: command_patterns.covers("git *", "git " + text),
         lambda: command_patterns.touches("git *", text),
-        lambda: parse_document(f"---\nname: a\ndescription: {text[:10_000]}\n---\n{text}", "a"),
+        lambda: parse_document(f"---\nname: a\ndescription: {text[:5_000]}\n---\n{text}", "a"),
         lambda: key_shape(text),
         lambda: parse_query(text),
-        lambda: shortened(text, 10_000),
-        lambda: page_document("http://a", text, text, 10_000),
+        lambda: shortened(text, 5_000),
+        lambda: page_document("http://a", text, text, 5_000),
         lambda: markdown_of(f"<p>{text}", "http://a/"),
     ):
         started = time.process_time()
         work()
-        assert time.process_time() - started < 2
+        assert time.process_time() - started < 0.5

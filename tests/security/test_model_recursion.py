@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from oneclaw_core import ToolCall, ToolContext, hookimpl, tool
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.providers.base import ModelResponse
@@ -101,6 +103,7 @@ def test_a_call_that_fails_over_and_over_is_not_run_again(oneclaw_factory):
     assert len(ran) == 3
 
 
+@pytest.mark.one_python
 def test_a_thousand_calls_at_once_are_all_answered(oneclaw_factory):
     oneclaw = oneclaw_factory(())
     calls = tuple(ToolCall(f"call_{number}", "get_current_time", "{}") for number in range(1_000))

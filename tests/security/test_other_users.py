@@ -31,14 +31,20 @@ def open_to_others(home):
     return found
 
 
-@pytest.fixture(params=[0o022, 0o000], ids=["umask 022", "umask 000"])
+@pytest.fixture(
+    params=[
+        pytest.param(0o022, id="umask 022"),
+        pytest.param(0o000, id="umask 000"),
+    ]
+)
 def umask(request):
     before = os.umask(request.param)
     yield request.param
     os.umask(before)
 
 
-def test_nothing_in_a_home_is_open_to_others(program, home, umask, tmp_path, monkeypatch, serve_tools):
+@pytest.mark.one_python
+def test_nothing_in_a_home_is_open_to_others(program, few_plugins, home, umask, tmp_path, monkeypatch, serve_tools):
     """Neither in one that OneClaw has made, nor in one that was there and that others can enter."""
     is_made_before = not umask
     monkeypatch.chdir(tmp_path)
@@ -84,7 +90,7 @@ def serve_tools(monkeypatch, home):
         yield server
 
 
-def test_a_database_elsewhere_is_made_for_its_owner_alone(program, tmp_path, monkeypatch, umask):
+def test_a_database_elsewhere_is_made_for_its_owner_alone(program, few_plugins, tmp_path, monkeypatch, umask):
     place = tmp_path / "elsewhere"
     place.mkdir(mode=0o755)
     monkeypatch.setenv("ONECLAW_DATABASE_URL", f"sqlite:///{place / 'shared.db'}")
@@ -189,7 +195,8 @@ def test_the_browsers_proxy_serves_nobody_without_its_password():
     asyncio.run(main())
 
 
-def test_a_file_of_keys_that_others_could_read_is_not_used(program, home):
+@pytest.mark.one_python
+def test_a_file_of_keys_that_others_could_read_is_not_used(program, few_plugins, home):
     assert program("keys", "set", "openai", "--file", typed="sk-0123456789\n").status == 0
     for mode in (0o640, 0o604, 0o666):
         (home / "keys.json").chmod(mode)

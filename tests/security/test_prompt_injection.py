@@ -87,6 +87,7 @@ def test_where_nobody_can_be_asked_an_order_from_outside_does_nothing(oneclaw_ho
     assert not (oneclaw_home.workspace / "pwned").exists()
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("order", "permission"),
     [
@@ -138,6 +139,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("place", ANSWERS)
 @pytest.mark.parametrize("tool", ["http_request", "webfetch"])
 def test_what_a_server_says_stands_between_marks_or_not_at_all(oneclaw_factory, tool, place):

@@ -54,7 +54,7 @@ PLUGIN = """
 
 
 @pytest.fixture
-def steered(tmp_path, home, monkeypatch):
+def steered(tmp_path, home, few_plugins):
     """A home in which every text that somebody else can have written steers terminals."""
     site = tmp_path / "site"
     info = site / "steering-1.dist-info"
@@ -91,6 +91,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.one_python
 def test_nothing_that_others_wrote_steers_the_terminal(steered):
     environ, project = steered
     script = [calls(("raise_steering", {}), ("no_such" + "\x1b[2J", {"\x1b]0;x\x07": STEERING}), content=STEERING)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -14,7 +15,7 @@ from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
     from pathlib import Path
 
 
@@ -92,3 +93,22 @@ def rows(home: Path, statement: str, *parameters: object) -> list[tuple[Any, ...
 async def opened(home: Path) -> AsyncIterator[Store]:
     async with await Store.open(database_url(home), lock_directory=home / "locks") as store:
         yield store
+
+
+@contextmanager
+def opened_for_examples(home: Path) -> Iterator[Callable[..., None]]:
+    """Open a store once for all examples that a property is tried with.
+
+    Yields:
+        What runs ``check(store, *arguments)``.
+    """
+    with asyncio.Runner() as runner:
+        store = runner.run(Store.open(database_url(home), lock_directory=home / "locks"))
+
+        def run(check: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
+            runner.run(check(store, *arguments))
+
+        try:
+            yield run
+        finally:
+            runner.run(store.close())

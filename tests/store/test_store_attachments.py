@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, call, opened, success, user
-from hypothesis import given
+from histories import assistant, call, opened, opened_for_examples, success, user
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
@@ -156,26 +157,28 @@ def test_files_go_with_their_session(tmp_path: Path) -> None:
     assert asyncio.run(main()) == 1
 
 
-@given(st.lists(st.lists(st.binary(max_size=20), max_size=3), max_size=8), st.integers(0, 40))
-def test_a_window_has_the_files_of_just_its_messages(
-    tmp_path_factory: object, contents: list[list[bytes]], max_characters: int
-) -> None:
-    entries = [
-        with_files(user(f"{number:05}"), *(Attachment("f", "image/png", data) for data in files))
-        for number, files in enumerate(contents)
-    ]
+def test_a_window_has_the_files_of_just_its_messages(tmp_path: Path) -> None:
+    async def check(store: Store, contents: list[list[bytes]], max_characters: int) -> None:
+        entries = [
+            with_files(user(f"{number:05}"), *(Attachment("f", "image/png", data) for data in files))
+            for number, files in enumerate(contents)
+        ]
+        session = await store.create_session(agent="default")
+        await store.append(session.id, entries)
+        window = await store.history(session.id, max_characters=max_characters)
+        begin = len(entries) - len(window)
+        assert [(each.content, each.attachments) for each in window] == [
+            (each.content, each.attachments) for each in entries[begin:]
+        ]
 
-    async def main() -> None:
-        async with opened(tmp_path_factory.getbasetemp() / "files") as store:  # type: ignore[attr-defined]
-            session = await store.create_session(agent="default")
-            await store.append(session.id, entries)
-            window = await store.history(session.id, max_characters=max_characters)
-            begin = len(entries) - len(window)
-            assert [(each.content, each.attachments) for each in window] == [
-                (each.content, each.attachments) for each in entries[begin:]
-            ]
+    with opened_for_examples(tmp_path) as run:
 
-    asyncio.run(main())
+        @settings(max_examples=examples(40))
+        @given(st.lists(st.lists(st.binary(max_size=20), max_size=3), max_size=8), st.integers(0, 40))
+        def holds(contents: list[list[bytes]], max_characters: int) -> None:
+            run(check, contents, max_characters)
+
+        holds()
 
 
 def listed(file: Attachment) -> Attachment:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, call, database_url, failure, opened, success, user
-from hypothesis import given
+from histories import assistant, call, database_url, failure, opened, opened_for_examples, success, user
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection, Select
+
+    from oneclaw_core.store.store import Store
 
 
 def test_an_entry_comes_back_as_it_was_stored(tmp_path: Path) -> None:
@@ -229,26 +232,31 @@ def test_a_finished_call_of_another_history_can_be_copied_with_its_result(tmp_pa
     asyncio.run(main())
 
 
-@given(text=st.text(st.characters(codec=None, exclude_categories=()), max_size=20))
-def test_any_text_can_be_stored(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    async def main() -> None:
-        async with opened(tmp_path_factory.getbasetemp() / "any-text") as store:
-            session = await store.create_session(agent=text, model=text)
-            identity = text or "id"
-            hostile = replace(
-                call(identity, text, text), content=text, error_type=text, provider_data={"type": {text: [text]}}
-            )
-            stored = await store.append(session.id, [user(text), hostile])
-            assert await store.used_call_ids(session.id, [identity, identity + "x"]) == {identity}
-            result = await store.finish_call(session.id, replace(success(identity, text), tool_name=text))
-            read = await store.messages(session.id)
-            assert read[0] == stored[0]
-            assert read[2] == result
-            if text.isprintable():
-                assert read[0].content == text
-                assert read[1].provider_data == {"type": {text: [text]}}
+def test_any_text_can_be_stored(tmp_path: Path) -> None:
+    async def check(store: Store, text: str) -> None:
+        session = await store.create_session(agent=text, model=text)
+        identity = text or "id"
+        hostile = replace(
+            call(identity, text, text), content=text, error_type=text, provider_data={"type": {text: [text]}}
+        )
+        stored = await store.append(session.id, [user(text), hostile])
+        assert await store.used_call_ids(session.id, [identity, identity + "x"]) == {identity}
+        result = await store.finish_call(session.id, replace(success(identity, text), tool_name=text))
+        read = await store.messages(session.id)
+        assert read[0] == stored[0]
+        assert read[2] == result
+        if text.isprintable():
+            assert read[0].content == text
+            assert read[1].provider_data == {"type": {text: [text]}}
 
-    asyncio.run(main())
+    with opened_for_examples(tmp_path) as run:
+
+        @settings(max_examples=examples(50))
+        @given(text=st.text(st.characters(codec=None, exclude_categories=()), max_size=20))
+        def holds(text: str) -> None:
+            run(check, text)
+
+        holds()
 
 
 def test_used_ids_are_those_of_calls_of_this_session(tmp_path: Path) -> None:

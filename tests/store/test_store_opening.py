@@ -345,6 +345,7 @@ asyncio.run(Database.open(sys.argv[1]))
 """
 
 
+@pytest.mark.one_python
 def test_a_process_killed_while_it_makes_the_tables_leaves_a_usable_file(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", KILLED_WHILE_CREATING, url_of(database_path(tmp_path))], timeout=30, check=False

@@ -610,3 +610,26 @@ def test_a_store_shows_its_database_without_the_user(tmp_path: Path) -> None:
     name = asyncio.run(main())
     assert name.startswith("postgresql:///")
     assert "postgres@" not in name
+
+
+def test_what_a_test_leaves_in_a_database_is_not_there_for_the_next(postgres: PostgresServer, tmp_path: Path) -> None:
+    async def leave_something() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session("left", agent="default")
+            await store.append(session.id, [user(), assistant()])
+
+    def identity() -> object:
+        return rows(tmp_path, "SELECT oid FROM pg_database WHERE datname = current_database()")
+
+    made = identity()
+    asyncio.run(leave_something())
+    postgres.clear_databases()
+    assert identity() == made
+    assert rows(tmp_path, "SELECT count(*) FROM sessions, messages") == [(0,)]
+    assert rows(tmp_path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+    asyncio.run(leave_something())
+    assert rows(tmp_path, "SELECT min(sequence) FROM messages") == [(1,)]
+    # What is more than rows is not undone, but stays with the one database.
+    change(tmp_path, "ALTER TABLE sessions ALTER COLUMN name SET DEFAULT 'odd'")
+    postgres.clear_databases()
+    assert identity() != made

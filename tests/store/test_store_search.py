@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, call, change, database_path, opened, rows, success, user
-from hypothesis import HealthCheck, given, settings
+from histories import assistant, call, change, database_path, opened, opened_for_examples, rows, success, user
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_server import VARIABLE
 
@@ -236,6 +237,7 @@ def test_an_old_database_is_indexed_when_it_is_migrated(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.one_python
 def test_a_killed_writer_leaves_the_index_as_complete_as_the_messages(tmp_path: Path) -> None:
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     process = subprocess.Popen(
@@ -260,6 +262,7 @@ def test_a_killed_writer_leaves_the_index_as_complete_as_the_messages(tmp_path: 
     asyncio.run(main())
 
 
+@pytest.mark.one_python
 def test_two_processes_search_and_write_at_once(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as one, opened(tmp_path) as other:
@@ -275,33 +278,38 @@ def test_two_processes_search_and_write_at_once(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.one_of(
-            st.text(min_size=1, max_size=30),
-            st.sampled_from(
-                ['"', "a AND", "NEAR(a b, 2)", "a*", "^a", "-a", "a:b", "'; DROP TABLE messages; --", "{a}: b"]
-            ),
+ANY_TEXTS = st.lists(
+    st.one_of(
+        st.text(min_size=1, max_size=30),
+        st.sampled_from(
+            ['"', "a AND", "NEAR(a b, 2)", "a*", "^a", "-a", "a:b", "'; DROP TABLE messages; --", "{a}: b"]
         ),
-        min_size=5,
-        max_size=20,
-    )
+    ),
+    min_size=5,
+    max_size=20,
 )
-def test_no_text_is_an_error_in_a_query_or_a_message(tmp_path: Path, texts: list[str]) -> None:
-    async def main() -> None:
-        async with opened(tmp_path) as store:
-            session = await store.create_session(agent="General Assistant")
-            await store.append(session.id, [user(text) for text in texts])
-            for text in texts:
-                query = parse_query(text)
-                if query:
-                    assert query.counts(text) == [1] * len(query.units) or any(query.counts(text))
-                    assert any(all(query.counts(each)) for each in await found(store, text))
-                    await found(store, text, wants_all=False)
-            await store.delete_session(session.id)
-            for text in texts:
-                if parse_query(text):
-                    assert await found(store, text) == []
 
-    asyncio.run(main())
+
+def test_no_text_is_an_error_in_a_query_or_a_message(tmp_path: Path) -> None:
+    async def check(store: Store, texts: list[str]) -> None:
+        session = await store.create_session(agent="General Assistant")
+        await store.append(session.id, [user(text) for text in texts])
+        for text in texts:
+            query = parse_query(text)
+            if query:
+                assert query.counts(text) == [1] * len(query.units) or any(query.counts(text))
+                assert any(all(query.counts(each)) for each in await found(store, text))
+                await found(store, text, wants_all=False)
+        await store.delete_session(session.id)
+        for text in texts:
+            if parse_query(text):
+                assert await found(store, text) == []
+
+    with opened_for_examples(tmp_path) as run:
+
+        @settings(max_examples=examples(12))
+        @given(ANY_TEXTS)
+        def holds(texts: list[str]) -> None:
+            run(check, texts)
+
+        holds()

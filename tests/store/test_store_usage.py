@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from histories import assistant, change, opened
-from hypothesis import given
+from histories import assistant, change, opened, opened_for_examples
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -339,21 +340,22 @@ def expected_breaks(records: Iterable[tuple[int, UsageRecord]]) -> int:
     return count
 
 
-@given(RECORDS)
-def test_every_request_is_counted_once_by_day_model_and_session(
-    tmp_path_factory: pytest.TempPathFactory, records: list[tuple[int, UsageRecord]]
-) -> None:
-    home = tmp_path_factory.getbasetemp() / "usage"
+def test_every_request_is_counted_once_by_day_model_and_session(tmp_path: Path) -> None:
+    async def check(store: Store, records: list[tuple[int, UsageRecord]]) -> None:
+        change(tmp_path, "DELETE FROM usage")
+        ids = [(await store.create_session(agent="default")).id for _ in range(3)]
+        for session, used in records:
+            await store.append(ids[session], [], usage=used)
+        total = await store.usage_totals()
+        assert total.prefix_breaks == expected_breaks(records)
+        for grouping in (UsageGrouping.DAY, UsageGrouping.MODEL, UsageGrouping.SESSION):
+            assert sum((row.totals for row in await store.usage_by(grouping)), UsageTotals()) == total
 
-    async def main() -> None:
-        async with opened(home) as store:
-            change(home, "DELETE FROM usage")
-            ids = [(await store.create_session(agent="default")).id for _ in range(3)]
-            for session, used in records:
-                await store.append(ids[session], [], usage=used)
-            total = await store.usage_totals()
-            assert total.prefix_breaks == expected_breaks(records)
-            for grouping in (UsageGrouping.DAY, UsageGrouping.MODEL, UsageGrouping.SESSION):
-                assert sum((row.totals for row in await store.usage_by(grouping)), UsageTotals()) == total
+    with opened_for_examples(tmp_path) as run:
 
-    asyncio.run(main())
+        @settings(max_examples=examples(20))
+        @given(RECORDS)
+        def holds(records: list[tuple[int, UsageRecord]]) -> None:
+            run(check, records)
+
+        holds()

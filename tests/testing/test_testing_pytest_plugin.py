@@ -74,6 +74,7 @@ def test_plugins_are_chosen_in_the_configuration(run, pytester):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.one_python
 def test_a_script_that_does_not_fit_fails_the_test(run):
     result = run(
         """
@@ -105,6 +106,7 @@ def test_a_script_that_does_not_fit_fails_the_test(run):
     result.stdout.no_fnmatch_line("*During handling*")
 
 
+@pytest.mark.one_python
 def test_a_snapshot_is_written_and_updated(run, pytester):
     path = pytester.path / "acme.definitions.json"
 

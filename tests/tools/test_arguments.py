@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
+from how_long import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
@@ -37,11 +38,13 @@ def test_what_is_no_json_object_is_refused_with_the_fault_quoted(text, message):
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    lambda children: st.lists(children, max_size=5) | st.dictionaries(st.text(), children, max_size=5),
+    max_leaves=20,
 )
 
 
-@given(st.dictionaries(st.text(), json_values))
+@settings(max_examples=examples(50))
+@given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_every_json_object_is_read_as_it_is(arguments):
     assert parse_arguments(json.dumps(arguments)) == arguments
 

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,7 +161,7 @@ def programs():
         yield directory
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.one_of(HARMLESS, HARMLESS, HARMLESS, HARMLESS, HARMFUL), max_size=8))
 def test_what_is_covered_runs_that_one_program_and_nothing_else(programs, words):
     command = "okay " + "".join(words)

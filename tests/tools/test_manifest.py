@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
@@ -676,7 +677,7 @@ def mutate(good, mutations):
     return made
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(MUTATIONS)
 def test_the_published_schema_and_the_parser_agree_on_entries_of_a_group(mutations):
     document = [entry("first"), mutate(SEARCH, mutations)]
@@ -686,14 +687,14 @@ def test_the_published_schema_and_the_parser_agree_on_entries_of_a_group(mutatio
     assert VALIDATOR.is_valid(document) == (not problems), problems
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(MUTATIONS)
 def test_the_published_schema_and_the_parser_agree_on_the_first_entry(mutations):
     document = [mutate(META, mutations), SEARCH]
     assert VALIDATOR.is_valid(document) == (not parse_group(*document)[2])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(MUTATIONS)
 def test_the_published_schema_and_the_parser_agree_on_the_single_form(mutations):
     document = mutate(SEARCH, mutations)

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
@@ -34,7 +35,7 @@ def is_accepted(schema):
     return True
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYWORDS), SCHEMAS, max_size=4))
 def test_the_fast_path_agrees_with_the_metaschema(keywords):
     schema = {**keywords, "type": "object"}

@@ -80,6 +80,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.one_python
 @given(st.dictionaries(st.text().filter(lambda name: name != "_env"), JSON, max_size=4))
 def test_whatever_a_schema_says_by_example_is_kept(defaults):
     schema = {"type": "object", "properties": {name: {"default": value} for name, value in defaults.items()}}
@@ -126,6 +127,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_does_not_fit_is_refused_and_nothing_is_written(own, what, monkeypatch):
     monkeypatch.setattr("oneclaw_core.javascript.running.CHECK_SECONDS", 0.5)

@@ -60,6 +60,7 @@ def files(tmp_path):
     return ToolFiles(tmp_path / "tools", tmp_path / "tools.lock")
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("old", [(), ("old manifest", "old code")])
 def test_killed_at_every_step(files, old):
     command = [sys.executable, "-c", KILLER, str(files.folder), *old]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google_desk import Desk, make_home, sign_in, stand_in
+from google_desk import Desk, give_database, make_home, sign_in, stand_in
+from google_programs import Programs
 
 
 @pytest.fixture
@@ -22,6 +23,13 @@ def empty_home(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def programs():
+    """Runs ``oneclaw`` in processes of its own."""
+    with Programs() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def service_key():
     """A service account's private key, and the public one that Google has."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -34,6 +42,7 @@ def service_key():
 @pytest.fixture
 def home(google, empty_home):
     """A home in which ana@example.com is signed in for everything, as the account "work"."""
+    give_database(empty_home)
     sign_in(google, empty_home)
     return empty_home
 

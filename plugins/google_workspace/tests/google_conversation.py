@@ -6,9 +6,6 @@ The model speaks Chat Completions. What it says next may depend on what tools ha
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.scopes import TOOL_SCOPES
@@ -16,10 +13,11 @@ from oneclaw_google_workspace.scopes import TOOL_SCOPES
 from oneclaw_core.testing import RoutedWebServer, WebAnswer, WebRequest
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-TIMEOUT_SECONDS = 60
+    from google_programs import Programs
 
 Reply = str | tuple[str, dict[str, Any]] | list[tuple[str, dict[str, Any]]]
 
@@ -91,6 +89,7 @@ class Conversation:
     """Runs ``oneclaw`` with the scripted model, each message in a process of its own.
 
     Args:
+        programs: runs ``oneclaw``.
         web_server: where the model is.
         script: what it says, request by request: a text, one or several tool calls as name and arguments, or a function
             that makes one of these from what it has :class:`Heard`.
@@ -101,9 +100,14 @@ class Conversation:
     """
 
     def __init__(
-        self, web_server: RoutedWebServer, script: Sequence[Reply | Callable[[Heard], Reply]], directory: Path
+        self,
+        programs: Programs,
+        web_server: RoutedWebServer,
+        script: Sequence[Reply | Callable[[Heard], Reply]],
+        directory: Path,
     ) -> None:
         self.heard: list[Heard] = []
+        self._programs = programs
         self._script = script
         self._url = web_server.url_of("/v1")
         self._directory = directory
@@ -117,16 +121,8 @@ class Conversation:
     def run(self, command: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command that talks to the model."""
         environ = {"OPENAI_BASE_URL": self._url, "OPENAI_API_KEY": "sk-test"}
-        return subprocess.run(
-            [sys.executable, "-m", "oneclaw_core", command, "--model", "openai_compatible/test", *arguments],
-            env=os.environ | environ,
-            cwd=self._directory,
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        model = ("--model", "openai_compatible/test")
+        return self._programs.run(command, *model, *arguments, environ=environ, directory=self._directory, typed=typed)
 
     def _answer(self, request: WebRequest) -> WebAnswer:
         heard = Heard(request.json())

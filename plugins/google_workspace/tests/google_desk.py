@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 from google_oauth import CLIENT_ID, CLIENT_SECRET
 from google_server import GoogleServer
@@ -11,7 +14,12 @@ from oneclaw_google_workspace import retrying
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
 from oneclaw_google_workspace.scopes import SERVICES, consent_scopes
 
-from oneclaw_core import OneClaw, PermissionAnswer, find_home
+from oneclaw_core import OneClaw, PermissionAnswer, find_home, registrars
+from oneclaw_core.plugins import discover
+from oneclaw_core.tools.manifest import load_manifest
+
+# What the tests of one process read but once, for it takes longer than most of them: manifests, which nobody changes.
+_load_manifest_once = cache(load_manifest)
 
 
 @contextmanager
@@ -25,8 +33,43 @@ def stand_in(monkeypatch):
     assert not server.misfits, "\n".join(server.misfits)
 
 
+@cache
+def plugins():
+    """What homes of the tests have: this plugin alone, for the built-in tools have no part in what is tested here."""
+    return [point for point in discover() if point.name == "google_workspace"]
+
+
+def open_home(home, **options):
+    """Open a home with :func:`plugins`, allowing what the stand-in on loopback needs."""
+    return OneClaw.open(home.path, allow=("network.private",), plugins=plugins(), **options)
+
+
+@cache
+def _database():
+    """The database of a home in which nothing has happened yet."""
+
+    async def run(path):
+        async with OneClaw.open(path, environ={}, plugins=()):
+            pass
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(folder))
+        (database,) = Path(folder).glob("*.db*")
+        return database.name, database.read_bytes()
+
+
+def give_database(home):
+    """Give a home the database that it would make itself when it is first opened."""
+    name, content = _database()
+    home.create()
+    path = home.path / name
+    path.touch(0o600)
+    path.write_bytes(content)
+
+
 def make_home(path, monkeypatch):
     """Make a home in which nobody is signed in the current one."""
+    monkeypatch.setattr(registrars, "load_manifest", _load_manifest_once)
     for name in ("ONECLAW_MODEL", "ONECLAW_GOOGLE_ACCOUNT", "ONECLAW_GOOGLE_CLIENT_ID", "ONECLAW_GOOGLE_CLIENT_SECRET"):
         monkeypatch.delenv(name, raising=False)
     # Other plugins of the work tree would only slow the tests down.
@@ -99,9 +142,7 @@ class Desk:
             return self.answer
 
         async def run():
-            async with OneClaw.open(
-                self.home.path, ask=ask, allow=("network.private",), start_directory=self.start_directory
-            ) as claw:
+            async with open_home(self.home, ask=ask, start_directory=self.start_directory) as claw:
                 return await asyncio.gather(*(claw.call_tool(tool, arguments) for tool, arguments in calls))
 
         return [outcome.result for outcome in asyncio.run(run())]

@@ -530,7 +530,7 @@ def _part_of(content: bytes | Path, start: int, end: int, headers: dict[str, str
         return Answer(206, headers, file.read(end - start))
 
 
-def wait_until(condition: Any, seconds: float = 5) -> None:
+def wait_until(condition: Any, seconds: float = 60) -> None:
     """Wait for something to become true, or fail."""
     end = time.monotonic() + seconds
     while not condition():

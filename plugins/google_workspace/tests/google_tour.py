@@ -9,12 +9,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from google_desk import sign_in, sign_in_service_account
+from google_desk import open_home, sign_in, sign_in_service_account
 from google_slides_pages import Element, Text
 from oneclaw_google_workspace.drive import exporting
 from oneclaw_google_workspace.gmail import outgoing
 
-from oneclaw_core import OneClaw, PermissionAnswer
+from oneclaw_core import PermissionAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,7 +48,7 @@ def take_the_tour(
 
     async def run() -> None:
         project = home.path.parent
-        async with OneClaw.open(home.path, ask=agree, allow=("network.private",), start_directory=project) as claw:
+        async with open_home(home, ask=agree, start_directory=project) as claw:
 
             async def call(tool: str, **arguments: Any) -> Any:
                 result = (await claw.call_tool(tool, arguments)).result

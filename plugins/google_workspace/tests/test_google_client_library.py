@@ -29,6 +29,7 @@ def test_the_tour_calls_every_tool(tour):
     assert len(TOOL_SCOPES) == 63
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("method_id", METHODS)
 def test_the_method_is_called_as_by_googles_own_client_library(tour, method_id):
     google, _ = tour

@@ -5,6 +5,7 @@ from email.policy import default
 
 import pytest
 from google_desk import Desk, sign_in
+from oneclaw_google_workspace.gmail import outgoing
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
 from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE_BYTES
 
@@ -426,14 +427,15 @@ def test_whoever_overwrites_a_draft_is_told_of_the_attachments_that_go(gmail, de
     assert files(parsed(gmail.mails[gmail.drafts[draft["draft_id"]]].raw)) == {}
 
 
-def test_a_large_draft_goes_in_pieces(google, gmail, desk):
-    (desk.start_directory / "film.bin").write_bytes(bytes(3_900_000))
+def test_a_large_draft_goes_in_pieces(google, gmail, desk, monkeypatch):
+    monkeypatch.setattr(outgoing, "LARGEST_IN_JSON_BYTES", 400_000)
+    (desk.start_directory / "film.bin").write_bytes(bytes(390_000))
 
     draft = desk("gmail_draft_create", to=[BO], subject="Film", body="x", attachments=["film.bin"])
     desk("gmail_draft_create", draft_id=draft["draft_id"], body="y", attachments=["film.bin"])
 
     assert google.bodies("gmail.users.drafts.create") == google.bodies("gmail.users.drafts.update") == [{"message": {}}]
-    assert len(files(parsed(gmail.mails[gmail.drafts[draft["draft_id"]]].raw))["film.bin"]) == 3_900_000
+    assert len(files(parsed(gmail.mails[gmail.drafts[draft["draft_id"]]].raw))["film.bin"]) == 390_000
 
 
 def test_a_draft_is_found_by_the_id_of_its_message_and_sent_with_what_the_user_saw(gmail, desk):

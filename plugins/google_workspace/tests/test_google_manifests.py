@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 from google_arguments import least_arguments, wrong_arguments
-from google_desk import make_home, stand_in
+from google_desk import make_home, open_home, stand_in
 from oneclaw_google_workspace import GROUPS
 from oneclaw_google_workspace.scopes import SERVICES, TOOL_SCOPES, service_of
-
-from oneclaw_core import OneClaw
 
 MOST_TOKENS_OF_A_GROUP = 2_300
 MOST_TOKENS_OF_ALL = 16_500
@@ -113,7 +111,7 @@ def strangers(tmp_path_factory):
         raise AssertionError("nobody is to be asked")
 
     async def run(home):
-        async with OneClaw.open(home.path, ask=ask, allow=("network.private",)) as claw:
+        async with open_home(home, ask=ask) as claw:
             for name, entry in TOOLS.items():
                 least = [("the least", least_arguments(entry["parameters"]))]
                 for what, arguments in [*least, *wrong_arguments(entry["parameters"])]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from google_desk import open_home
 from oneclaw_google_workspace import client
 
-from oneclaw_core import OneClaw, PermissionAnswer
+from oneclaw_core import PermissionAnswer
 
 pytestmark = pytest.mark.one_python
 
@@ -191,7 +192,7 @@ def attempts(google, home):
         return Outcome(result.error_type, result.error_message or "", tries, made)
 
     async def run(case, faults):
-        async with OneClaw.open(home.path, ask=agree, allow=("network.private",)) as claw:
+        async with open_home(home, ask=agree) as claw:
             return {name: await once(claw, case, fault) for name, fault in faults.items()}
 
     return lambda case, faults: asyncio.run(run(case, faults))

@@ -24,12 +24,12 @@ GMAIL, DRIVE, CALENDAR, SHEETS = map(tools_of, ("gmail", "drive", "calendar", "s
 
 
 @pytest.fixture
-def talk(home, web_server, tmp_path):
+def talk(home, programs, web_server, tmp_path):
     """Begins a conversation with a model that follows a script; at the end, the script must be, too."""
     begun = []
 
     def begin(*script):
-        begun.append((Conversation(web_server, script, tmp_path), script))
+        begun.append((Conversation(programs, web_server, script, tmp_path), script))
         return begun[-1][0]
 
     yield begin
@@ -78,6 +78,7 @@ def test_040_1_and_044_1_mail_is_found_then_the_spam_trashed_without_loading_aga
     assert trashed == {"WIN A BOAT", "Cheap pills"}
 
 
+@pytest.mark.one_python
 def test_040_2_a_spreadsheet_is_made_and_filled_and_goes_on_being_filled(google, talk):
     def book(heard):
         return {"spreadsheet_id": heard.result("sheets_create")["spreadsheet_id"]}

@@ -2,14 +2,11 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
-from google_desk import Desk, sign_in
+from google_desk import Desk, open_home, sign_in
 from google_oauth import CLIENT_SECRET
 from oneclaw_google_workspace.accounts import AccessToken, AccountBook
 
@@ -61,15 +58,11 @@ def test_ten_parallel_calls_with_an_expired_token_ask_google_once(google, desk):
     assert google.oauth.refreshes == 2
 
 
-def test_several_processes_ask_google_once(google, home, tmp_path):
-    program = [sys.executable, "-m", "oneclaw_core", "call", "--allow", "network.private", "tasks_list", "{}"]
-    running = [
-        subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-        for _ in range(3)
-    ]
-    answers = [each.communicate(timeout=60) for each in running]
+@pytest.mark.one_python
+def test_several_processes_ask_google_once(google, home, programs):
+    answers = programs.run_at_once([("call", "--allow", "network.private", "tasks_list", "{}")] * 3)
 
-    assert [json.loads(out)["status"] for out, _ in answers] == ["success"] * 3, answers
+    assert [json.loads(each.stdout)["status"] for each in answers] == ["success"] * 3, answers
     assert google.oauth.refreshes == 1
 
 
@@ -224,9 +217,7 @@ def test_a_refresh_that_is_cancelled_leaves_no_lock_behind(google, home, desk):
     google.fail("token", 503, delay=answered)
 
     async def run():
-        from oneclaw_core import OneClaw
-
-        async with OneClaw.open(home.path, allow=("network.private",)) as claw:
+        async with open_home(home) as claw:
             task = asyncio.create_task(claw.call_tool("tasks_list", {}))
             while not google.called("token"):
                 await asyncio.sleep(0.005)
@@ -236,7 +227,7 @@ def test_a_refresh_that_is_cancelled_leaves_no_lock_behind(google, home, desk):
 
     asyncio.run(run())
     lock = FileLock(home.locks / "google_token-work.lock")
-    with lock.acquire(timeout=5):
+    with lock.acquire(timeout=60):
         assert lock.is_locked
 
 

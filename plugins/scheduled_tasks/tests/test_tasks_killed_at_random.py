@@ -3,8 +3,6 @@
 import asyncio
 import os
 import random
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +10,7 @@ import pytest
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.task import RunStatus
-from tasks_rig import Tasks, until
+from tasks_rig import until
 
 from oneclaw_core import MessageType, OneClaw, ToolCallStatus
 
@@ -30,10 +28,7 @@ def due(url, number):
     return TaskWords(name=f"Task {number}", prompt=prompt, when=when, time_zone="UTC", is_notified=False)
 
 
-def test_workers_killed_at_random(home, counting_server, workers):
-    grant = [sys.executable, "-m", "oneclaw_core", "permissions", "grant", "network.private"]
-    subprocess.run(grant, check=True, capture_output=True)
-    tasks = Tasks(home)
+def test_workers_killed_at_random(tasks, allowed, counting_server, workers):
     words = [due(counting_server.url, number) for number in range(RUNS)]
     tasks.add(*words, at=datetime.now(UTC) - timedelta(minutes=10))
     chance = random.Random(5)

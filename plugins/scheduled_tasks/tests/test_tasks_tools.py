@@ -5,11 +5,11 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from oneclaw_scheduled_tasks.stored_runs import runs_of
 from oneclaw_scheduled_tasks.stored_tasks import list_tasks
 
 from oneclaw_core import OneClaw, ToolSelection
+from oneclaw_core.cli.main import main
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
 DAILY = ("schedule_task", WATER)
@@ -58,71 +58,64 @@ def test_running_a_task_makes_a_run_and_leaves_the_schedule(talk, tasks):
     assert not run.is_queued
 
 
-@pytest.mark.parametrize(
-    ("changes", "error_type", "reason"),
-    [
-        ({"hour": 25}, "validation_error", "Hour must be a whole number from 0 to 23, not 25"),
-        ({"minute": 60}, "validation_error", "Minute must be"),
-        ({"schedule_type": "weekly"}, "validation_error", "Day_of_week must be one of"),
-        ({"schedule_type": "one_time"}, "validation_error", "Date must be"),
-        ({"schedule_type": "one_time", "date": "2020-01-01"}, "creation_failed", "lies in the past"),
-        ({"time_zone": "Mars/Phobos"}, "validation_error", "There is no time zone 'Mars/Phobos'"),
-        ({"schedule_type": "cron", "cron": "bad", "hour": None, "minute": None}, "validation_error", "five fields"),
-        ({"schedule_type": "cron", "cron": "0 0 31 2 *", "hour": None, "minute": None}, "creation_failed", "never due"),
-        ({"end_date": "2020-01-01"}, "creation_failed", "never due"),
-        ({"end_date": "soon"}, "validation_error", "End_date must be a day"),
-        ({"name": "  "}, "creation_failed", "Name must not be empty"),
-        ({"prompt": ""}, "creation_failed", "Prompt must not be empty"),
-        ({"name": "x" * 101}, "validation_error", "at most 100 characters"),
-        ({"name": "a\u202eb"}, "validation_error", "one line of text"),
-        ({"agent": "nobody"}, "not_found", "nobody"),
-        ({"model": "nobody/x"}, "not_found", "nobody"),
-        ({"tool_groups": ["nonsense"]}, "validation_error", "There is no tool group 'nonsense'"),
-        ({"missed": "sometimes"}, "validation_error", "missed"),
-        ({"command": "rm -rf /"}, "validation_error", "command"),
-        ({"webhook": "http://evil.example"}, "validation_error", "webhook"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_the_reason(talk, tasks, changes, error_type, reason):
-    arguments = {key: value for key, value in {**WATER, **changes}.items() if value is not None}
-    refused, listed = talk(("schedule_task", arguments), ("list_scheduled_tasks", {}))
+REFUSED = [
+    ({"hour": 25}, "validation_error", "Hour must be a whole number from 0 to 23, not 25"),
+    ({"minute": 60}, "validation_error", "Minute must be"),
+    ({"schedule_type": "weekly"}, "validation_error", "Day_of_week must be one of"),
+    ({"schedule_type": "one_time"}, "validation_error", "Date must be"),
+    ({"schedule_type": "one_time", "date": "2020-01-01"}, "creation_failed", "lies in the past"),
+    ({"time_zone": "Mars/Phobos"}, "validation_error", "There is no time zone 'Mars/Phobos'"),
+    ({"schedule_type": "cron", "cron": "bad", "hour": None, "minute": None}, "validation_error", "five fields"),
+    ({"schedule_type": "cron", "cron": "0 0 31 2 *", "hour": None, "minute": None}, "creation_failed", "never due"),
+    ({"end_date": "2020-01-01"}, "creation_failed", "never due"),
+    ({"end_date": "soon"}, "validation_error", "End_date must be a day"),
+    ({"name": "  "}, "creation_failed", "Name must not be empty"),
+    ({"prompt": ""}, "creation_failed", "Prompt must not be empty"),
+    ({"name": "x" * 101}, "validation_error", "at most 100 characters"),
+    ({"name": "a\u202eb"}, "validation_error", "one line of text"),
+    ({"agent": "nobody"}, "not_found", "nobody"),
+    ({"model": "nobody/x"}, "not_found", "nobody"),
+    ({"tool_groups": ["nonsense"]}, "validation_error", "There is no tool group 'nonsense'"),
+    ({"missed": "sometimes"}, "validation_error", "missed"),
+    ({"command": "rm -rf /"}, "validation_error", "command"),
+    ({"webhook": "http://evil.example"}, "validation_error", "webhook"),
+]
 
-    assert (refused.error_type, reason in refused.error_message) == (error_type, True), refused.error_message
+
+def test_what_cannot_be_is_refused_with_the_reason(talk):
+    wanted = [{**WATER, **changes} for changes, *_ in REFUSED]
+    arguments = [{key: value for key, value in each.items() if value is not None} for each in wanted]
+    *refused, listed = talk(*(("schedule_task", each) for each in arguments), ("list_scheduled_tasks", {}))
+
+    for found, (changes, error_type, reason) in zip(refused, REFUSED, strict=True):
+        assert (found.error_type, reason in found.error_message) == (error_type, True), (changes, found.error_message)
     assert listed.result == "There are no scheduled tasks."
     assert talk.asked == []
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "error_type"),
-    [
-        ("run_scheduled_task", {}, "run_failed"),
-        ("update_scheduled_task", {"hour": 3}, "not_found"),
-        ("delete_scheduled_task", {}, "not_found"),
-    ],
-)
-def test_an_unknown_task(talk, name, arguments, error_type):
-    (refused,) = talk((name, {"task_id": "000000000000", **arguments}))
+def test_an_unknown_task(talk):
+    nothing = {"task_id": "000000000000"}
+    refused = talk(
+        ("run_scheduled_task", nothing),
+        ("update_scheduled_task", {**nothing, "hour": 3}),
+        ("delete_scheduled_task", nothing),
+    )
 
-    assert refused.error_type == error_type
-    assert "There is no task '000000000000'" in refused.error_message
+    assert [each.error_type for each in refused] == ["run_failed", "not_found", "not_found"]
+    for each in refused:
+        assert "There is no task '000000000000'" in each.error_message
 
 
-@pytest.mark.parametrize(
-    ("changes", "error_type"),
-    [
-        ({"hour": 24}, "validation_error"),
-        ({"schedule_type": "one_time"}, "validation_error"),
-        ({"schedule_type": "one_time", "date": "2020-01-01"}, "update_failed"),
-        ({"name": " "}, "update_failed"),
-        ({"time_zone": "nowhere"}, "validation_error"),
-    ],
-)
-def test_a_change_that_cannot_be_leaves_the_task_as_it_was(talk, tasks, changes, error_type):
+def test_a_change_that_cannot_be_leaves_the_task_as_it_was(talk, tasks):
+    refused = {
+        "validation_error": [{"hour": 24}, {"schedule_type": "one_time"}, {"time_zone": "nowhere"}],
+        "update_failed": [{"schedule_type": "one_time", "date": "2020-01-01"}, {"name": " "}],
+    }
     talk(DAILY)
     ((before, _),) = tasks.call(list_tasks)
-    (refused,) = talk(("update_scheduled_task", {"task_id": before.id, **changes}))
-
-    assert refused.error_type == error_type
+    for error_type, changes in refused.items():
+        results = talk(*(("update_scheduled_task", {"task_id": before.id, **each}) for each in changes))
+        assert [each.error_type for each in results] == [error_type] * len(changes)
     assert tasks.call(list_tasks) == [(before, None)]
 
 
@@ -159,17 +152,16 @@ def test_a_past_task_that_gets_a_new_time_runs_again(talk, tasks):
     assert task.next_at is not None
 
 
-def test_040_scenario_4_from_a_plain_sentence(home):
+def test_040_scenario_4_from_a_plain_sentence(home, capsys):
     """FEAT-040, scenario 4: the group is loaded, and the task scheduled."""
-    command = [sys.executable, "-m", "oneclaw_core", "run", "--allow", "tasks.write", "--json"]
-    ran = subprocess.run(
-        [*command, "Remind me every day at 9 to drink water"], capture_output=True, text=True, check=True
-    )
+    status = main(["run", "--allow", "tasks.write", "--json", "Remind me every day at 9 to drink water"])
+    printed = capsys.readouterr().out
 
-    assert '"event": "group_loaded", "group": "scheduled_tasks"' in ran.stdout
-    assert '"name": "schedule_task"' in ran.stdout
-    assert "Task 'Drink water' (id " in ran.stdout
-    assert "is scheduled daily at 09:00" in ran.stdout
+    assert status == 0
+    assert '"event": "group_loaded", "group": "scheduled_tasks"' in printed
+    assert '"name": "schedule_task"' in printed
+    assert "Task 'Drink water' (id " in printed
+    assert "is scheduled daily at 09:00" in printed
 
 
 def test_the_plugin_costs_start_up_nothing(home):

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,11 +10,10 @@ from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import RunStatus
-from tasks_rig import Tasks, until
+from tasks_rig import DEADLINE_SECONDS, until
 
 from oneclaw_core import OneClaw
-
-pytestmark = pytest.mark.one_python
+from oneclaw_core.cli.main import main
 
 
 def fetching(server, path, **options):
@@ -32,13 +29,6 @@ def add_due(tasks, *words):
     return tasks.add(*words, at=datetime.now(UTC) - timedelta(minutes=10))
 
 
-@pytest.fixture
-def allowed(home):
-    """Requests to this machine are granted, as a user does it."""
-    command = [sys.executable, "-m", "oneclaw_core", "permissions", "grant", "network.private"]
-    subprocess.run(command, check=True, capture_output=True)
-
-
 def wait_until_done(tasks, count, workers):
     def done():
         runs = tasks.all_runs()
@@ -51,8 +41,9 @@ def wait_until_done(tasks, count, workers):
         raise AssertionError(f"{states}\n{workers.output()}") from None
 
 
-def test_every_due_run_is_done_once_though_workers_are_killed(any_database, home, allowed, counting_server, workers):
-    tasks = Tasks(home)
+@pytest.mark.one_python
+def test_every_due_run_is_done_once_though_workers_are_killed(any_database, tasks, allowed, counting_server, workers):
+    assert tasks.url.startswith(any_database)
     held = ["hold/1", "hold/2"]
     paths = [*held, *(f"hit/{number}" for number in range(8))]
     add_due(tasks, *(fetching(counting_server, path) for path in paths))
@@ -87,6 +78,7 @@ def held_sessions(tasks, paths):
     return {run.session for run in tasks.all_runs() if run.task_id in ids}
 
 
+@pytest.mark.one_python
 def test_a_call_that_was_cut_off_is_made_again_where_the_task_allows_it(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1", repeats_calls=True))
     first = workers.start()
@@ -100,28 +92,30 @@ def test_a_call_that_was_cut_off_is_made_again_where_the_task_allows_it(tasks, a
     assert counting_server.hits == {"/hold/1": 2}
 
 
+@pytest.mark.one_python
 def test_a_worker_that_is_stopped_lets_its_runs_finish(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1"))
-    process = workers.start("--grace=30")
+    process = workers.start_program("--grace=200")
     counting_server.wait_for("/hold/1")
 
     process.send_signal(signal.SIGTERM)
     until(lambda: any(worker.is_stopping for worker in tasks.call(list_workers)), "that it stops")
     counting_server.released.set()
 
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=DEADLINE_SECONDS) == 0
     (run,) = tasks.all_runs()
     assert run.status is RunStatus.SUCCESS
     assert tasks.call(list_workers) == []
 
 
+@pytest.mark.one_python
 def test_a_worker_that_is_stopped_hands_back_what_does_not_finish(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1"))
     first = workers.start("--grace=0")
     counting_server.wait_for("/hold/1")
     first.send_signal(signal.SIGINT)
 
-    assert first.wait(timeout=30) == 0
+    assert first.wait() == 0
     (run,) = tasks.all_runs()
     assert run.status is RunStatus.INTERRUPTED
     counting_server.released.set()
@@ -141,6 +135,7 @@ def history_of(session):
     return str(asyncio.run(read()))
 
 
+@pytest.mark.one_python
 def test_the_log_says_what_was_denied_and_what_failed(tasks, counting_server, workers):
     words = fetching(counting_server, "hit/1")
     add_due(tasks, words)
@@ -156,7 +151,7 @@ def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, c
     words = fetching(counting_server, "hit/1", webhook=f"{counting_server.url}/hook", command=f"cat >{tmp_path}/result")
     broken = fetching(counting_server, "hit/2", command="echo too bad >&2; exit 3")
     add_due(tasks, words, broken)
-    workers.start()
+    workers.start_program()
     wait_until_done(tasks, 2, workers)
     runs = until(lambda: [run for run in tasks.all_runs() if run.is_delivered][1:] and tasks.all_runs(), "delivery")
 
@@ -168,22 +163,24 @@ def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, c
     assert notes == {None, "the task's command ended with status 3: too bad"}
 
 
-def test_the_status_of_workers(tasks, home, workers):
+@pytest.mark.one_python
+def test_the_status_of_workers(tasks, workers, capsys):
     def status():
-        command = [sys.executable, "-m", "oneclaw_core", "tasks", "worker", "--status", "--json"]
-        return subprocess.run(command, capture_output=True, text=True)
+        returned = main(["tasks", "worker", "--status", "--json", f"--dead-after={DEADLINE_SECONDS}"])
+        return returned, json.loads(capsys.readouterr().out)
 
     before = status()
     workers.start("--concurrency=3")
     until(lambda: tasks.call(list_workers), "a worker")
     after = status()
 
-    assert (before.returncode, json.loads(before.stdout)) == (1, [])
-    (worker,) = json.loads(after.stdout)
-    assert after.returncode == 0
+    assert before == (1, [])
+    returned, (worker,) = after
+    assert returned == 0
     assert (worker["status"], worker["concurrency"], worker["pid"]) == ("alive", 3, workers.processes[0].pid)
 
 
+@pytest.mark.one_python
 def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, workers):
     due = datetime.now(UTC) - timedelta(minutes=2)
     when = ScheduleWords(schedule_type="one_time", date=f"{due:%Y-%m-%d}", hour=due.hour, minute=due.minute)
