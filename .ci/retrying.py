@@ -1,0 +1,34 @@
+"""Run pytest, and what has failed once more, alone and with nothing beside it.
+
+Usage: ``python .ci/retrying.py ARGUMENTS``, with pytest's arguments. Some tests watch real processes and clocks; on a
+machine that is busy with all the others, such a one can fail for want of time. What fails again is a fault, and so is
+it if more fail than can be chance.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+MOST_RETRIED = 10
+
+
+def main(arguments: list[str]) -> int:
+    """Run pytest; give its exit status."""
+    with TemporaryDirectory() as cache:
+        pytest = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
+        status = subprocess.call(pytest)  # noqa: S603  # whoever calls this can run what they like
+        if status != 1:  # of failed tests, not of a run that was broken off
+            return status
+        failed = json.loads(Path(cache, "v", "cache", "lastfailed").read_text(encoding="utf-8"))
+        if len(failed) > MOST_RETRIED:
+            return status
+        print(f"once more: {', '.join(failed)}", flush=True)
+        return subprocess.call([*pytest, "--last-failed", "-n", "0"])  # noqa: S603  # likewise
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
