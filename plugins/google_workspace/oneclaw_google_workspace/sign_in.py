@@ -177,7 +177,10 @@ def _flow(client: OAuthClient, wanted: SignIn, redirect_uri: str) -> Any:
         "token_uri": address(TOKEN_URL),
     }
     scopes = [full_scope(scope) for scope in (*_IDENTITY_SCOPES, *wanted.scopes)]
-    return Flow.from_client_config({"installed": values}, scopes, redirect_uri=redirect_uri)
+    # Of the releases that are good enough, some leave PKCE out unless they are told.
+    return Flow.from_client_config(
+        {"installed": values}, scopes, redirect_uri=redirect_uri, autogenerate_code_verifier=True
+    )
 
 
 def _pasted(text: str, state: str) -> dict[str, str]:
