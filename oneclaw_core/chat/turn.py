@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.chat.compaction import CompactionReason, ContextLimits
 from oneclaw_core.chat.compactor import Compactor
+from oneclaw_core.chat.deadline import until
 from oneclaw_core.chat.events import (
     CompactedEvent,
     GroupLoadedEvent,
@@ -33,7 +34,7 @@ from oneclaw_core.chat.events import (
 from oneclaw_core.chat.model_calls import ChosenModel, ModelCalls
 from oneclaw_core.chat.prompt import model_request, shown_history
 from oneclaw_core.chat.summary import can_summarise
-from oneclaw_core.errors import ContextTooLongError, ProviderError, TurnDeadlineError, TurnLimitError
+from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnDeadlineError, TurnLimitError
 from oneclaw_core.messages import Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.skills.catalog import SkillCatalog
@@ -314,7 +315,8 @@ class Turn:
             if noted is None and text_so_far:
                 # What the user has read of an answer that broke off belongs to the history.
                 partial = Message(type=MessageType.ASSISTANT, content="".join(text_so_far))
-                await self._store.append(self._session.id, [partial])
+                with suppress(SessionBusyError):  # another turn's by now: why this one ends is what matters
+                    await self._store.append(self._session.id, [partial])
         if response is None or noted is None:
             raise ProviderError(f"{self._chosen.full_name} ended its answer without saying so; try again")
         record, usage_event = noted
@@ -344,7 +346,8 @@ class Turn:
                 for call in self._open_calls.values()
                 if call.id not in known
             )
-            await self._store.finish_calls(self._session.id, [*self._outcomes, *cut_off])
+            with suppress(SessionBusyError):  # another turn's by now, which has answered them
+                await self._store.finish_calls(self._session.id, [*self._outcomes, *cut_off])
 
     async def _load_groups(self, names: Sequence[str]) -> AsyncGenerator[TurnEvent, None]:
         """Load groups that nobody has called ``load_tool_group`` for, by calls of it like any that a model makes.
@@ -438,28 +441,15 @@ class Turn:
             # Only now: what is not stored for sure is stored at the turn's end.
             del self._outcomes[: len(waiting)]
 
-    async def _until_deadline(self, items: AsyncIterator[_Item]) -> AsyncGenerator[_Item, None]:
+    def _until_deadline(self, items: AsyncIterator[_Item]) -> AsyncGenerator[_Item, None]:
         """Pass items on until the turn's deadline."""
-        iterator = aiter(items)
-        try:
-            while True:
-                try:
-                    async with asyncio.timeout(self._deadline - time.monotonic()) as timeout:
-                        item = await anext(iterator)
-                except StopAsyncIteration:
-                    return
-                except TimeoutError:
-                    if not timeout.expired():
-                        raise
-                    raise TurnDeadlineError(
-                        f"the turn was stopped after {self._limits.deadline_seconds:g} seconds; send another message "
-                        "to go on, or raise the setting turn_deadline_seconds"
-                    ) from None
-                yield item
-        finally:
-            close = getattr(iterator, "aclose", None)
-            if close is not None:
-                await close()
+        return until(self._deadline, items, self._too_late)
+
+    def _too_late(self) -> TurnDeadlineError:
+        return TurnDeadlineError(
+            f"the turn was stopped after {self._limits.deadline_seconds:g} seconds; send another message to go on, "
+            "or raise the setting turn_deadline_seconds"
+        )
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:

@@ -37,8 +37,8 @@ _BATCH = 500
 _ATTACHMENTS_BATCH = 4
 # What belongs to one database alone.
 _OWN_TABLES = frozenset({"schema_version", "search_state"})
-# Where the title of a session is in its full-text index.
-_OWN_COLUMNS = frozenset({"search_number"})
+# Where the title of a session is in its full-text index, and who has its lock.
+_OWN_COLUMNS = frozenset({"search_number", "lock_token"})
 
 
 @dataclass(frozen=True, slots=True)

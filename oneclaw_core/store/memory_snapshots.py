@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select, update
 
+from oneclaw_core.store import sessions as stored_sessions
+from oneclaw_core.store.fences import token_of, update_own
 from oneclaw_core.store.schema import sessions
 from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
@@ -46,8 +48,14 @@ def take(connection: Connection, session_id: str, memory: str) -> str:
 
 
 def write(connection: Connection, session_id: str, memory: str) -> None:
-    """Set what the session is shown from now on."""
-    connection.execute(_SET, {"it": clean_text(session_id), "shown": clean_text(memory)})
+    """Set what the session is shown from now on.
+
+    Raises:
+        SessionBusyError: it is another turn's by now.
+    """
+    changed = update_own(connection, _SET, {"it": clean_text(session_id), "shown": clean_text(memory)})
+    if changed == 0 and token_of(connection) is not None:
+        raise stored_sessions.refusal(connection, session_id)
 
 
 def _kept(connection: Connection, session_id: str) -> str | None:

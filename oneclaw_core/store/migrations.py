@@ -138,11 +138,17 @@ def _add_search_and_memory(connection: Connection) -> None:
     connection.exec_driver_sql("INSERT INTO search_state (indexed_until) VALUES (?)", (until,))
 
 
+def _add_lock_token(connection: Connection) -> None:
+    """Bring version 4 to version 5."""
+    connection.exec_driver_sql("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
     _add_agents_and_parents,
     _add_search_and_memory,
+    _add_lock_token,
 )
 
 

@@ -106,6 +106,7 @@ def connect(address: PostgresAddress, busy_seconds: float) -> psycopg.Connection
 
     Raises:
         psycopg.Error: the server cannot be reached, or refuses.
+        StoreError: it is behind a pooler that does not keep a connection's session.
     """
     connection: psycopg.Connection[tuple[Any, ...]] = _driver().connect(address.conninfo, autocommit=True)
     try:
@@ -119,7 +120,14 @@ def connect(address: PostgresAddress, busy_seconds: float) -> psycopg.Connection
         # What the URL sets itself stays.
         chosen = {name: value for name, value in settings.items() if f"{name}=" not in address.options}
         calls = ", ".join(["set_config(%s, %s, false)"] * len(chosen))
-        connection.execute(f"SELECT {calls}", [each for pair in chosen.items() for each in pair])
+        values = [each for pair in chosen.items() for each in pair]
+        # Nothing is set behind a pooler before it is known whose session this is.
+        is_direct = f"SELECT {calls} WHERE pg_backend_pid() = %s"
+        if not connection.execute(is_direct, [*values, connection.info.backend_pid]).fetchall():
+            from oneclaw_core.store.postgres_pooling import refuse_shared_sessions
+
+            refuse_shared_sessions(connection, address.conninfo, address.name)
+            connection.execute(f"SELECT {calls}", values)
     except BaseException:
         connection.close()
         raise

@@ -18,6 +18,7 @@ from oneclaw_core.store.migrations import bring_up_to_date
 from oneclaw_core.store.postgres_address import SCHEMA, connect, lock_key, stored_version
 from oneclaw_core.store.postgres_errors import explained, is_transient
 from oneclaw_core.store.postgres_locks import PostgresLocks
+from oneclaw_core.store.schema import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from oneclaw_core.store.session_locks import SessionLocks
 
 THREADS = 8
+
+# The conditions of partial indexes, which the schema names for SQLite alone.
+for _index in (each for table in METADATA.tables.values() for each in table.indexes):
+    _index.dialect_kwargs["postgresql_where"] = _index.dialect_options["sqlite"]["where"]
 
 
 class _StaleConnectionError(Exception):

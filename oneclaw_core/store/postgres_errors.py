@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -16,7 +17,38 @@ if TYPE_CHECKING:
 _UNKNOWN_TABLE = frozenset({"42P01", "42703", "3F000"})
 _LOST = frozenset({"57P01", "57P02", "57P05"})
 _TRY_AGAIN = frozenset({"40001", "40P01"})
+_USER = re.compile(r'\b(?:user|role) "[^"]*"')
+# PgBouncer's word for a pool that stayed empty; its code means any breach of the protocol.
+_NO_SESSION = "query_wait_timeout"
 _CHECK_URL = "check ONECLAW_DATABASE_URL"
+# What says something about certificates, in the words of libpq and of the server, none of which has a code.
+_TLS_REMEDIES = (
+    (
+        "certificate verify failed",
+        "has a certificate that is not trusted: check that it has not expired, and that sslrootcert in the URL names "
+        "the certificate of the authority that issued it",
+    ),
+    (
+        "does not match host name",
+        "has a certificate for another host: name the host in the URL as the certificate does",
+    ),
+    (
+        "does not support SSL",
+        "has no TLS, which sslmode in the URL asks for: switch it on with ssl=on on the server",
+    ),
+    ("root certificate file", "cannot be verified: let sslrootcert in the URL name a file that can be read"),
+    (
+        "requires a valid client certificate",
+        "asks for a certificate: name it and its key with sslcert and sslkey in the URL",
+    ),
+    ("alert unknown ca", "does not trust the certificate of sslcert: have it issued by an authority of the server"),
+    (
+        "certificate authentication failed",
+        "refuses the certificate of sslcert for this user: its common name has to be the user's, or pg_ident.conf "
+        "has to map it",
+    ),
+    ("no encryption", "refuses this user without TLS: put sslmode=verify-full into the URL, or correct the user"),
+)
 _REMEDIES = {
     "28P01": "refuses the user or the password: correct them in the URL, in PGPASSWORD or in ~/.pgpass",
     "28000": "refuses this user: correct the URL, or let the server accept the user in its pg_hba.conf",
@@ -25,7 +57,7 @@ _REMEDIES = {
     "25006": "takes no changes: it is read-only or a standby; name the primary server in the URL",
     "53100": "has no space left, nothing was stored: free some on the server's disk",
     "53200": "has no memory left, nothing was stored: try again, or give the server more",
-    "53300": "has no connection left: raise max_connections on the server, or run fewer programs at once",
+    "53300": "has no connection left: raise max_connections on the server or the size of a pool, or run fewer programs",
     "55P03": "is locked by another process: try again, or end the process that holds it",
     "57014": "took too long and was stopped, nothing was stored: try again, or raise statement_timeout in the URL",
     "57P03": "is starting up or shutting down: try again",
@@ -43,6 +75,10 @@ def explained(error: BaseException | None, name: str) -> StoreError:
     code = _code(error)
     if code in _UNKNOWN_TABLE:
         return damaged(name)
+    if isinstance(error, psycopg.OperationalError) and not getattr(error, "sqlstate", None):
+        for sign, remedy in _TLS_REMEDIES:
+            if sign in str(error):
+                return StoreError(f"the server of the database {name} {remedy} ({_reason(error)})")
     if code in _REMEDIES:
         return StoreError(f"the database {name} {_REMEDIES[code]}")
     if code in _LOST or code.startswith("08") or _is_lost(error):
@@ -66,6 +102,8 @@ def is_transient(error: BaseException | None) -> bool:
 
 def _code(error: BaseException | None) -> str:
     """The five characters that PostgreSQL gives an error, ``""`` for one that the client library raised."""
+    if _NO_SESSION in str(error):
+        return "53300"
     return getattr(error, "sqlstate", None) or _connecting_code(error)
 
 
@@ -95,9 +133,10 @@ def _is_lost(error: BaseException | None) -> bool:
 
 
 def _reason(error: BaseException | None) -> str:
-    """The first line of an error, which names no password and, unlike its details, no values."""
+    """The first line of an error, without the user; it names no password and, unlike its details, no values."""
     diagnosis = getattr(error, "diag", None)
     text = getattr(diagnosis, "message_primary", None) or str(error).strip().partition("\n")[0]
+    text = _USER.sub("this user", text)
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())[:300]
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
+from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, UsageError
 from oneclaw_core.store import search
 from oneclaw_core.store.backend import lacks_parent
+from oneclaw_core.store.fences import token_of, update_own
 from oneclaw_core.store.schema import messages, sessions
 from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now, to_datetime
@@ -105,7 +106,7 @@ _LIST = select(*_COLUMNS, _MESSAGE_COUNT, _LAST_TEXT).order_by(sessions.c.update
 _INSERT = insert(sessions)
 _DELETE = delete(sessions).where(sessions.c.id == bindparam("it"))
 _TOUCH = update(sessions).where(sessions.c.id == bindparam("it")).values(updated_at=bindparam("moment"))
-_HOLD = select(sessions.c.id).where(sessions.c.id == bindparam("it")).with_for_update(key_share=True)
+_HOLD = select(sessions.c.lock_token).where(sessions.c.id == bindparam("it")).with_for_update(key_share=True)
 _SET_TITLE = _TOUCH.values(title=bindparam("new_title"))
 
 
@@ -150,7 +151,7 @@ def create(
     )
     try:
         values = dict(zip((column.name for column in _COLUMNS), row, strict=True))
-        connection.execute(_INSERT, values | {"memory": memory})
+        connection.execute(_INSERT, values | {"memory": memory, "lock_token": token_of(connection)})
     except IntegrityError as error:
         if parent_id is not None and lacks_parent(error.orig):
             raise _gone(parent_id) from None
@@ -217,7 +218,11 @@ def remove(connection: Connection, session_id: str) -> bool:
 
     Returns:
         Whether there was one of that id.
+
+    Raises:
+        SessionBusyError: it is another turn's by now.
     """
+    hold(connection, session_id)
     search.forget_session(connection, clean_text(session_id))
     return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
 
@@ -227,10 +232,11 @@ def touch(connection: Connection, session_id: str, moment: int | None = None) ->
 
     Raises:
         NotFoundError: there is no session of that id.
+        SessionBusyError: it is another turn's by now.
     """
     parameters = {"it": clean_text(session_id), "moment": now() if moment is None else moment}
-    if run(connection, _TOUCH, parameters).rowcount == 0:
-        raise _gone(session_id)
+    if update_own(connection, _TOUCH, parameters) == 0:
+        raise refusal(connection, session_id)
 
 
 def hold(connection: Connection, session_id: str) -> None:
@@ -238,9 +244,28 @@ def hold(connection: Connection, session_id: str) -> None:
 
     So numbers that are given later belong to what is stored later, and who reads a history from a number on misses
     nothing.
+
+    Raises:
+        SessionBusyError: it is another turn's by now.
     """
     if runs_several(connection):
-        connection.execute(_HOLD, {"it": clean_text(session_id)})
+        row = run(connection, _HOLD, {"it": clean_text(session_id)}).fetchone()
+        token = token_of(connection)
+        if row is not None and token is not None and row[0] != token:
+            raise refusal(connection, session_id)
+
+
+def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionBusyError:
+    """Make the error for a session that could not be written to: it is gone, or another turn's by now."""
+    row = run(connection, _FIND_BY_ID, {"it": clean_text(session_id)}).fetchone()
+    if row is None or token_of(connection) is None:
+        return _gone(session_id)
+    found = _to_session(row)
+    return SessionBusyError(
+        f"session {found.name or found.id!r} went to another turn while this one had lost its connection to the "
+        "database, so this one stores nothing more: see in `oneclaw sessions show` what was done, and send the message "
+        "again if it was not answered"
+    )
 
 
 def set_title(connection: Connection, session_id: str, title: str | None) -> None:

@@ -16,6 +16,8 @@ from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import ColumnElement, Connection, Table
 
 Decision = Literal["grant", "deny"]
@@ -71,6 +73,31 @@ def remove_setting(connection: Connection, key: str) -> bool:
         Whether it was set.
     """
     return connection.execute(_REMOVE_SETTING, {"it": clean_text(key)}).rowcount > 0
+
+
+def change_setting(connection: Connection, key: str, change: Callable[[Any], Any]) -> Any:
+    """Make a setting's value of the one that it has; what others do to it meanwhile is not lost.
+
+    Args:
+        connection: of a transaction that writes.
+        key: of the setting.
+        change: gets the value, ``None`` if it is not set, and gives the new one, ``None`` to take the setting back to
+            its default; may be called again.
+
+    Returns:
+        The value that it had.
+
+    Raises:
+        SettingsError: JSON cannot hold the value.
+    """
+    one_at_a_time(connection, f"setting {key}")
+    before = read_settings(connection).get(key)
+    after = change(before)
+    if after is None:
+        remove_setting(connection, key)
+    else:
+        set_setting(connection, key, after)
+    return before
 
 
 def read_permissions(connection: Connection) -> dict[str, str]:

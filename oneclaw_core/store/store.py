@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError
 from oneclaw_core.store import (
@@ -16,14 +16,14 @@ from oneclaw_core.store import (
     settings,
     summaries,
     usage,
-    usage_report,
 )
 from oneclaw_core.store.database import Database
+from oneclaw_core.store.fences import fenced
 from oneclaw_core.store.summaries import Summary
 from oneclaw_core.store.timestamps import to_stored
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
     from types import TracebackType
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates
     from oneclaw_core.store.usage import UsageRecord
     from oneclaw_core.store.usage_report import UsageGrouping, UsageRow, UsageTotals
+
+    Arguments = ParamSpec("Arguments")
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +95,16 @@ class Store:
 
     Every method raises ``StoreError``, in its finer kinds, if the database cannot do its part; then nothing was stored.
     Cancelling a task that waits for one does not undo it.
+
+    What is written to a history under the session's lock is refused with ``SessionBusyError`` once that was lost with a
+    connection, and somebody else has taken it.
     """
 
     def __init__(self, database: Database, lock_directory: Path) -> None:
         self._database = database
         self._locks = database.backend.session_locks(lock_directory)
+        # Of the sessions whose locks are held here, if they have tokens.
+        self._tokens: dict[str, int] = {}
 
     @classmethod
     async def open(cls, url: str, *, lock_directory: Path) -> Self:
@@ -176,7 +185,7 @@ class Store:
 
     async def delete_session(self, session_id: str) -> bool:
         """Delete a session with its messages; say whether there was one of that id. What it used stays counted."""
-        return await self._database.write(sessions.remove, session_id)
+        return await self._write_own(sessions.remove, session_id)
 
     async def set_title(self, session_id: str, title: str | None) -> None:
         """Say in a few words what a session is about.
@@ -198,7 +207,7 @@ class Store:
             NotFoundError: there is no session of that id.
             StoreError: the session has no such message, or the part would end between a call and its result.
         """
-        await self._database.write(summaries.write, session_id, Summary(summary, until))
+        await self._write_own(summaries.write, session_id, Summary(summary, until))
 
     async def remove_summary(self, session_id: str) -> None:
         """Let the history stand for itself again.
@@ -206,7 +215,7 @@ class Store:
         Raises:
             NotFoundError: there is no session of that id.
         """
-        await self._database.write(summaries.write, session_id, None)
+        await self._write_own(summaries.write, session_id, None)
 
     async def summary(self, session_id: str) -> Summary | None:
         """Read what stands for the oldest part of a history, ``None`` for nothing."""
@@ -235,19 +244,32 @@ class Store:
         """
         if not sessions.is_session_id(session_id):
             raise NotFoundError(f"{session_id!r} is no session's id: find the session first")
-        give_back = await self._locks.acquire(session_id, wait_seconds)
-        if give_back is None:
+        held = await self._locks.acquire(session_id, wait_seconds)
+        if held is None:
             session = await self.find_session(session_id)
             shown = repr(session.name) if session is not None and session.name else session_id
             raise SessionBusyError(
                 f"session {shown} is busy: another oneclaw process, or another task of this one, is in the middle of "
                 "a turn of it; wait until that turn has ended, or use another session"
             )
+        if held.token is not None:
+            self._tokens[session_id] = held.token
         try:
             yield
         finally:
+            self._tokens.pop(session_id, None)
             # What a cancelled turn was about to store is stored before another turn begins.
-            self._database.when_settled(give_back)
+            self._database.when_settled(held.give_back)
+
+    def _write_own(
+        self,
+        work: Callable[Concatenate[Connection, str, Arguments], Value],
+        session_id: str,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Coroutine[Any, Any, Value]:
+        """Write to a session, unless its lock was taken here, and by somebody else since."""
+        return self._database.write(fenced(work, self._tokens.get(session_id)), session_id, *args, **kwargs)
 
     # Messages
 
@@ -272,7 +294,13 @@ class Store:
             NotFoundError: the session is gone.
             StoreError: a result has no call.
         """
-        return await self._database.write(_append, session_id, list(new), usage)
+        try:
+            return await self._write_own(_append, session_id, list(new), usage)
+        except SessionBusyError:
+            if usage is not None:
+                # It was spent all the same, on a request that the history does not go on from.
+                await self.record_usage(session_id, replace(usage, prefix=None))
+            raise
 
     async def finish_call(self, session_id: str, result: Message) -> Message:
         """Store a call's outcome: its result, and its status on the call.
@@ -287,11 +315,11 @@ class Store:
         Raises:
             StoreError: the session has no such call.
         """
-        return await self._database.write(messages.finish_call, session_id, result)
+        return await self._write_own(messages.finish_call, session_id, result)
 
     async def finish_calls(self, session_id: str, results: Iterable[Message]) -> list[Message]:
         """Store the outcomes of several calls, all or none, each as :meth:`finish_call` does."""
-        return await self._database.write(messages.finish_calls, session_id, list(results))
+        return await self._write_own(messages.finish_calls, session_id, list(results))
 
     async def turn_outset(self, session: str | None, agent: str | None) -> TurnOutset:
         """Read what decides how a turn is to be run.
@@ -330,11 +358,11 @@ class Store:
         Raises:
             NotFoundError: the session is gone.
         """
-        return await self._database.write(_begin_turn, session_id, message, interrupted, max_characters, memory)
+        return await self._write_own(_begin_turn, session_id, message, interrupted, max_characters, memory)
 
     async def set_shown_memory(self, session_id: str, memory: str) -> None:
         """Set what a session's models are shown of the user's memory from now on."""
-        await self._database.write(memory_snapshots.write, session_id, memory)
+        await self._write_own(memory_snapshots.write, session_id, memory)
 
     async def begin_session_with_turn(
         self,
@@ -361,7 +389,7 @@ class Store:
         Raises:
             NotFoundError: there is no session of the id ``parent_id``.
         """
-        return await self._database.write(
+        return await self._write_own(
             _begin_session_with_turn, session_id, message, agent, model, title, parent_id, memory
         )
 
@@ -472,6 +500,8 @@ class Store:
             since: those from this moment on only.
             until: those before this moment only.
         """
+        from oneclaw_core.store import usage_report
+
         return await self._database.read(usage_report.totals, session_id, _stored(since), _stored(until))
 
     async def usage_by(
@@ -495,6 +525,8 @@ class Store:
         Returns:
             Days in their order; of all else what cost most first.
         """
+        from oneclaw_core.store import usage_report
+
         return await self._database.read(usage_report.rows, grouping, _stored(since), _stored(until), time_zone)
 
     async def spent_since(self, since: datetime) -> Spending:
@@ -514,6 +546,22 @@ class Store:
             SettingsError: JSON cannot hold the value.
         """
         await self._database.write(settings.set_setting, key, value)
+
+    async def change_setting(self, key: str, change: Callable[[Any], Any]) -> Any:
+        """Make a setting's value of the one that it has; what others do to it meanwhile is not lost.
+
+        Args:
+            key: of the setting.
+            change: gets the value, ``None`` if it is not set, and gives the new one, ``None`` to take the setting back
+                to its default; runs in another thread, and may be called again.
+
+        Returns:
+            The value that it had.
+
+        Raises:
+            SettingsError: JSON cannot hold the value.
+        """
+        return await self._database.write(settings.change_setting, key, change)
 
     async def remove_setting(self, key: str) -> bool:
         """Take a setting back to its default; say whether it was set."""

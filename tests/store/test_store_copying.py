@@ -18,6 +18,7 @@ from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.messages import Attachment, Message, MessageType, TokenUsage
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.store import copying
+from oneclaw_core.store.backend import backend_of
 from oneclaw_core.store.search import SearchRange
 from oneclaw_core.store.store import Store
 from oneclaw_core.store.usage import PrefixFingerprint, UsageRecord
@@ -131,6 +132,27 @@ def test_everything_is_copied(tmp_path: Path, source: str, target: str) -> None:
     assert of_source.sequence >= 607
 
 
+def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: str, target: str) -> None:
+    """The copy's sessions belong to no turn, and those of the source to theirs."""
+
+    async def main() -> None:
+        async with await Store.open(source, lock_directory=tmp_path / "locks") as store:
+            await store.create_session(agent="default")
+            await store._database.write(lambda it: it.exec_driver_sql("UPDATE sessions SET lock_token = 5").close())
+
+    def tokens(url: str) -> list[object]:
+        engine = backend_of(url, busy_seconds=10).make_engine(1)
+        try:
+            with engine.connect() as connection:
+                return list(connection.exec_driver_sql("SELECT lock_token FROM sessions").scalars())
+        finally:
+            engine.dispose()
+
+    asyncio.run(main())
+    copying.copy(source, target, lambda name, count: None)
+    assert (tokens(source), tokens(target)) == ([5], [None])
+
+
 def test_a_target_that_is_not_empty_is_refused_and_unchanged(tmp_path: Path, source: str, target: str) -> None:
     async def main(url: str) -> None:
         async with await Store.open(url, lock_directory=tmp_path / "locks") as store:
@@ -166,6 +188,7 @@ def test_what_does_not_arrive_as_it_left_is_noticed(
 COPY = """
 import os, signal, sys
 from oneclaw_core.store import copying
+from oneclaw_core.store.backend import backend_of
 
 def progress(table, rows):
     if table == "messages" and rows >= 500:

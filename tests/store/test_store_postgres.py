@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -34,7 +35,6 @@ from oneclaw_core.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from postgres_server import PostgresServer
     from sqlalchemy import Connection
@@ -167,6 +167,59 @@ def test_migrations_that_are_missing_run_in_their_order_or_not_at_all(tmp_path: 
         migrate(url, [*MIGRATIONS, *steps])
     assert rows(tmp_path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 2,)]
     assert rows(tmp_path, "SELECT color FROM sessions") == []
+
+
+VERSION_4 = Path(__file__).with_name("version_4_postgresql.sql").read_text(encoding="utf-8")
+OLD_SESSION = "0123456789abcdef0123456789abcdef"
+
+
+def schema(home: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything about the tables that has an effect, whatever the order of columns."""
+    of_ours = "WHERE connamespace = 'oneclaw'::regnamespace"
+    return {
+        "columns": rows(
+            home,
+            "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name "
+            "FROM information_schema.columns WHERE table_schema = 'oneclaw' ORDER BY 1, 2",
+        ),
+        "indexes": rows(home, "SELECT indexdef FROM pg_indexes WHERE schemaname = 'oneclaw' ORDER BY 1"),
+        "constraints": rows(home, f"SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint {of_ours} ORDER BY 1"),
+        "triggers": rows(home, "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1"),
+    }
+
+
+def test_a_database_of_version_4_keeps_its_rows_and_gets_the_tables_of_a_new_one(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    administer(empty_database(postgres, old).replace("+psycopg", ""), VERSION_4)
+
+    async def main() -> None:
+        async with opened(old) as store, opened(old) as other:
+            session = await store.find_session("work")
+            assert session is not None
+            assert (session.id, session.title, session.model) == (OLD_SESSION, "a title", "openai/gpt")
+            assert [each.content for each in await store.messages(OLD_SESSION)] == [
+                "read it",
+                "",
+                "text",
+                "it says text",
+            ]
+            assert await store.settings() == {"model": "openai/gpt"}
+            assert (await store.usage_totals(OLD_SESSION)).input_tokens == 100
+            # No lock of it has ever been signed.
+            async with store.session_lock(OLD_SESSION, 0):
+                with pytest.raises(SessionBusyError):
+                    async with other.session_lock(OLD_SESSION, 0):
+                        pass
+                await store.append(OLD_SESSION, [user("more")])
+            assert len((await store.search(parse_query("more"), SearchRange(), wants_all=True)).passages) == 1
+
+    asyncio.run(main())
+    assert rows(old, "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+    new = tmp_path / "new"
+    open_and_close(empty_database(postgres, new))
+    assert schema(old) == schema(new)
 
 
 # Errors
@@ -358,8 +411,8 @@ def test_a_restarted_server_is_found_again(postgres: PostgresServer, tmp_path: P
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
-            await store.append(session.id, [user()])
             async with store.session_lock(session.id, 0):
+                await store.append(session.id, [user()])
                 with pytest.raises(StoreError, match=r"connection to the database .* was lost"):
                     await store._database.write(lambda it: [postgres.restart(), settings.set_setting(it, "key", 1)])
                 await store.append(session.id, [assistant()])

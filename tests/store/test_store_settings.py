@@ -10,6 +10,7 @@ from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
 from oneclaw_core.store.settings import ToolStates
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -30,6 +31,25 @@ def test_settings_keep_any_json_value(tmp_path: Path) -> None:
             assert await store.remove_setting("a") is True
             assert await store.remove_setting("a") is False
             assert "a" not in await store.settings()
+
+    asyncio.run(main())
+
+
+def test_no_change_of_a_setting_is_lost(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+
+            def add(name: str) -> Callable[[Any], list[str]]:
+                return lambda before: [*(before or []), name]
+
+            stores = [store, other] * 10
+            before = await asyncio.gather(
+                *(each.change_setting("names", add(str(number))) for number, each in enumerate(stores))
+            )
+            assert before.count(None) == 1
+            assert sorted((await store.settings())["names"], key=int) == [str(number) for number in range(20)]
+            await other.change_setting("names", lambda names: None)
+            assert await store.settings() == {}
 
     asyncio.run(main())
 
