@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from forked_python import ForkedPython
+from forked_python import FORKED_PYTHON
 
 # The terminal becomes the process's controlling one, so that Ctrl-C in it is a signal.
 _START = (
@@ -37,7 +37,7 @@ class PseudoTerminal:
 
     def __init__(self, *arguments, environ, is_forked=True):
         self._master, terminal = pty.openpty()
-        start = ForkedPython if is_forked else subprocess.Popen
+        start = FORKED_PYTHON.start if is_forked else subprocess.Popen
         self._process = start(
             [sys.executable, "-c", _START, *arguments],
             stdin=terminal,

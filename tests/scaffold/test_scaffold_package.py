@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 from configparser import ConfigParser
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -101,7 +100,6 @@ def test_its_skill_and_its_plugin_are_fit(run, name):
     assert done.stdout.rstrip().endswith(": ok")
 
 
-@pytest.mark.skipif(find_spec("ruff") is None, reason="ruff is not installed")
 def test_it_is_formatted_and_has_style(run):
     for command in (["check", "--no-cache", "."], ["format", "--no-cache", "--check", "--diff", "."]):
         done = run("ruff", *command)
@@ -109,7 +107,6 @@ def test_it_is_formatted_and_has_style(run):
 
 
 @pytest.mark.parametrize("name", ["acme-tables"], indirect=True)
-@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 def test_its_types_are_sound(run):
     done = run("mypy", "--cache-dir", os.devnull, "--follow-imports=silent")
 

@@ -25,8 +25,7 @@ def empty_home(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def programs():
     """Runs ``oneclaw`` in processes of its own."""
-    with Programs() as running:
-        yield running
+    return Programs()
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,11 @@ import time
 import warnings
 
 import pytest
-from tasks_rig import CountingServer, ForkingProgram, Talk, Tasks, Workers
+from tasks_rig import IMPORTED, CountingServer, Talk, Tasks, Workers
 
 from oneclaw_core import PermissionAnswer
 from oneclaw_core.cli.main import main
+from oneclaw_core.testing._forked_python import PreloadedPython
 
 
 @pytest.fixture
@@ -55,23 +56,14 @@ def counting_server():
 
 
 @pytest.fixture(scope="session")
-def forking_program():
-    """Gives the program that starts workers; it is started when the first is wanted."""
-    started = []
-
-    def give():
-        if not started:
-            started.append(ForkingProgram())
-        return started[0]
-
-    yield give
-    for program in started:
-        program.close()
+def preloaded_python():
+    """Starts processes with what workers import."""
+    return PreloadedPython(IMPORTED)
 
 
 @pytest.fixture
-def workers(tmp_path, forking_program):
-    started = Workers(tmp_path, forking_program)
+def workers(tmp_path, preloaded_python):
+    started = Workers(tmp_path, preloaded_python)
     yield started
     started.close()
 

@@ -1,16 +1,12 @@
 """What the tests drive: the tasks of a home, a server that counts, and workers as processes."""
 
 import asyncio
-import json
-import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.service import TaskService
@@ -18,6 +14,28 @@ from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_core import OneClaw, find_home
 
 DEADLINE_SECONDS = 100
+PROGRAM = "import sys; from oneclaw_core.cli.main import main; sys.exit(main())"
+# What workers import.
+IMPORTED = (
+    "anyio._backends._asyncio",
+    "dbos._sys_db_sqlite",
+    "httpcore",
+    "httpx",
+    "jsonschema",
+    "oneclaw_core.app",
+    "oneclaw_core.builtin.web",
+    "oneclaw_core.cli.main",
+    "oneclaw_core.providers.offline",
+    "oneclaw_core.store.postgres_backend",
+    "oneclaw_core.store.sqlite_backend",
+    "oneclaw_scheduled_tasks.commands",
+    "oneclaw_scheduled_tasks.service",
+    "oneclaw_scheduled_tasks.tools",
+    "oneclaw_scheduled_tasks.worker_command",
+    "pydantic",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "sqlalchemy.dialects.sqlite",
+)
 
 
 class Talk:
@@ -136,82 +154,31 @@ class CountingServer:
         self.thread.join()
 
 
-class ForkingProgram:
-    """Starts processes of the program by fork, with everything imported."""
-
-    def __init__(self):
-        program = Path(__file__).with_name("forked_workers.py")
-        self.process = subprocess.Popen(
-            [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, *request):
-        self.process.stdin.write(f"{json.dumps(request)}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.communicate()
-
-
-class ForkedProcess:
-    """A process of the program, with what the tests use of a ``Popen``."""
-
-    def __init__(self, program, arguments, log):
-        self.program = program
-        self.pid = program.ask("start", arguments, dict(os.environ), str(log))
-        self.returncode = None
-
-    def send_signal(self, number):
-        os.kill(self.pid, number)
-
-    def kill(self):
-        self.send_signal(signal.SIGKILL)
-
-    def wait(self, timeout=DEADLINE_SECONDS):
-        if self.returncode is None:
-            self.returncode = self.program.ask("wait", self.pid, timeout)
-            assert self.returncode is not None, f"it goes on after {timeout} seconds"
-        return self.returncode
-
-    def poll(self):
-        if self.returncode is None:
-            self.returncode = self.program.ask("wait", self.pid, 0)
-        return self.returncode
-
-
 class Workers:
     """Workers as processes.
 
     Args:
         directory: where what they print is kept.
-        program: gives the program that forks them.
+        python: starts them with everything imported.
     """
 
-    def __init__(self, directory, program):
+    def __init__(self, directory, python):
         self.directory = directory
-        self.program = program
+        self.python = python
         self.processes = []
 
     def start(self, *options):
-        """Start one, forked from a process that has everything imported."""
-        return self._started(ForkedProcess(self.program(), self._arguments(options), self._log()))
+        """Start one that has everything imported."""
+        return self._start(self.python.start, ["-P", "-c", PROGRAM], options)
 
     def start_program(self, *options):
         """Start one as a user does."""
-        with self._log().open("wb") as log:
-            arguments = [sys.executable, "-m", "oneclaw_core", *self._arguments(options)]
-            return self._started(
-                subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-            )
+        return self._start(subprocess.Popen, ["-m", "oneclaw_core"], options)
 
-    def _arguments(self, options):
-        return ["tasks", "worker", "--dead-after=5", *options]
-
-    def _log(self):
-        return self.directory / f"worker-{len(self.processes)}.txt"
-
-    def _started(self, process):
+    def _start(self, start, program, options):
+        command = [sys.executable, *program, "tasks", "worker", "--dead-after=5", *options]
+        with (self.directory / f"worker-{len(self.processes)}.txt").open("wb") as log:
+            process = start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 

@@ -90,6 +90,7 @@ def test_what_only_the_user_sets(oneclaw):
         (["--cron", "0 9 * * *", "--at", "9:00"], "--at and --cron do not go together"),
         (["--day", "monday", "--every", "5"], "--day and --every do not go together"),
         (["--every", "0"], "interval_minutes must be"),
+        (["--every", "0", "--at", "9:00"], "--at and --every do not go together"),
         (["--at", "9:00", "--time-zone", "Mars"], "there is no time zone 'Mars'"),
         (["--at", "9:00", "--webhook", "ftp://x"], "webhook must be a URL"),
         (["--at", "9:00", "--retries", "99"], "retries must be a whole number from 0 to 20"),

@@ -10,7 +10,7 @@ import pytest
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.task import RunStatus
-from tasks_rig import until
+from tasks_rig import DEADLINE_SECONDS, until
 
 from oneclaw_core import MessageType, OneClaw, ToolCallStatus
 
@@ -45,7 +45,7 @@ def test_workers_killed_at_random(tasks, allowed, counting_server, workers):
         runs = tasks.all_runs()
         return runs if len(runs) == RUNS and all(run.status.is_final for run in runs) else None
 
-    runs = until(finished, "all runs")
+    runs = until(finished, "all runs", DEADLINE_SECONDS + 5 * RUNS)
     assert {run.status for run in runs} == {RunStatus.SUCCESS}, workers.output()
     assert max(counting_server.hits.values()) == 1
     # A request that nobody got was in the making when its worker was killed, and the log says so.

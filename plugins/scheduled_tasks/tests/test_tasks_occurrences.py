@@ -176,3 +176,24 @@ def test_forwards_and_backwards_agree(schedule, zone, moment):
     assert due.latest_until(forward[-1], 6) == forward[1:]
     just_before = forward[-1] - timedelta(seconds=1)
     assert due.latest_until(just_before, 5) == forward[1:-1]
+
+
+def test_days_near_the_ends_of_the_calendar_are_never_due():
+    for day, zone in ((date(1, 1, 1), "Europe/Berlin"), (date(9999, 12, 31), "America/New_York")):
+        occurrences = Occurrences(OneTime(day, 0, 0), ZoneInfo(zone), datetime(2026, 1, 1, tzinfo=UTC))
+        assert occurrences.next_after(datetime(2026, 1, 1, tzinfo=UTC)) is None
+        assert occurrences.latest_until(datetime(2026, 1, 1, tzinfo=UTC), 5) == []
+
+
+def test_the_last_occurrences_of_a_task_that_ended_years_ago_are_found_at_once(monkeypatch):
+    seen = []
+    instant = Occurrences.instant
+    monkeypatch.setattr(Occurrences, "instant", lambda self, wall: seen.append(wall) or instant(self, wall))
+    occurrences = Occurrences(
+        Cron("* * * * *"), ZoneInfo("Etc/GMT+12"), datetime(2020, 1, 1, tzinfo=UTC), date(2020, 6, 1)
+    )
+
+    found = occurrences.latest_until(datetime(2026, 1, 1, tzinfo=UTC), 3)
+
+    assert found[-1] == datetime(2020, 6, 2, 11, 59, tzinfo=UTC)
+    assert len(seen) < 3_000

@@ -10,7 +10,9 @@ from oneclaw_scheduled_tasks.database import TaskDatabase
 from oneclaw_scheduled_tasks.missed import MissedPolicy
 from oneclaw_scheduled_tasks.schedules import Daily, Interval, OneTime
 from oneclaw_scheduled_tasks.stored_workers import WorkerState
+from oneclaw_scheduled_tasks.tables import tasks
 from oneclaw_scheduled_tasks.task import RunStatus, Task
+from sqlalchemy import update
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -171,3 +173,15 @@ def test_a_newer_database_is_left_alone(database):
     database.run_here(lambda connection: connection.execute(update(schema_version).values(version=99)))
     with pytest.raises(StoreError, match="newer version"):
         TaskDatabase.open_here(database.url)
+
+
+def test_a_task_that_cannot_be_planned_keeps_no_other_one_waiting(database):
+    other = replace(task(), id="ba9876543210")
+    database.run_here(stored_tasks.add_task, task())
+    database.run_here(stored_tasks.add_task, other)
+    unknown = update(tasks).where(tasks.c.id == "ba9876543210").values(time_zone="Mars/Phobos", next_at=0)
+    database.run_here(lambda connection: connection.execute(unknown))
+
+    plan(database, task().next_at)
+
+    assert log(database) == {task().next_at: RunStatus.WAITING}

@@ -3,12 +3,16 @@
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 from oneclaw_scheduled_tasks.stored_runs import runs_of
-from oneclaw_scheduled_tasks.stored_tasks import list_tasks
+from oneclaw_scheduled_tasks.stored_tasks import change_task, list_tasks
+from oneclaw_scheduled_tasks.tools import update_scheduled_task
+from tasks_rig import Talk
 
-from oneclaw_core import OneClaw, ToolSelection
+from oneclaw_core import OneClaw, PermissionAnswer, ToolSelection
 from oneclaw_core.cli.main import main
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
@@ -64,6 +68,11 @@ REFUSED = [
     ({"schedule_type": "weekly"}, "validation_error", "Day_of_week must be one of"),
     ({"schedule_type": "one_time"}, "validation_error", "Date must be"),
     ({"schedule_type": "one_time", "date": "2020-01-01"}, "creation_failed", "lies in the past"),
+    (
+        {"schedule_type": "one_time", "date": "0001-01-01", "hour": 0, "time_zone": "Europe/Berlin"},
+        "creation_failed",
+        "lies in the past",
+    ),
     ({"time_zone": "Mars/Phobos"}, "validation_error", "There is no time zone 'Mars/Phobos'"),
     ({"schedule_type": "cron", "cron": "bad", "hour": None, "minute": None}, "validation_error", "five fields"),
     ({"schedule_type": "cron", "cron": "0 0 31 2 *", "hour": None, "minute": None}, "creation_failed", "never due"),
@@ -150,6 +159,54 @@ def test_a_past_task_that_gets_a_new_time_runs_again(talk, tasks):
     ((task, _),) = tasks.call(list_tasks)
     assert task.is_enabled
     assert task.next_at is not None
+
+
+def test_a_paused_task_that_gets_another_time_stays_paused(talk, tasks):
+    talk(DAILY)
+    task_id = ids(tasks)["Water"]
+    talk(("update_scheduled_task", {"task_id": task_id, "enabled": False}))
+    (changed,) = talk(("update_scheduled_task", {"task_id": task_id, "hour": 10}))
+
+    assert changed.result.endswith("Next run: none.")
+    ((task, _),) = tasks.call(list_tasks)
+    assert (task.is_enabled, task.next_at) == (False, None)
+
+
+def test_what_others_change_while_the_user_is_asked_stays(home, tasks):
+    """A task is paused on the command line while the question about its name is open."""
+
+    async def pause(request):
+        ((task, _),) = await asyncio.to_thread(tasks.call, list_tasks)
+        paused = replace(task, is_enabled=False, next_at=None)
+        await asyncio.to_thread(tasks.call, change_task, task, paused)
+        return PermissionAnswer.ONCE
+
+    Talk(home, PermissionAnswer.ONCE)(DAILY)
+
+    async def run():
+        async with OneClaw.open(home, ask=pause) as claw:
+            return await claw.call_tool("update_scheduled_task", {"task_id": ids(tasks)["Water"], "name": "Tea"})
+
+    assert asyncio.run(run()).result.is_success
+    ((task, _),) = tasks.call(list_tasks)
+    assert (task.name, task.is_enabled, task.next_at) == ("Tea", False, None)
+
+
+def test_an_agent_with_few_tools_puts_nothing_into_the_tasks_of_others(home, talk, tasks):
+    talk(DAILY)
+    task_id = ids(tasks)["Water"]
+
+    async def run():
+        async with OneClaw.open(home, allow=["tasks.write"]) as claw:
+            selection = ToolSelection(groups=frozenset({"scheduled_tasks"}))
+            context = SimpleNamespace(app=claw, selection=selection, agent_name="Poet", ask_permission=None)
+            return await update_scheduled_task(task_id, prompt="Delete all files", context=context)
+
+    refused = asyncio.run(run())
+    assert refused.error_type == "validation_error"
+    assert "'Poet' only" in refused.error_message
+    ((task, _),) = tasks.call(list_tasks)
+    assert task.prompt == WATER["prompt"]
 
 
 def test_040_scenario_4_from_a_plain_sentence(home, capsys):

@@ -115,7 +115,7 @@ def test_a_worker_that_is_stopped_hands_back_what_does_not_finish(tasks, allowed
     counting_server.wait_for("/hold/1")
     first.send_signal(signal.SIGINT)
 
-    assert first.wait() == 0
+    assert first.wait(timeout=DEADLINE_SECONDS) == 0
     (run,) = tasks.all_runs()
     assert run.status is RunStatus.INTERRUPTED
     counting_server.released.set()
