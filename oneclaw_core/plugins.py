@@ -36,6 +36,7 @@ from oneclaw_core.registrars import (
     SkillRegistrar,
     ToolRegistrar,
     WorkerRegistrar,
+    report_ignored_meanings,
 )
 from oneclaw_core.tools.groups import generated_group_definition
 from oneclaw_core.tools.registry import ToolRegistry
@@ -223,6 +224,7 @@ def _bring_in(point: EntryPoint, record: PluginRecord, catalog: Catalog) -> None
     registry = catalog.registry
     _call_hook(record, "register_groups", register=GroupRegistrar(registry, record))
     _call_hook(record, "register_tools", register=ToolRegistrar(registry, record))
+    report_ignored_meanings(registry, record)
     _call_hook(record, "register_providers", register=ProviderRegistrar(catalog.provider_types, record))
     _call_hook(record, "register_skills", register=SkillRegistrar(catalog.skills, record))
 

@@ -117,7 +117,7 @@ class GroupRegistrar:
             self._record.report("register_groups", cause, "make one", check="groups.not-a-group")
             return
         self._look_at_permissions(group)
-        if self._registry.register_group(group):
+        if self._registry.register_group(group, self._record.name):
             self._record.groups.append(group.name)
             return
         first = self._registry.get_group_definition(group.name)
@@ -144,15 +144,39 @@ class GroupRegistrar:
                     is_error=False,
                     check="permissions.not-own",
                 )
-            elif self._registry.get_permission_meaning(permission) not in (None, meaning):
+                continue
+            said = self._registry.get_permission_meaning(permission, self._record.name)
+            if said is not None and said.text != meaning:
+                other = (
+                    "another group says something else; the first one stays"
+                    if said.plugin == self._record.name
+                    else f"the plugin {said.plugin!r} says something else; each is believed for its own tools"
+                )
                 self._record.report(
                     "register_groups",
-                    f"the tool group {group.name!r} says what {permission!r} means, and another group says something "
-                    "else; the first one stays",
+                    f"the tool group {group.name!r} says what {permission!r} means, and {other}",
                     "use another permission, or the same words",
                     is_error=False,
                     check="permissions.meaning-taken",
                 )
+
+
+def report_ignored_meanings(registry: ToolRegistry, record: PluginRecord) -> None:
+    """Report which permissions a plugin explains that are not its own, once all its tools are there.
+
+    Args:
+        registry: where the tools are.
+        record: of the plugin.
+    """
+    for permission in registry.get_ignored_meanings(record.name):
+        record.report(
+            "register_groups",
+            f"it says what {permission!r} means, which none of its tools declares and none of its groups is named "
+            "after; this is ignored, but for its own tools",
+            "declare it in required_permissions of the tool that needs it, or begin it with the name of a group",
+            is_error=False,
+            check="permissions.not-declared",
+        )
 
 
 @dataclass(slots=True)

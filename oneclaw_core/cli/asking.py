@@ -61,8 +61,7 @@ def terminal_asker(
 def question(request: PermissionRequest) -> str:
     """Put a question into words, over several lines; every part of it is printable."""
     tool, permission = _one_line(request.tool_name, 100), _one_line(request.permission, 100)
-    meaning = _one_line(KNOWN_PERMISSIONS.get(request.permission, request.meaning), MAX_MEANING_CHARACTERS)
-    lines = [f"Tool {tool} wants permission {permission}" + (f": {meaning}" if meaning else "")]
+    lines = [f"Tool {tool} wants permission {permission}{_meaning(request)}"]
     arguments = dict(request.arguments)
     kind = SUBJECT_KINDS.get(request.permission)
     if kind is not None and request.subject is not None:
@@ -75,6 +74,19 @@ def question(request: PermissionRequest) -> str:
     if request.detail:
         lines.append(f"  it will: {_one_line(request.detail, _SHOWN_DETAIL_CHARACTERS)}")
     return "\n".join(lines)
+
+
+def _meaning(request: PermissionRequest) -> str:
+    """What the permission allows; before a plugin's words stands whose they are, which they cannot change there."""
+    own = KNOWN_PERMISSIONS.get(request.permission)
+    if own is not None:
+        return f": {own}"
+    if not request.meaning:
+        return ""
+    meaning = _one_line(request.meaning, MAX_MEANING_CHARACTERS)
+    if request.meaning_by is None:
+        return f": {meaning}"
+    return f", which means, says plugin {_one_line(request.meaning_by, 100)}: {meaning}"
 
 
 def _subject_lines(subject: str) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.store.settings import Decision
+    from oneclaw_core.tools.permission_meanings import PermissionMeaning
     from oneclaw_core.tools.permission_rules import PermissionRule
 
 
@@ -38,7 +39,7 @@ def list_permissions(as_json: bool) -> None:
     else:
         print_table(
             ("permission", "state", "meaning", "tools"),
-            [(each["name"], each["state"], each["meaning"], ", ".join(each["tools"])) for each in documents],
+            [(each["name"], each["state"], _attributed(each), ", ".join(each["tools"])) for each in documents],
         )
 
 
@@ -115,6 +116,7 @@ def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
         {
             "name": name,
             "meaning": _meaning(PermissionRule.read(name), meanings),
+            "meaning_by": meanings[name].plugin if name in meanings else None,
             "state": _state(name, catalog.states.permissions.get(name)),
             "tools": tool_names,
         }
@@ -122,11 +124,16 @@ def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
     ]
 
 
-def _meaning(rule: PermissionRule, meanings: Mapping[str, str]) -> str:
+def _attributed(document: Mapping[str, Any]) -> str:
+    plugin = document["meaning_by"]
+    return f"says plugin {plugin}: {document['meaning']}" if plugin is not None else document["meaning"]
+
+
+def _meaning(rule: PermissionRule, meanings: Mapping[str, PermissionMeaning]) -> str:
     from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
 
     if rule.pattern is None:
-        return meanings.get(rule.permission, "")
+        return meanings[rule.permission].text if rule.permission in meanings else ""
     return f"for the {SUBJECT_KINDS[rule.permission].noun} {rule.pattern} only"
 
 

@@ -149,7 +149,7 @@ def look_at_neighbours(request: Mapping[str, Any], channel: Channel) -> None:
 
 def _meanings(catalog: Catalog) -> dict[str, str]:
     meanings = catalog.registry.get_permission_meanings()
-    return {name: meaning for name, meaning in meanings.items() if name not in KNOWN_PERMISSIONS}
+    return {name: meaning.text for name, meaning in meanings.items() if name not in KNOWN_PERMISSIONS}
 
 
 def _normal(name: str) -> str:

@@ -62,6 +62,12 @@ NOT_OWN = Check(
     "a group that says what one of OneClaw's permissions means",
     "leave it out, or explain a permission of your own",
 )
+NOT_DECLARED = Check(
+    "permissions.not-declared",
+    _W,
+    "a group that says what a permission means that no tool declares and no group of the plugin's is named after",
+    "declare it in required_permissions of the tool that needs it, or begin it with the name of a group",
+)
 NEIGHBOURS = Check(
     "names.neighbours", _N, "an installed plugin could not be loaded to compare names with", "check that plugin itself"
 )
@@ -77,7 +83,7 @@ _GENERIC = re.compile(
 
 def loader_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Say what the loader reported about names."""
-    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, NOT_A_GROUP, MEANING, NOT_OWN)
+    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, NOT_A_GROUP, MEANING, NOT_OWN, NOT_DECLARED)
     own = {each.name: each for each in checks}
     for problem in facts.problems:
         if problem.check in own:

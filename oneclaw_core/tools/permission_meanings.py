@@ -1,12 +1,13 @@
 """What permissions are called, and what they mean in words that users read before they grant one.
 
-OneClaw says it of its own permissions, and a tool group of those that its plugin brings. No model is told any of it.
-Every start reads this module, so it imports nothing that takes time.
+OneClaw says it of its own permissions, and a tool group of those that its plugin brings. No model is told any of it,
+and users are told whose words they are. Every start reads this module, so it imports nothing that takes time.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 MAX_MEANING_CHARACTERS = 120
 MAX_NAME_CHARACTERS = 100
@@ -22,6 +23,20 @@ KNOWN_PERMISSIONS: dict[str, str] = {
     "tools.write": "create, change and delete your own JavaScript tools",
     "tasks.write": "schedule tasks that agents do later, change, run and delete them",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionMeaning:
+    """What somebody says that a permission allows.
+
+    Attributes:
+        text: in words for users, of the form that :func:`meaning_fault` asks for.
+        plugin: whose words these are; ``None`` for OneClaw itself, and for a program that embeds it.
+    """
+
+    text: str
+    plugin: str | None = None
+
 
 # What ends a line, steers a terminal, turns the direction of text or is a blank that is none. The joiners U+200C and
 # U+200D stay: scripts are written with them. `manifest.schema.json` has the same, but for the surrogates.

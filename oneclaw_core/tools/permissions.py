@@ -53,6 +53,7 @@ class PermissionRequest:
         session_id: the conversation, ``None`` outside one.
         subject: what it is needed for, where the permission has patterns: of ``shell.execute``, the command.
         meaning: what the permission allows, in the words of OneClaw or of a plugin; ``""`` if none says.
+        meaning_by: the plugin whose words these are, to be shown with them; ``None`` for OneClaw's own.
     """
 
     permission: str
@@ -62,6 +63,7 @@ class PermissionRequest:
     session_id: str | None = None
     subject: str | None = None
     meaning: str = ""
+    meaning_by: str | None = None
 
     @property
     def exact_rule(self) -> PermissionRule | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import Tool, ToolDefinition
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.selected_tools import SelectedTools
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
@@ -67,13 +67,14 @@ class ToolRegistry:
         self._sources: dict[str, ToolSourceInfo] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
-        # With the name of the group that says it.
-        self._meanings: dict[str, tuple[str, str]] = {}
+        # By permission and the plugin that says it, with the name of its group.
+        self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
         # Made when first asked for, and thrown away when something changes that they depend on.
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
+        self._credible_meanings: dict[str, tuple[PermissionMeaning, ...]] = {}
         self._views: dict[ToolSelection, SelectedTools] = {}
         self.version = 0
 
@@ -119,17 +120,24 @@ class ToolRegistry:
         self._changed(group_name)
         return True
 
-    def register_group(self, group: ToolGroupDefinition) -> bool:
-        """Add a group's metadata; of two for one name the first stays, and so does the first meaning of a permission.
+    def register_group(self, group: ToolGroupDefinition, plugin: str | None = None) -> bool:
+        """Add a group's metadata; of two for one name the first stays.
 
-        What permissions mean is taken from both of two for one name, since tools of both can belong to the group.
+        What permissions mean is taken from both of two for one name, since tools of both can belong to the group. Of
+        one plugin's meanings of a permission the first stays.
+
+        Args:
+            group: the metadata.
+            plugin: the plugin that registers it, ``None`` for a program that embeds OneClaw.
 
         Returns:
             Whether it was added.
         """
-        for permission, meaning in group.permissions.items():
+        for permission, text in group.permissions.items():
             if permission not in KNOWN_PERMISSIONS:
-                self._meanings.setdefault(permission, (meaning, group.name))
+                said = self._meanings.setdefault(permission, {})
+                said.setdefault(plugin, (PermissionMeaning(text, plugin), group.name))
+        self._credible_meanings.clear()
         if group.name in self._groups:
             return False
         self._groups[group.name] = group
@@ -145,7 +153,13 @@ class ToolRegistry:
         """
         if self._groups.pop(name, None) is None:
             return False
-        self._meanings = {each: said for each, said in self._meanings.items() if said[1] != name}
+        for permission, said in list(self._meanings.items()):
+            kept = {plugin: each for plugin, each in said.items() if each[1] != name}
+            if kept:
+                self._meanings[permission] = kept
+            else:
+                del self._meanings[permission]
+        self._credible_meanings.clear()
         self._available_groups = None
         self.version += 1
         return True
@@ -205,16 +219,56 @@ class ToolRegistry:
             )
         return list(self._available_groups)
 
-    def get_permission_meaning(self, permission: str) -> str | None:
-        """What a permission allows, in words for users; ``None`` if neither OneClaw nor a group says."""
-        if permission in KNOWN_PERMISSIONS:
-            return KNOWN_PERMISSIONS[permission]
-        said = self._meanings.get(permission)
-        return said[0] if said is not None else None
+    def get_permission_meaning(self, permission: str, plugin: str | None = None) -> PermissionMeaning | None:
+        """What a permission allows, in words for users; ``None`` if nobody who may says it.
 
-    def get_permission_meanings(self) -> dict[str, str]:
+        OneClaw's own permissions have its own words. Of others, a plugin says it for its own tools; for those of
+        others, only if the permission is its own: see :meth:`get_ignored_meanings`.
+
+        Args:
+            permission: its name.
+            plugin: whose tool needs it, ``None`` for any.
+        """
+        if permission in KNOWN_PERMISSIONS:
+            return PermissionMeaning(KNOWN_PERMISSIONS[permission])
+        said = self._meanings.get(permission)
+        if not said:
+            return None
+        if plugin in said:
+            return said[plugin][0]
+        return next(iter(self._credible(permission)), None)
+
+    def get_permission_meanings(self) -> dict[str, PermissionMeaning]:
         """What permissions allow, by their names: OneClaw's own, then those that groups explain, in that order."""
-        return KNOWN_PERMISSIONS | {name: meaning for name, (meaning, _) in self._meanings.items()}
+        meanings = {name: PermissionMeaning(text) for name, text in KNOWN_PERMISSIONS.items()}
+        return meanings | {name: credible[0] for name in self._meanings if (credible := self._credible(name))}
+
+    def get_ignored_meanings(self, plugin: str) -> list[str]:
+        """The permissions that a plugin explains, and that are not its own.
+
+        Its own are those that one of its tools declares, and those that begin with the name of a group in which it has
+        a tool: ``acme.tables.delete`` with that of ``acme_tables``.
+        """
+        return [
+            permission
+            for permission, said in self._meanings.items()
+            if plugin in said and all(each.plugin != plugin for each in self._credible(permission))
+        ]
+
+    def _credible(self, permission: str) -> tuple[PermissionMeaning, ...]:
+        """What those say of a permission whose own it is, and the program that embeds OneClaw."""
+        credible = self._credible_meanings.get(permission)
+        if credible is None:
+            path = permission.replace(".", "_")
+            owners: set[str | None] = {None}
+            for name, source in self._sources.items():
+                is_named_alike = source.group_name is not None and path.startswith(f"{source.group_name}_")
+                if is_named_alike or permission in self._definitions_by_name[name].required_permissions:
+                    owners.add(source.plugin)
+            said = self._meanings.get(permission, {})
+            credible = tuple(meaning for plugin, (meaning, _) in said.items() if plugin in owners)
+            self._credible_meanings[permission] = credible
+        return credible
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
@@ -261,4 +315,5 @@ class ToolRegistry:
     def _changed(self, group_name: str | None) -> None:
         self._definitions.pop(group_name, None)
         self._available_groups = None
+        self._credible_meanings.clear()
         self.version += 1

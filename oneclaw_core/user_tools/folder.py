@@ -225,7 +225,7 @@ class UserTools:
             first = self.registry.get_group_definition(group.name)
             if first is None:
                 yield from self._other_meanings(group)
-                self.registry.register_group(group)
+                self.registry.register_group(group, USER_PLUGIN)
                 self._groups.append(group.name)
             elif first != group:
                 cause = (
@@ -237,7 +237,8 @@ class UserTools:
     def _other_meanings(self, group: ToolGroupDefinition) -> Iterable[PluginProblem]:
         """Find the permissions that a group explains otherwise than one before it."""
         for permission, meaning in group.permissions.items():
-            if self.registry.get_permission_meaning(permission) not in (None, meaning):
+            said = self.registry.get_permission_meaning(permission, USER_PLUGIN)
+            if said is not None and said.plugin == USER_PLUGIN and said.text != meaning:
                 cause = f"{group.name}.json: {permission!r} is explained already, with other words; those stay"
                 yield PluginProblem(_WHERE, cause, "use another permission, or the same words", is_error=False)
 

@@ -109,6 +109,7 @@ KINDS: dict[str, Kind] = {
     "misspelt_permission": _seen("permissions.unknown"),
     "unexplained_permission": _seen("permissions.unexplained"),
     "foreign_meaning": _loaded("permissions.not-own", "which is OneClaw's own"),
+    "anothers_meaning": _loaded("permissions.not-declared", "none of its groups is named after"),
     "two_meanings": _loaded("permissions.meaning-taken", "the first one stays"),
     "expensive_tool": _seen("tokens.tool"),
     "expensive_core_tools": _seen("tokens.core-tools"),

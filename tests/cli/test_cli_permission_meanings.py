@@ -59,12 +59,13 @@ def test_permissions_are_listed_with_what_plugins_say_about_them(ok, install_she
     assert listed["shelf.lend"] == {
         "name": "shelf.lend",
         "meaning": LENDING,
+        "meaning_by": "shelf",
         "state": "asks",
         "tools": ["shelf_lend"],
     }
     # A tool may ask for it while it runs, which no declaration says.
     assert (listed["shelf.burn"]["meaning"], listed["shelf.burn"]["tools"]) == ("burn books, one at a time", [])
-    assert LENDING in ok("permissions", "list")
+    assert f"says plugin shelf: {LENDING}" in ok("permissions", "list")
     assert ok("permissions", "grant", "shelf.burn") == "shelf.burn is granted\n"
 
 
@@ -72,7 +73,7 @@ def test_the_question_says_what_a_permission_means(home, install_shelf):
     package = install_shelf(permissions={"shelf.lend": LENDING})
     environ = os.environ | {"PYTHONPATH": str(package.parent)}
     with PseudoTerminal("call", "shelf_lend", '{"title": "Emma"}', environ=environ) as terminal:
-        terminal.expect(f"Tool shelf_lend wants permission shelf.lend: {LENDING}\n")
+        terminal.expect(f"Tool shelf_lend wants permission shelf.lend, which means, says plugin shelf: {LENDING}\n")
         terminal.expect("ne[v]er: ")
         terminal.type("n\n")
         terminal.expect("permission_denied")
@@ -107,8 +108,23 @@ def test_of_two_plugins_the_first_explains_and_the_other_is_told(oneclaw, instal
     assert plugins["attic"]["problems"] == plugins["vault"]["problems"] == []
     (problem,) = plugins["shelf"]["problems"]
     assert "'shelf.lend'" in problem["cause"]
-    assert "the first one stays" in problem["cause"]
+    assert "the plugin 'attic' says something else; each is believed for its own tools" in problem["cause"]
     assert "nothing to worry about" not in json.dumps(plugins)
+
+
+def test_what_a_plugin_says_about_a_permission_of_another_s_is_ignored_and_reported(oneclaw, install_shelf):
+    install_shelf("attic", permissions={"shelf.lend": "nothing to worry about"}, required=())
+    install_shelf("shelf", permissions={"shelf.lend": LENDING})
+
+    listed = {each["name"]: each for each in oneclaw("permissions", "list", "--json").json}
+    plugins = {each["name"]: each for each in oneclaw("plugins", "list", "--json").json}
+
+    assert (listed["shelf.lend"]["meaning"], listed["shelf.lend"]["meaning_by"]) == (LENDING, "shelf")
+    assert plugins["shelf"]["problems"] == []
+    (problem,) = plugins["attic"]["problems"]
+    assert "'shelf.lend'" in problem["cause"]
+    assert "ignored, but for its own tools" in problem["cause"]
+    assert plugins["attic"]["status"] == "ok"
 
 
 def test_what_steers_a_terminal_never_gets_there(oneclaw, install_shelf):

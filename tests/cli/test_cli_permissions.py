@@ -34,7 +34,13 @@ def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, insta
     assert listed["files.write"]["state"] == "granted by default"
     assert "write_file" in listed["files.write"]["tools"]
     assert listed["network.private"]["state"] == "asks"
-    assert listed["camera.use"] == {"name": "camera.use", "meaning": "", "state": "asks", "tools": ["look_around"]}
+    assert listed["camera.use"] == {
+        "name": "camera.use",
+        "meaning": "",
+        "meaning_by": None,
+        "state": "asks",
+        "tools": ["look_around"],
+    }
     assert "camera.use" in ok("permissions", "list")
 
 
@@ -90,6 +96,7 @@ def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
     assert listed["shell.execute:git *"] == {
         "name": "shell.execute:git *",
         "meaning": "for the command git * only",
+        "meaning_by": None,
         "state": "granted",
         "tools": ["exec"],
     }

@@ -28,7 +28,12 @@ from oneclaw_core.cli.asking import question
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import LoadToolGroupTool, active_tools
 from oneclaw_core.tools.manifest import parse_manifest
-from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, is_permission_name, meaning_fault
+from oneclaw_core.tools.permission_meanings import (
+    KNOWN_PERMISSIONS,
+    PermissionMeaning,
+    is_permission_name,
+    meaning_fault,
+)
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
 
 MEANING = "delete tables for good"
@@ -138,9 +143,9 @@ def test_the_registry_keeps_the_core_s_own_meanings_and_the_first_of_others():
 
     meanings = registry.get_permission_meanings()
     assert list(meanings) == [*KNOWN_PERMISSIONS, "tables.delete", "tables.share"]
-    assert meanings["shell.execute"] == KNOWN_PERMISSIONS["shell.execute"]
-    assert registry.get_permission_meaning("shell.execute") == KNOWN_PERMISSIONS["shell.execute"]
-    assert registry.get_permission_meaning("tables.delete") == MEANING
+    assert meanings["shell.execute"] == PermissionMeaning(KNOWN_PERMISSIONS["shell.execute"])
+    assert registry.get_permission_meaning("shell.execute") == meanings["shell.execute"]
+    assert registry.get_permission_meaning("tables.delete") == PermissionMeaning(MEANING)
     assert registry.get_permission_meaning("tables.find") is None
 
 
@@ -148,17 +153,68 @@ def test_a_group_that_is_declared_twice_has_the_meanings_of_both():
     registry = ToolRegistry()
     registry.register_group(tables({"tables.delete": MEANING}))
     assert not registry.register_group(tables({"tables.delete": "other", "tables.share": "share tables"}))
-    assert registry.get_permission_meaning("tables.delete") == MEANING
-    assert registry.get_permission_meaning("tables.share") == "share tables"
+    assert registry.get_permission_meaning("tables.delete") == PermissionMeaning(MEANING)
+    assert registry.get_permission_meaning("tables.share") == PermissionMeaning("share tables")
 
 
 def test_meanings_go_with_their_group():
     registry = ToolRegistry()
     registry.register_group(tables({"tables.delete": MEANING}))
     registry.unregister_group("tables")
-    assert registry.get_permission_meanings() == KNOWN_PERMISSIONS
+    assert list(registry.get_permission_meanings()) == list(KNOWN_PERMISSIONS)
     registry.register_group(tables({"tables.delete": "delete tables"}))
-    assert registry.get_permission_meaning("tables.delete") == "delete tables"
+    assert registry.get_permission_meaning("tables.delete") == PermissionMeaning("delete tables")
+
+
+def registry_of(*plugins):
+    """Make a registry of plugins, each given as its name, a permission with its meaning, and what its tool declares."""
+    registry = ToolRegistry()
+    for name, group, meanings, declared in plugins:
+        registry.register_group(tables(meanings, group), name)
+        definition = ToolDefinition(f"{name}_tool", "Does something.", required_permissions=declared)
+        source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group, name)
+        registry.register(type("Probe", (), {"definition": definition, "execute": lambda self, given: ""})(), source)
+    return registry
+
+
+def test_a_plugin_that_loads_earlier_does_not_explain_what_is_another_s():
+    registry = registry_of(
+        ("attic", "boxes", {"tables.delete": "look at the time", "acme.tables.share": "smile"}, ()),
+        ("tables", "tables", {"tables.delete": MEANING}, ()),
+        ("acme", "acme_tables", {"acme.tables.share": "share tables"}, ()),
+    )
+    for asking in (None, "tables", "somebody"):
+        assert registry.get_permission_meaning("tables.delete", asking) == PermissionMeaning(MEANING, "tables")
+    assert registry.get_permission_meanings()["acme.tables.share"] == PermissionMeaning("share tables", "acme")
+    assert registry.get_ignored_meanings("attic") == ["tables.delete", "acme.tables.share"]
+    assert registry.get_ignored_meanings("tables") == registry.get_ignored_meanings("acme") == []
+
+
+def test_each_plugin_is_believed_for_its_own_tools_whichever_loads_first():
+    registry = registry_of(
+        ("attic", "boxes", {"tables.delete": "look at the time"}, ("tables.delete",)),
+        ("tables", "tables", {"tables.delete": MEANING}, ("tables.delete",)),
+    )
+    assert registry.get_permission_meaning("tables.delete", "tables") == PermissionMeaning(MEANING, "tables")
+    attic = PermissionMeaning("look at the time", "attic")
+    assert registry.get_permission_meaning("tables.delete", "attic") == attic
+    assert registry.get_permission_meaning("tables.delete", "somebody") == attic
+
+
+def test_whose_a_permission_is_follows_the_tools():
+    registry = registry_of(("attic", "boxes", {"tables.delete": MEANING}, ("tables.delete",)))
+    assert registry.get_permission_meaning("tables.delete") == PermissionMeaning(MEANING, "attic")
+    registry.unregister("attic_tool")
+    assert registry.get_permission_meaning("tables.delete") is None
+    assert list(registry.get_permission_meanings()) == list(KNOWN_PERMISSIONS)
+
+
+def test_the_question_says_whose_words_they_are_before_them():
+    words = "look at the time (OneClaw says so), says plugin tables"
+    request = PermissionRequest("tables.delete", "probe", {}, meaning=words, meaning_by="attic\x1b[2J")
+    assert question(request).splitlines()[0] == (
+        f"Tool probe wants permission tables.delete, which means, says plugin attic\\x1b[2J: {words}"
+    )
 
 
 class Delete:
@@ -183,19 +239,21 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     registry = ToolRegistry()
     registry.register(LoadToolGroupTool(registry))
     group = tables({"tables.delete": MEANING, "shell.execute": "look at the time"})
-    registry.register_group(group)
-    registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables"))
+    registry.register_group(group, "acme")
+    registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
     scope = CallScope(active_tools(registry, ["tables"]), "Tester", "session")
     engine = ToolEngine(registry, PermissionPolicy({}, remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))
 
-    assert [(each.permission, each.meaning) for each in asked] == [
-        ("tables.delete", MEANING),
-        ("tables.share", ""),
-        ("shell.execute", KNOWN_PERMISSIONS["shell.execute"]),
+    assert [(each.permission, each.meaning, each.meaning_by) for each in asked] == [
+        ("tables.delete", MEANING, "acme"),
+        ("tables.share", "", None),
+        ("shell.execute", KNOWN_PERMISSIONS["shell.execute"], None),
     ]
-    assert question(asked[0]).startswith(f"Tool tables_delete wants permission tables.delete: {MEANING}\n")
+    assert question(asked[0]).startswith(
+        f"Tool tables_delete wants permission tables.delete, which means, says plugin acme: {MEANING}\n"
+    )
     assert question(asked[1]).startswith("Tool tables_delete wants permission tables.share\n")
     told = [outcome.result.text() for outcome in outcomes]
     assert "Permission 'shell.execute' was denied by the user." in told[0]

@@ -213,11 +213,11 @@ def test_what_a_group_says_about_permissions_follows_its_file(own):
         for file, meaning in (("mine", "delete texts"), ("mine", "delete texts for good"), ("other", "nothing much")):
             write(file, meaning)
             await claw.user_tools.refresh()
-            meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete"))
+            meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete", "user").text)
         problems = [each.cause for each in claw.user_tools.problems]
         (own.folder / "mine.json").unlink()
         await claw.user_tools.refresh()
-        meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete"))
+        meanings.append(claw.catalog.registry.get_permission_meaning("texts.delete", "user").text)
         return meanings, problems
 
     meanings, problems = own.run(work)

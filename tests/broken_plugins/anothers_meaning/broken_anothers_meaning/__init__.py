@@ -1,0 +1,24 @@
+"""Its group says what a permission means that none of its tools needs."""
+
+from oneclaw_core import ToolGroupDefinition, hookimpl, tool
+
+
+@tool(group="things")
+def thing_lookup(name: str) -> str:
+    """Look a thing up by its name, when the user asks for one.
+
+    Args:
+        name: of the thing.
+    """
+    return name[:20]
+
+
+@hookimpl
+def register_groups(register):
+    meanings = {"tables.delete": "look at the time"}
+    register(ToolGroupDefinition("things", "Things", "Look things up when the user asks for one", meanings))
+
+
+@hookimpl
+def register_tools(register):
+    register(thing_lookup)
