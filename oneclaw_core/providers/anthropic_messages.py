@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from oneclaw_core.errors import ProviderRequestError
+from oneclaw_core.messages import MessageType
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
 from oneclaw_core.providers.anthropic_messages_tools import tells_inline
 from oneclaw_core.providers.anthropic_messages_wire import (
@@ -21,9 +20,10 @@ from oneclaw_core.providers.http_provider import HttpProvider
 from oneclaw_core.providers.wire_values import count, member, text_member
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
 
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest, ProviderConfig
+    from oneclaw_core.errors import ProviderRequestError
+    from oneclaw_core.providers.base import ModelRequest, ProviderConfig
 
 # Not the newer 2026-10-21: that one refuses ``temperature`` and its like, which agents set for models of any service,
 # and has nothing that is needed here; and servers that imitate the API know this one.
@@ -44,6 +44,9 @@ _INLINE_TOOLS_REFUSED = re.compile(
 _MAX_TOKENS_REFUSED = re.compile(r"max_tokens: \d+ > (\d+)")
 # Thinking is bound to what came before it; a system prompt or list of tools that has changed is enough to lose it.
 _THINKING_REFUSED = re.compile(r"thinking\W.*(cannot be modified|bound to )|signature\W+in\W+thinking", re.IGNORECASE)
+# A model that thinks wants the answer that it goes on from to begin with its thoughts. One that a turn made to load a
+# group has none, nor has one of another model, nor one whose thoughts were refused.
+_THINKING_MISSED = re.compile(r"expected\W+thinking\b|must start with a thinking block", re.IGNORECASE)
 
 
 class AnthropicProvider(HttpProvider):
@@ -57,6 +60,7 @@ class AnthropicProvider(HttpProvider):
         self._encoder = RequestEncoder(self._url.origin)
         self._most_tokens: dict[str, int] = {}  # by model
         self._without_thinking_until: dict[str, int] = {}  # by session
+        self._thoughtless_since: dict[str, int] = {}  # by session: the place of the user's message in the history
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -91,7 +95,11 @@ class AnthropicProvider(HttpProvider):
     def _encode(self, request: ModelRequest) -> bytes:
         return self._encoder.encode(
             request,
-            Concessions(self._most_tokens.get(request.model), self._without_thinking_until.get(request.session_id)),
+            Concessions(
+                self._most_tokens.get(request.model),
+                self._without_thinking_until.get(request.session_id),
+                may_think=self._thoughtless_since.get(request.session_id) != _turn_of(request),
+            ),
         )
 
     def _new_answer(self, request: ModelRequest) -> MessagesAnswer:
@@ -117,22 +125,7 @@ class AnthropicProvider(HttpProvider):
         is_refused = request.tool_loading is ToolLoading.NATIVE and _DEFERRED_TOOLS_REFUSED.search(str(error))
         return ToolLoading.APPEND if is_refused else None
 
-    async def _stream_with_retries(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Send a request, again where the service says what it wants to be different."""
-        while True:
-            has_answered = False
-            try:
-                async with aclosing(super()._stream_with_retries(request)) as events:
-                    async for event in events:
-                        has_answered = True
-                        yield event
-                return
-            except ProviderRequestError as error:
-                if has_answered or not self._concede(str(error), request):
-                    raise
-
     def _concede(self, refusal: str, request: ModelRequest) -> bool:
-        """Note what a refusal asks for; whether that is something new."""
         limit = _MAX_TOKENS_REFUSED.search(refusal)
         if limit:
             most = int(limit[1])
@@ -144,7 +137,18 @@ class AnthropicProvider(HttpProvider):
             if until > self._without_thinking_until.get(request.session_id, -1):
                 self._without_thinking_until[request.session_id] = until
                 return True
+        if _THINKING_MISSED.search(refusal) and request.parameters.get("thinking") is not None:
+            turn = _turn_of(request)
+            if self._thoughtless_since.get(request.session_id) != turn:
+                self._thoughtless_since[request.session_id] = turn
+                return True
         return False
+
+
+def _turn_of(request: ModelRequest) -> int:
+    """The place in the history of the message that the user wrote last."""
+    users = (each.sequence or 0 for each in request.messages if each.type is MessageType.USER)
+    return max(users, default=0)
 
 
 def _model_info(entry: Mapping[str, Any]) -> ModelInfo:

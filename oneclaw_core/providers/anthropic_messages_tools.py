@@ -53,9 +53,14 @@ def renamed_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
         return {}
     taken = set(names).difference(refused)
     renamed: dict[str, str] = {}
+    numbers: dict[str, int] = {}
     for name in refused:
-        base = _REFUSED_IN_PARAMETER_NAMES.sub("_", name)[:60] or "_"
-        shown = next(each for each in (base, *(f"{base}_{n}" for n in range(2, len(names) + 2))) if each not in taken)
+        base = shown = _REFUSED_IN_PARAMETER_NAMES.sub("_", name)[:60] or "_"
+        number = numbers.get(base, 1)
+        while shown in taken:
+            number += 1
+            shown = f"{base}_{number}"
+        numbers[base] = number
         taken.add(shown)
         renamed[name] = shown
     return renamed

@@ -23,7 +23,7 @@ from oneclaw_core.providers.tool_texts import ToolTexts
 from oneclaw_core.providers.wire_text import compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.anthropic_messages_tools import DeclaredTools
@@ -55,10 +55,12 @@ class Concessions:
         max_tokens: the longest answer that the model gives, ``None`` if that has not come up.
         without_thinking_until: up to this place in the history no thinking is sent back, because the service does
             not recognise it any more; ``None`` if that has not come up.
+        may_think: whether the model may think about this answer, if the agent's parameters have it think.
     """
 
     max_tokens: int | None = None
     without_thinking_until: int | None = None
+    may_think: bool = True
 
 
 class RequestEncoder:
@@ -85,7 +87,10 @@ class RequestEncoder:
         messages = _History(request, tools, self._server, concessions.without_thinking_until).messages()
         for message in _marked(messages):
             message["content"][-1]["cache_control"] = mark
-        parts = [compact_json(_parameters(request, concessions.max_tokens))[:-1]]
+        given = dict(request.parameters)
+        if not concessions.may_think:
+            given.pop("thinking", None)
+        parts = [compact_json(_parameters(request, given, concessions.max_tokens))[:-1]]
         if tools.eager:
             parts.append(f'"tools":{tools.text(mark)}')
         if request.system_prompt.strip():
@@ -111,8 +116,7 @@ def wire_id(call_id: str | None) -> str:
     return f"{acceptable_name(call_id)[:40]}_{digest(call_id)[:16]}"
 
 
-def _parameters(request: ModelRequest, most_tokens: int | None) -> dict[str, Any]:
-    given = request.parameters
+def _parameters(request: ModelRequest, given: Mapping[str, Any], most_tokens: int | None) -> dict[str, Any]:
     max_tokens = request.max_output_tokens or given.get("max_tokens")
     if not max_tokens:
         thinking = given.get("thinking")
@@ -283,9 +287,9 @@ def _file(attachment: Attachment) -> Block:
 def _writable(arguments: dict[str, Any]) -> dict[str, Any]:
     """Give a call's arguments, their keys in the order in which the model wrote them, as its cache entry has them."""
     try:
-        # Not all that can be read can be written: 1e999 is a number in JSON and Infinity is none, and what is only
-        # just not nested too deeply here is so inside a whole request.
-        json.dumps([[[[[[[[arguments]]]]]]]], allow_nan=False)
-    except (ValueError, RecursionError):
+        # Not all that can be read can be written: what is only just not nested too deeply here is so inside a whole
+        # request.
+        json.dumps([[[[[[[[arguments]]]]]]]])
+    except RecursionError:
         return {}
     return arguments

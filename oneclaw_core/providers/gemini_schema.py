@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _DEFINITIONS = ("$defs", "definitions")
+# More schemas than any tool's has, and a fraction of a second.
+_MOST_STEPS = 20_000
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", *_DEFINITIONS})
 _LOWER_BOUNDS = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _UPPER_BOUNDS = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
@@ -23,17 +25,22 @@ def gemini_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Convert the schema of a tool's parameters.
 
     Args:
-        schema: JSON Schema, draft 2020-12, that the tool's definition has been checked with; not changed.
+        schema: JSON Schema, draft 2020-12, that the tool's definition has been checked with; not changed. Of one that
+            has no end, only that it is an object is told.
 
     Returns:
         What goes into ``parametersJsonSchema``; ``None`` for a tool without parameters, which takes no such field.
     """
     try:
         converted = _Conversion(schema).whole()
-    except RecursionError:  # schemas that include themselves: what they are made of has no end
+    except (RecursionError, _TooLargeError):  # what it is made of has no end, or none that anybody waits for
         return {"type": "object"}
     says_something = any(converted.get(key) for key in converted.keys() - {"type", "description", "$defs"})
     return converted if says_something else None
+
+
+class _TooLargeError(Exception):
+    """A schema becomes too large where its references are replaced: a few lines can double it at each step."""
 
 
 class _Conversion:
@@ -46,6 +53,7 @@ class _Conversion:
             self._definitions |= root.get(key, {})
         # The references that are being replaced by what they refer to; there, they are not replaced again.
         self._replacing: list[str] = []
+        self._steps = 0
 
     def whole(self) -> dict[str, Any]:
         converted = self._schema(self._root)
@@ -53,7 +61,13 @@ class _Conversion:
             converted["$defs"] = {name: self._schema(each) for name, each in self._definitions.items()}
         return converted
 
+    def _take_step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _TooLargeError
+
     def _schema(self, schema: object) -> dict[str, Any]:
+        self._take_step()
         if not isinstance(schema, dict):  # true: anything goes
             return {}
         if "allOf" in schema:
@@ -78,6 +92,7 @@ class _Conversion:
     def _merged(self, members: Iterable[Any]) -> dict[str, Any]:
         """Make one schema of several that must all hold, as far as their keywords can stand side by side."""
         merged: dict[str, Any] = {}
+        self._take_step()
         for member in members:
             each = member if isinstance(member, dict) else {}
             reference = each.get("$ref")

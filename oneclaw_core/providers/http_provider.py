@@ -157,6 +157,10 @@ class HttpProvider(ABC):
         """Headers that a request needs beside the usual ones."""
         return {}
 
+    def _concede(self, refusal: str, request: ModelRequest) -> bool:
+        """Note what the wire format can do about a refusal; whether the request is to be sent again, and differs."""
+        return False
+
     def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
         """The way of loading to use instead, if an error means that the model does not take the one asked for."""
         return None
@@ -175,7 +179,9 @@ class HttpProvider(ABC):
             except ProviderRequestError as error:
                 # Not one of the finer kinds, which have another cause.
                 is_plain = type(error) is ProviderRequestError and not has_answered
-                if is_plain and self._refused_parameters.note(str(error), request):
+                if is_plain and (
+                    self._concede(str(error), request) or self._refused_parameters.note(str(error), request)
+                ):
                     continue
                 instead = self._loading_instead(error, request) if is_plain else None
                 if instead is None:
@@ -234,6 +240,7 @@ class HttpProvider(ABC):
             self._client = create_client(
                 connect_timeout_seconds=self._config.connect_timeout_seconds,
                 read_timeout_seconds=self._config.read_timeout_seconds,
+                is_for_https=self._url.is_https,
             )
         return self._client
 
@@ -364,8 +371,11 @@ class HttpProvider(ABC):
 
 
 async def _take_rest(answer: Answer, chunks: AsyncGenerator[dict[str, Any], None]) -> None:
-    """Take what comes after the model is done: token counts, and the end of the stream, neither of which must come."""
-    with suppress(TimeoutError):
+    """Take what comes after the model is done: token counts, and the end of the stream, neither of which must come.
+
+    An answer that is complete, and paid for, is not lost for what a server says behind it.
+    """
+    with suppress(TimeoutError, AttemptFailed):
         if not answer.is_final:
             async with asyncio.timeout(_COUNTS_SECONDS):
                 async for chunk in chunks:

@@ -5,6 +5,7 @@ OpenAI's older wire format, which Ollama, LM Studio, vLLM, llama.cpp, OpenRouter
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.http_provider import HttpProvider
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelInfo, ModelRequest, ProviderConfig
 
 
+# A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of
+# another model, and one that a turn made to load a group.
+_REASONING_MISSED = re.compile(r"missing\W+reasoning_content|reasoning_content\W.*must be passed back", re.IGNORECASE)
+
+
 class OpenAIChatProvider(HttpProvider):
     """A service that speaks Chat Completions."""
 
@@ -25,6 +31,7 @@ class OpenAIChatProvider(HttpProvider):
     def __init__(self, config: ProviderConfig, **options: Any) -> None:
         super().__init__(config, **options)
         self._encoder = RequestEncoder(self._url.origin)
+        self._wanting_reasoning: set[str] = set()  # models
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -43,10 +50,16 @@ class OpenAIChatProvider(HttpProvider):
         return "chat/completions"
 
     def _encode(self, request: ModelRequest) -> bytes:
-        return self._encoder.encode(request)
+        return self._encoder.encode(request, wants_reasoning=request.model in self._wanting_reasoning)
 
     def _new_answer(self, request: ModelRequest) -> ChatAnswer:
         return ChatAnswer(self._url.origin)
+
+    def _concede(self, refusal: str, request: ModelRequest) -> bool:
+        if request.model in self._wanting_reasoning or not _REASONING_MISSED.search(refusal):
+            return False
+        self._wanting_reasoning.add(request.model)
+        return True
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"}

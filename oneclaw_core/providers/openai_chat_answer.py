@@ -189,7 +189,7 @@ class ChatAnswer:
 
     def _provider_data(self) -> dict[str, Any] | None:
         # The details hold what the plain text says; of two spellings of the plain text one is enough.
-        found: dict[str, Any] = {key: "".join(pieces) for key, pieces in self._reasoning.items()}
+        found: dict[str, Any] = {key: whole_characters("".join(pieces)) for key, pieces in self._reasoning.items()}
         if self._details:
             found = {"reasoning_details": self._details}
         kept = next((key for key in ECHOED_KEYS if key in found), None)

@@ -41,13 +41,19 @@ class RequestEncoder:
         self._server = server
         self._tools = ToolLists(_tool)
 
-    def encode(self, request: ModelRequest) -> bytes:
+    def encode(self, request: ModelRequest, *, wants_reasoning: bool = False) -> bytes:
         """Write a request; lone surrogates, which UTF-8 cannot hold, become question marks.
 
         Args:
             request: what the model is sent.
+            wants_reasoning: whether every answer in the history has to come with its reasoning, or with none said.
         """
-        text = compact_json(_body_without_tools(request, self._server))
+        body = _body_without_tools(request, self._server)
+        if wants_reasoning:
+            for message in body["messages"]:
+                if message["role"] == "assistant":
+                    message.setdefault("reasoning_content", "")
+        text = compact_json(body)
         tools = self._tools.text(request.tools)
         if tools != "[]":
             text = f'{text[:-1]},"tools":{tools}}}'

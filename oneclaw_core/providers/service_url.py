@@ -59,6 +59,11 @@ class ServiceUrl:
         return f"{self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}"
 
     @property
+    def is_https(self) -> bool:
+        """Whether what is sent there is encrypted."""
+        return self._parts.scheme == "https"
+
+    @property
     def password(self) -> str:
         """The password in the URL as it is written there, empty if there is none."""
         return self._parts.password or ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
     except json.JSONDecodeError as error:
         around = text[max(0, error.pos - 40) : error.pos + 40]
         raise ArgumentsError(
@@ -32,10 +33,22 @@ def parse_arguments(text: str) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise ArgumentsError("the arguments are nested too deeply") from None
-    except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
+    except ValueError as error:  # NaN, Infinity, or a number that is too large
         raise ArgumentsError(f"the arguments are not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise ArgumentsError(f"the arguments must be a JSON object, not {_quote(text)}")
+    return value
+
+
+def finite_float(text: str) -> float:
+    """Read a number with a fraction or an exponent: JSON has 1e999, and nothing that it could be written as again.
+
+    Raises:
+        ValueError: it is larger than any number of a computer's.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:40]} is too large")
     return value
 
 

@@ -18,6 +18,8 @@ _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
 _BEGINNING_OF_GROUP = re.compile(r"\(\?")
 _REPETITION = re.compile(r"[*+]|\{\d*,\d*\}")
+# It lets blanks and comments stand between a group and what repeats it.
+_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 _PROGRAM = (
     "import json, re, sys; pattern, text = json.load(sys.stdin); print(int(re.search(pattern, text) is not None))"
 )
@@ -65,7 +67,7 @@ def is_quick(pattern: str, length: int) -> bool:
         length: of the text, in characters.
     """
     plain = _BEGINNING_OF_GROUP.sub("(", _ESCAPE_OR_SET.sub("x", pattern))
-    if _REPEATED_GROUP.search(plain):
+    if _REPEATED_GROUP.search(plain) or _VERBOSE.search(pattern):
         return False
     repetitions = len(_REPETITION.findall(plain))
     choices = plain.count("?") + plain.count("|")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address
+from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.http import SyncAddressGate
+
+# Of each piece of news about a call: thousands of them may wait to be shown.
+MAX_PROGRESS_CHARACTERS = 1_000
 
 
 class RunningCall:
@@ -75,7 +79,7 @@ class RunningCall:
         if fraction is not None:
             is_number = isinstance(fraction, int | float) and math.isfinite(fraction)
             fraction = min(max(fraction, 0.0), 1.0) if is_number else None
-        self._loop.call_soon_threadsafe(self._report_progress, str(message), fraction)
+        self._loop.call_soon_threadsafe(self._pass_on, clean_text(str(message)[:MAX_PROGRESS_CHARACTERS]), fraction)
 
     async def ask_permission(self, permission: str, detail: str, subject: str | None = None) -> None:
         """Go on if the user grants the permission.
@@ -148,6 +152,10 @@ class RunningCall:
             await self._client.aclose()
         if self._sync_client is not None:
             self._sync_client.close()
+
+    def _pass_on(self, message: str, fraction: float | None) -> None:
+        if not self._is_closed:  # a thread that was left to itself may go on, and its call has its outcome
+            self._report_progress(message, fraction)
 
     def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
         return lambda host, address: self._wait_for(gate(host, address))

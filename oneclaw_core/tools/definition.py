@@ -50,12 +50,8 @@ class ToolDefinition:
         if isinstance(self.parameters, dict) and "type" not in self.parameters:
             object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
         check_parameters_schema(self.name, self.parameters)
-        permissions = self.required_permissions
-        if not isinstance(permissions, list | tuple) or not all(isinstance(each, str) and each for each in permissions):
-            raise ToolDefinitionError(
-                f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
-            )
-        object.__setattr__(self, "required_permissions", tuple(permissions))
+        if self.required_permissions != ():
+            self._check_permissions()
         seconds = self.timeout_seconds
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_TIMEOUT_SECONDS:
             raise ToolDefinitionError(
@@ -63,6 +59,14 @@ class ToolDefinition:
                 f"not {seconds!r}",
                 "/timeout_seconds",
             )
+
+    def _check_permissions(self) -> None:
+        permissions = self.required_permissions
+        if not isinstance(permissions, list | tuple) or not all(isinstance(each, str) and each for each in permissions):
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
+            )
+        object.__setattr__(self, "required_permissions", tuple(permissions))
 
 
 @runtime_checkable

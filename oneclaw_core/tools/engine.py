@@ -185,17 +185,18 @@ class ToolEngine:
     ) -> ToolOutcome:
         started = time.perf_counter()
         try:
-            repeated = scope.failures.answer_without_running(call)
-            if repeated is not None:
-                return ToolOutcome(call, repeated, 0.0)
             tool = self._registry.get_tool(call.name)
             refusal = self._refusal(call, tool, scope, loading)
+            is_refused = refusal is not None
+            repeated = scope.failures.answer_without_running(call, is_refused=is_refused)
+            if repeated is not None:
+                return ToolOutcome(call, repeated, 0.0)
             if refusal is not None or tool is None:
                 result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' is not available.")
             else:
                 result = await self._check_and_run(call, tool, scope, arrivals)
             result = _presentable(result)
-            scope.failures.record(call, result)
+            scope.failures.record(call, result, is_refused=is_refused)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -266,8 +267,10 @@ class ToolEngine:
         session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
 
         def ask(permission: str, detail: str = "", subject: str | None = None) -> PermissionRequest:
-            meaning = self._registry.get_permission_meaning(permission) or ""
-            return PermissionRequest(permission, call.name, arguments, detail, session_id, subject, meaning)
+            source = self._registry.get_source_info(call.name)
+            said = self._registry.get_permission_meaning(permission, source.plugin if source is not None else None)
+            meaning, said_by = (said.text, said.plugin) if said is not None else ("", None)
+            return PermissionRequest(permission, call.name, arguments, detail, session_id, subject, meaning, said_by)
 
         try:
             for permission in definition.required_permissions:

@@ -138,6 +138,7 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
             tuple(
                 Attachment(name, media_type, base64.b64decode(data)) for name, media_type, data in fields["attachments"]
             ),
+            tuple(fields["loads_groups"]),
         )
     message = fields["message"]
     error: OneClawError
@@ -199,6 +200,7 @@ def _answer(data: bytes) -> dict[str, Any]:
         "attachments": [
             [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
         ],
+        "loads_groups": result.loads_groups,
     }
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
+from oneclaw_core.tools.arguments import finite_float
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition, one_line
 from oneclaw_core.tools.manifest_entry import ManifestSource, Report, read_tool_entry, report_unknown_key
 from oneclaw_core.tools.manifest_tool import ManifestTool
@@ -325,7 +325,7 @@ def _parse(text: str) -> tuple[Any, list[str]]:
             text,
             object_pairs_hook=_object_noting_repeated_keys(repeated_keys),
             parse_constant=_refuse_number,
-            parse_float=_finite_float,
+            parse_float=finite_float,
         )
         if _SURROGATE_ESCAPE.search(text):
             json.dumps(document, ensure_ascii=False).encode()
@@ -356,10 +356,3 @@ def _object_noting_repeated_keys(
 
 def _refuse_number(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
-
-
-def _finite_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return value

@@ -10,7 +10,7 @@ from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.compact_schema import compact_schema
 from oneclaw_core.tools.hints import is_context_hint, resolve_hint, signature_of
 from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.schema import json_pointer
+from oneclaw_core.tools.schema import MOST_FAULTS, json_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -88,7 +88,7 @@ class FunctionParameters:
             arguments: as the model gave them.
 
         Returns:
-            Values by parameter name, or a ``validation_error`` that lists everything that is wrong.
+            Values by parameter name, or a ``validation_error`` that lists what is wrong, or the first of it.
         """
         from pydantic import ValidationError
 
@@ -96,9 +96,11 @@ class FunctionParameters:
             # As JSON, because types mean something else there: a date is text, a tuple is a list.
             converted: dict[str, Any] = self._adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
-            faults = "\n".join(dict.fromkeys(_faults(error, arguments)))
+            faults = list(dict.fromkeys(_faults(error, arguments)))
+            more = ["/: and more"] if len(faults) > MOST_FAULTS else []
+            text = "\n".join([*faults[:MOST_FAULTS], *more])
             return ToolResult.error(
-                "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{faults}"
+                "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{text}"
             )
         return converted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 # What lies there is no file: processes with their environments, and devices.
 _KERNEL_DIRECTORIES = (Path("/proc"), Path("/sys"), Path("/dev"))
 _SHOWN_CHARACTERS = 100
+_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +131,14 @@ def _resolve(path: Path) -> Path:
 def _exists(path: Path) -> bool:
     """Whether there is something; resolving a path does not find out that no file system takes it."""
     try:
-        return path.exists()
-    except OSError as error:  # too long a name, or a directory that cannot be looked into
+        # From Python 3.14 on, exists() is false for whatever goes wrong.
+        path.stat()
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return False
+        # Too long a name, or a directory that cannot be looked into.
         raise _UnusablePathError(path, error) from None
+    return True
 
 
 class _UnusablePathError(PermissionDeniedError, OSError):

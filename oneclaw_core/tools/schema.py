@@ -8,6 +8,7 @@ jsonschema has the last word on everything else.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
+# A list can have one for each of its elements; nobody reads so many, and finding them takes time.
+MOST_FAULTS = 50
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 
 
@@ -59,9 +62,11 @@ def _is_flag(value: object) -> bool:
 
 
 def _is_type(value: object) -> bool:
-    if isinstance(value, list):
-        return bool(value) and _is_list_of_distinct_names(value) and _TYPE_NAMES.issuperset(value)
-    return isinstance(value, str) and value in _TYPE_NAMES
+    if isinstance(value, str):
+        return value in _TYPE_NAMES
+    if not isinstance(value, list) or not value:
+        return False
+    return _is_list_of_distinct_names(value) and _TYPE_NAMES.issuperset(value)
 
 
 def _is_list(value: object) -> bool:
@@ -69,7 +74,12 @@ def _is_list(value: object) -> bool:
 
 
 def _is_list_of_distinct_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
+    if not isinstance(value, list):
+        return False
+    for each in value:
+        if not isinstance(each, str):
+            return False
+    return len(value) == 1 or len(set(value)) == len(value)
 
 
 def _is_anything(value: object) -> bool:
@@ -89,11 +99,11 @@ def _is_schema(value: object) -> bool:
 
 
 def _is_map_of_schemas(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_schema(each) for each in value.values())
+    return isinstance(value, dict) and all(map(_is_schema, value.values()))
 
 
 def _is_list_of_schemas(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(_is_schema(each) for each in value)
+    return isinstance(value, list) and bool(value) and all(map(_is_schema, value))
 
 
 _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
@@ -126,8 +136,11 @@ _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
 
 
 def _is_plainly_valid(schema: Mapping[str, Any]) -> bool:
-    keywords = _PLAIN_KEYWORDS
-    return all(name in keywords and keywords[name](value) for name, value in schema.items())
+    for name, value in schema.items():
+        is_plain = _PLAIN_KEYWORDS.get(name)
+        if is_plain is None or not is_plain(value):
+            return False
+    return True
 
 
 def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
@@ -170,21 +183,22 @@ def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[
     """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
 
     Returns:
-        One text for each fault, none if the arguments fit.
+        One text for each fault, none if the arguments fit; of very many, the first ones.
     """
     from oneclaw_core.tools.bounded_validation import CheckTakesTooLongError, limited_time
 
     try:
         with limited_time():
-            found = list(validator.iter_errors(arguments))
+            found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
     except RecursionError:
         return ["/: nested too deeply"]
     except CheckTakesTooLongError:
         return ["/: whether they fit could not be found out in time; give less at once"]
     except OverflowError:
         return ["/: a number is too large"]
-    faults = sorted(found, key=lambda fault: [str(part) for part in fault.absolute_path])
-    return [f"{json_pointer(fault.absolute_path) or '/'}: {_shorten(fault.message)}" for fault in faults]
+    faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
+    texts = [f"{json_pointer(fault.absolute_path) or '/'}: {_shorten(fault.message)}" for fault in faults]
+    return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
 
 
 def json_pointer(path: Iterable[str | int]) -> str:

@@ -75,7 +75,7 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
         What it returns.
 
     Raises:
-        BaseException: what it raises.
+        BaseException: what it raises; a ``RuntimeError`` for what would end the program, or cannot be passed on.
     """
     import asyncio
 
@@ -99,6 +99,8 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
             value = context.run(call)
         except StopIteration as stop:  # a future cannot hold it
             error = RuntimeError(f"the function raised {stop!r}")
+        except KeyboardInterrupt:  # Ctrl-C is the main thread's; this one would end the event loop, and all with it
+            error = RuntimeError("the function raised KeyboardInterrupt, though nobody pressed Ctrl-C")
         except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
             error = raised
         if watch is not None:

@@ -179,6 +179,34 @@ def test_thinking_refused_again_is_an_error():
     assert refusal(refused, refused, refused, kind=ProviderRequestError)[1] == 2
 
 
+MISSED = (
+    "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is "
+    "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
+    "and `tool_result` blocks). To avoid this requirement, disable `thinking`."
+)
+
+
+def test_a_turn_goes_on_without_thinking_where_an_answer_without_thoughts_is_in_the_way():
+    """As that which a turn makes to load a group, or of another model."""
+    history = [replace(each, sequence=at) for at, each in enumerate([user("hi"), load("c1", "mail"), result("c1")], 1)]
+    thinks = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "temperature": 0.5}
+    same_turn = [*history, assistant("Hm.", sequence=4)]
+    next_turn = [*same_turn, replace(user("and?"), sequence=5)]
+    requests = [replace(REQUEST, messages=each, parameters=thinks) for each in (history, same_turn, next_turn)]
+    with ModelServer([error(400, "invalid_request_error", MISSED), *[reply(text("x"))] * 3]) as server:
+        ask(config(server.url), *requests)
+    sent = [(body.get("thinking"), body.get("temperature"), body["max_tokens"]) for body in server.bodies]
+    with_thoughts, without = (thinks["thinking"], None, 18_048), (None, 0.5, 16_000)
+    assert sent == [with_thoughts, without, without, with_thoughts]
+
+
+def test_thoughts_missed_again_are_an_error():
+    refused = error(400, "invalid_request_error", MISSED)
+    request = replace(REQUEST, parameters={"thinking": {"type": "enabled", "budget_tokens": 2048}})
+    assert refusal(refused, refused, refused, kind=ProviderRequestError, request=request)[1] == 2
+    assert refusal(refused, refused, kind=ProviderRequestError)[1] == 1
+
+
 @pytest.mark.parametrize(
     ("code", "error_type", "message", "kind", "says"),
     [

@@ -2,6 +2,7 @@ import base64
 import itertools
 import json
 import sys
+import time
 from dataclasses import replace
 
 import history_entries as entries
@@ -503,3 +504,14 @@ def test_parameters_with_names_that_the_api_refuses_are_shown_under_others_and_s
 
 def test_lone_surrogates_become_question_marks():
     assert messages_of(user("a\ud800b"))[0]["content"][0]["text"] == "a?b"
+
+
+def test_thousands_of_names_that_the_api_refuses_cost_little_and_stay_apart():
+    names = [f"é{number}" for number in range(10_000)] + [chr(0x4E00 + number) for number in range(900)]
+    started = time.monotonic()
+    renamed = anthropic_messages_tools.renamed_parameters(
+        {"properties": {key: {} for key in [*names, "_1", "_", "__7"]}}
+    )
+    assert time.monotonic() - started < 5
+    assert list(renamed) == names
+    assert len({*renamed.values(), "_1", "_", "__7"}) == len(names) + 3

@@ -1,5 +1,6 @@
 import itertools
 import json
+import time
 
 import jsonschema
 import pytest
@@ -226,3 +227,26 @@ def test_every_schema_becomes_one_that_gemini_reads(parameter, definition):
     jsonschema.Draft202012Validator.check_schema(found)
     assert json.dumps(schema) == before
     assert json.dumps(gemini_schema(schema)) == json.dumps(found)
+
+
+def doubling_by_name(steps):
+    """Each definition holds the next one twice."""
+    definitions = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(steps)}
+    definitions[f"a{steps}"] = {"type": "string"}
+    return schema_of(x={"$ref": "#/$defs/a0", "minLength": 1}) | {"$defs": definitions}
+
+
+def doubling_by_place(steps):
+    """Each property holds the next one twice, and refers to it by its place, which Gemini does not read."""
+    properties = {
+        f"a{n}": {"properties": {side: {"$ref": f"#/properties/a{n + 1}"} for side in "lr"}} for n in range(steps)
+    }
+    return schema_of(**properties, **{f"a{steps}": {"type": "string"}})
+
+
+@pytest.mark.parametrize("doubling", [doubling_by_name, doubling_by_place])
+def test_a_schema_that_doubles_at_each_step_is_not_followed_to_its_end(doubling):
+    started = time.monotonic()
+    assert gemini_schema(doubling(40)) == {"type": "object"}
+    assert time.monotonic() - started < 10
+    assert "properties" in gemini_schema(doubling(3))

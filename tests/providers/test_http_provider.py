@@ -9,7 +9,7 @@ import responses_stream
 from model_server import ModelServer, chunk, named_events, raw, silence, sse
 from provider_session import Service, hello
 
-from oneclaw_core.errors import ProviderAuthenticationError
+from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.providers import http_provider
 from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import TextDelta
@@ -125,6 +125,20 @@ def test_the_connection_is_used_again(service, stream, output_tokens):
 def test_counts_that_never_come_do_not_keep_the_answer_back_for_long(service, end, monkeypatch):
     monkeypatch.setattr(http_provider, "_COUNTS_SECONDS", 0.05)
     assert service.answer(silence(end))[0][-1].text == "Hello"
+
+
+@pytest.mark.parametrize(("url", "is_https"), [("http://127.0.0.1:9/v1", False), ("HTTPS://a.test/v1", True)])
+def test_certificates_are_read_for_https_alone(url, is_https, monkeypatch):
+    wanted = []
+
+    def connect(*, is_for_https, **_):
+        wanted.append(is_for_https)
+        raise SettingsError("that is enough")
+
+    monkeypatch.setattr(http_provider, "create_client", connect)
+    with pytest.raises(SettingsError, match="that is enough"):
+        CHAT.models(url)
+    assert wanted == [is_https]
 
 
 VENDORS = [

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from history_entries import assistant, user
 from model_server import DEFAULT_USAGE, ModelServer, calls, chunk, hang_up_after, raw, silence, sse, status, text
 from provider_session import Service, hello
 
@@ -109,6 +110,46 @@ def test_no_content_type_missing_reason_and_a_missing_last_blank_line_are_forgiv
 def test_what_follows_the_reason_does_not_keep_the_answer_back():
     events, _ = answer(hang_up_after(sse([chunk({"content": "Hi."}, "stop")], done=False)))
     assert events[-1].text == "Hi."
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [b"data: oops\n\n", b"data: 5\n\n", b'data: {"error": {"message": "late"}}\n\n'],
+    ids=["text", "number", "error"],
+)
+@pytest.mark.parametrize("has_counts", [True, False])
+def test_a_complete_answer_is_not_lost_for_what_comes_behind_it(behind, has_counts):
+    chunks = [
+        chunk({"content": "Hi."}, "stop"),
+        *([{"choices": [], "usage": {"prompt_tokens": 5}}] if has_counts else []),
+    ]
+    events, _ = answer(raw(sse(chunks, done=False) + behind))
+    assert events[-1].text == "Hi."
+    assert events[-1].usage.input_tokens == (5 if has_counts else None)
+
+
+MISSING = [
+    "Missing `reasoning_content` field in the assistant message at message index 2. For more information, see ...",
+    "The `reasoning_content` in the thinking mode must be passed back to the API.",
+]
+
+
+@pytest.mark.parametrize("message", MISSING)
+def test_a_model_that_misses_the_reasoning_of_answers_is_told_that_there_is_none_from_then_on(message):
+    refused = status(400, body={"error": {"message": message, "type": "invalid_request_error"}})
+    with ModelServer([refused, *[text("x")] * 3]) as server:
+        own = {"openai_compatible": {"server": server.url.removesuffix("/v1"), "reasoning_content": "hm"}}
+        history = (user("hi"), assistant("of another"), user("and?"), assistant("own", own), user("and now?"))
+        asked = [hello(model, messages=history) for model in ("gpt-x", "gpt-x", "gpt-y")]
+        ask(config(server.url), *asked)
+    sent = [[each.get("reasoning_content") for each in body["messages"]] for body in server.bodies]
+    as_it_is, with_none = [None, None, None, "hm", None], [None, "", None, "hm", None]
+    assert sent == [as_it_is, with_none, with_none, as_it_is]
+
+
+def test_reasoning_missed_again_is_an_error():
+    refused = status(400, body={"error": {"message": MISSING[0]}})
+    assert refusal(refused, refused, refused, kind=ProviderRequestError)[1] == 2
 
 
 # Broken answers

@@ -215,6 +215,12 @@ def test_reasoning_is_kept_for_the_server_that_sent_it():
     }
 
 
+def test_a_character_of_the_reasoning_that_comes_in_two_halves_goes_back_as_one():
+    halves = (chunk({"reasoning_content": "Hm \ud83d"}), chunk({"reasoning_content": "\ude00"}))
+    answer, _ = answer_to(*halves, chunk({"content": "4"}, "stop"))
+    assert answer.response().provider_data["openai_compatible"]["reasoning_content"] == "Hm \U0001f600"
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -190,6 +190,13 @@ def test_plain_expressions_are_searched_for_at_once(pattern):
     assert is_quick(pattern, 100)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["(?x)^(a+) +$", "(?x)^(a+)#\n+$", "(?ix)^(a+)\t{2,}$", "(?x:^(a+) +)$", "(?i-s:b)|(?sx-i:(a+) +)$"]
+)
+def test_what_repeats_a_group_cannot_hide_behind_a_blank(pattern):
+    assert not is_quick(pattern, 40)
+
+
 @pytest.mark.parametrize("reference", ["$ref", "$dynamicRef"])
 def test_nothing_is_fetched_for_a_schema(reference, tmp_path, monkeypatch):
     (tmp_path / "schema.json").write_text('{"type": "string"}')

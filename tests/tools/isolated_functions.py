@@ -98,4 +98,4 @@ async def asynchronous() -> str:
 @tool(isolation="process")
 def picture() -> ToolResult:
     """Gives a picture."""
-    return ToolResult.success("a picture", (Attachment("a.png", "image/png", b"\x89PNG\x00"),))
+    return ToolResult.success("a picture", (Attachment("a.png", "image/png", b"\x89PNG\x00"),), loads_groups=("pdf",))

@@ -25,6 +25,8 @@ def test_nothing_counts_as_no_arguments(text):
         ('{"a": 1', "not valid JSON"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ('{"a": Infinity}', "Infinity"),
+        ('{"a": 1e999}', "the number 1e999 is too large"),
+        ('{"a": -1.5E400}', "the number -1.5E400 is too large"),
         ('{"a": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"a": ' + "[" * 200_000, "nested too deeply"),
     ],

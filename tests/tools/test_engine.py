@@ -422,6 +422,18 @@ def test_any_value_a_tool_returns_can_be_stored_and_sent(bench, value, shown):
     json.dumps(result.to_dict(), ensure_ascii=False).encode()
 
 
+def test_a_tool_in_a_thread_cannot_interrupt_the_program(bench):
+    @tool
+    def probe() -> str:
+        """Probes."""
+        raise KeyboardInterrupt
+
+    bench.registry.register(probe)
+    result = bench.result()
+    assert result.error_type == "execution_error"
+    assert "KeyboardInterrupt" in result.error_message
+
+
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("nan")])
 def test_a_value_that_json_cannot_hold_is_an_error_that_says_so(bench, value):
     bench.add(run=lambda arguments, context: ToolResult.success(value))
@@ -438,6 +450,17 @@ def test_the_same_call_failing_the_same_way_three_times_is_not_run_again(bench):
     for result in results[3:]:
         assert result.error_type == "execution_error"
         assert result.error_message.startswith("Not run again: this call with these arguments has failed the same way")
+
+
+def test_a_call_that_was_refused_runs_once_its_group_is_loaded(bench):
+    bench.registry.register_group(ToolGroupDefinition("doors", "Doors", "Open doors"))
+    tool = bench.add(group="doors")
+    for _ in range(3):
+        assert bench.result().error_message.endswith("Call load_tool_group with group_name 'doors' first.")
+    assert bench.result().error_message.startswith("Not run again")
+    bench.scope = CallScope(active_tools(bench.registry, ["doors"]), "Tester", "session", bench.scope.failures)
+    assert bench.result() == ToolResult.success("done")
+    assert tool.runs == 1
 
 
 def test_another_failure_or_a_success_starts_the_count_anew(bench):
@@ -563,6 +586,38 @@ def test_the_timeout_of_a_thread_says_that_it_goes_on(bench):
     assert not has_ended.is_set()
     may_end.set()
     assert has_ended.wait(10)
+
+
+def test_nothing_is_heard_of_a_call_after_its_outcome_and_no_lone_surrogates_before(bench):
+    timed_out, reported = threading.Event(), threading.Event()
+
+    class Synchronous(Tool):
+        def execute(self, arguments, context):
+            context.progress("half \ud800" + "x" * 5_000, 0.5)
+            timed_out.wait(10)
+            context.progress("still here")
+            reported.set()
+
+    async def wait_for_other(arguments, context):
+        while not reported.is_set():
+            await asyncio.sleep(0.005)
+        return ToolResult.success("")
+
+    bench.registry.register(Synchronous("probe", None, timeout_seconds=0.05))
+    bench.add("other", wait_for_other)
+
+    async def collect():
+        items = []
+        calls = [ToolCall("1", "probe", "{}"), ToolCall("2", "other", "{}")]
+        async for item in bench.engine().execute_as_completed(calls, bench.scope):
+            items.append(item)
+            if isinstance(item, ToolOutcome):
+                timed_out.set()
+        return items
+
+    first, *outcomes = asyncio.run(collect())
+    assert first.message == ("half ?" + "x" * 5_000)[:1_000]
+    assert [(type(item), item.call.id) for item in outcomes] == [(ToolOutcome, "1"), (ToolOutcome, "2")]
 
 
 def test_a_function_made_a_tool_that_runs_in_a_thread_is_told_of_alike(bench):

@@ -610,6 +610,18 @@ def test_all_faults_are_told_at_once_each_with_its_place(context):
     assert "/count: Input should be a valid integer" in result.error_message
 
 
+def test_of_very_many_faults_the_first_are_told():
+    @tool
+    def probe(days: list[datetime.date]) -> str:
+        """Probes."""
+        return ""
+
+    lines = probe.convert({"days": ["soon"] * 1_000}).error_message.split("\n")
+    assert len(lines) == 1 + 50 + 1
+    assert lines[1].startswith("/days/0: ")
+    assert lines[-1] == "/: and more"
+
+
 def test_a_lone_surrogate_in_the_arguments_is_a_validation_error(context):
     def probe(text: str) -> str:
         """Probe."""

@@ -63,9 +63,10 @@ def test_runs_in_another_process_with_python_values_and_gives_json(context):
     assert result.result["pid"] != os.getpid()
 
 
-def test_attachments_come_back_with_the_result(context):
+def test_attachments_and_groups_to_load_come_back_with_the_result(context):
     picture = Attachment("a.png", "image/png", b"\x89PNG\x00")
-    assert run(isolated_functions.picture, {}, context) == ToolResult.success("a picture", (picture,))
+    expected = ToolResult.success("a picture", (picture,), loads_groups=("pdf",))
+    assert run(isolated_functions.picture, {}, context) == expected
 
 
 def test_the_function_itself_stays_callable_here(context):

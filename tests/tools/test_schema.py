@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 from how_long import examples
@@ -133,6 +134,17 @@ def test_all_faults_are_told_at_once_with_place_and_expectation():
         "/a~1b~0c/1: 'z' is not one of ['x', 'y']",
         "/count: 0 is less than the minimum of 1",
     ]
+
+
+def test_of_very_many_faults_the_first_are_told_at_once():
+    validator = compile_schema({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}})
+    started = time.monotonic()
+    faults = argument_faults(validator, {"a": ["x"] * 200_000})
+    assert time.monotonic() - started < 2
+    assert len(faults) == 51
+    assert faults[0] == "/a/0: 'x' is not of type 'integer'"
+    assert faults[-1] == "/: and more"
+    assert len(argument_faults(validator, {"a": ["x"] * 50})) == 50
 
 
 def test_a_fault_does_not_repeat_a_large_value():
