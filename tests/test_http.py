@@ -440,3 +440,27 @@ def test_the_trusted_certificates_are_loaded_once():
             assert http._ssl_context() is first
 
     asyncio.run(main())
+
+
+def test_clients_are_prepared_ahead_of_time(tls, monkeypatch):
+    http.prepare_clients()
+    assert http._ssl_context.cache_info().currsize == 1
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/authority.pem")
+    http._ssl_context.cache_clear()
+    http.prepare_clients()
+    with pytest.raises(FileNotFoundError):
+        create_client()
+
+
+def test_a_client_for_plain_http_reads_no_certificates_and_trusts_none(tls):
+    async def ask(url, *, is_for_https):
+        async with create_client(is_for_https=is_for_https) as client:
+            return (await client.get(url)).text
+
+    with WebServer(lambda _: response("hello")) as plain:
+        assert asyncio.run(ask(plain.url, is_for_https=False)) == "hello"
+    assert http._ssl_context.cache_info().currsize == 0
+    with WebServer(lambda _: response("hello"), tls) as server:
+        url = f"https://127.0.0.1:{server.port}/"
+        with pytest.raises(httpx.ConnectError, match="unable to get local issuer certificate"):
+            asyncio.run(ask(url, is_for_https=False))

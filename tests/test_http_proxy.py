@@ -139,6 +139,21 @@ def test_nothing_is_left_open_at_the_end():
     assert asyncio.run(run()) == (b"", 1)
 
 
+def test_a_connection_that_is_just_being_taken_is_not_left_open_either(caplog):
+    async def run():
+        async with guarded_proxy(Gates(permits=True).private, Gates(permits=True).public) as proxy:
+            opening = asyncio.create_task(asyncio.open_connection("127.0.0.1", int(proxy.url.rpartition(":")[2])))
+            while not proxy._connections:
+                await asyncio.sleep(0)
+        reader, writer = await opening
+        rest = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        return rest
+
+    assert asyncio.run(run()) == b""
+    assert caplog.messages == []  # such as that a stream was closed when it was forgotten
+
+
 async def _head(gates, head, after=b""):
     """Speak to the proxy byte for byte."""
     async with guarded_proxy(gates.private, gates.public) as proxy:

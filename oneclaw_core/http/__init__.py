@@ -5,6 +5,7 @@ The client library (httpx) takes 0.3 s to import and is imported when the first 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
     AddressGate = Callable[[str, str], Awaitable[None]]
     SyncAddressGate = Callable[[str, str], None]
 
-__all__ = ["create_client", "create_guarded_client", "create_guarded_sync_client", "is_public_address"]
+__all__ = [
+    "create_client",
+    "create_guarded_client",
+    "create_guarded_sync_client",
+    "is_public_address",
+    "prepare_clients",
+]
 
 MAX_REDIRECTS = 10
 _USER_AGENT = f"oneclaw/{__version__}"
@@ -29,7 +36,11 @@ _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
 def create_client(
-    *, connect_timeout_seconds: float = 10, read_timeout_seconds: float = 300, write_timeout_seconds: float = 60
+    *,
+    connect_timeout_seconds: float = 10,
+    read_timeout_seconds: float = 300,
+    write_timeout_seconds: float = 60,
+    is_for_https: bool = True,
 ) -> httpx.AsyncClient:
     """Make a client for services that the user configured, such as model providers.
 
@@ -40,15 +51,18 @@ def create_client(
         connect_timeout_seconds: how long connecting may take.
         read_timeout_seconds: how long the server may stay silent.
         write_timeout_seconds: how long the server may leave a piece of the request unread.
+        is_for_https: whether the trusted certificates are needed; without them no ``https`` server is trusted.
 
     Raises:
         SettingsError: the environment names a proxy that cannot be used.
     """
+    import ssl
+
     import httpx
 
     try:
         return httpx.AsyncClient(
-            verify=_ssl_context(),
+            verify=_ssl_context() if is_for_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             headers={"User-Agent": _USER_AGENT},
             timeout=httpx.Timeout(
                 connect=connect_timeout_seconds,
@@ -109,6 +123,17 @@ def create_guarded_sync_client(
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
     )
+
+
+def prepare_clients() -> None:
+    """Import the library and read the certificates, to be called in a thread while nobody waits for a request.
+
+    What is wrong with the certificates is left for the first client to tell.
+    """
+    import httpx  # noqa: F401  # its import is what takes long
+
+    with suppress(OSError):
+        _ssl_context()
 
 
 def expands_boundedly(headers: Mapping[str, str]) -> bool:

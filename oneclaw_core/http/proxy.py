@@ -14,6 +14,7 @@ import secrets
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
@@ -48,19 +49,29 @@ class GuardedProxy:
         self._allow_public = allow_public
         self._credentials = base64.b64encode(f"{USER_NAME}:{self.password}".encode())
         self._connections: set[asyncio.Task[None]] = set()
+        self._transports: WeakSet[asyncio.WriteTransport] = WeakSet()
+        self._is_closed = False
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection, for as long as it lasts."""
+        if self._is_closed:
+            writer.transport.abort()
+            return
+        self._transports.add(writer.transport)
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
     async def aclose(self) -> None:
         """End all connections."""
+        self._is_closed = True
         tasks = list(self._connections)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # A task that had not begun has closed nothing, and what nobody reads would keep a connection open.
+        for transport in list(self._transports):
+            transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -110,6 +121,7 @@ class GuardedProxy:
             writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             await writer.drain()
             return
+        self._transports.add(far_writer.transport)
         try:
             if method == b"CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ _MARKS = (
 _EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 
 _LETTERS = f"(?:[^\\W_{_UNSPACED}]+|[{_MARKS}]+)+"
-_PART = re.compile(f"{_LETTERS}(?:['\u2019]{_LETTERS})*|[{_UNSPACED}]+|[{_EMOJI}]")
 # Most texts are ASCII, and cut much faster so.
 _ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _APOSTROPHES = re.compile("['\u2019]")
 _JOINERS = re.compile("[\u00ad\u0640\u200c\u200d]")
 _ASCII_SIGNS = re.compile(r"[\x00-\x7f](?<![0-9A-Za-z])")
@@ -56,19 +54,30 @@ _POINT_CLASSES = frozenset(range(10, 37))
 _SHORTEST_PLURAL = 4
 
 
+@cache
+def _part() -> re.Pattern[str]:
+    """What :func:`parts` gives; made when first wanted, which takes 5 ms and ASCII never does."""
+    return re.compile(f"{_LETTERS}(?:['\u2019]{_LETTERS})*|[{_UNSPACED}]+|[{_EMOJI}]")
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]")
+
+
 def parts(text: str) -> list[str]:
     """Cut a text into words, stretches of characters that are written without spaces, and emoji."""
-    return text.translate(_ASCII_GAPS).split() if text.isascii() else _PART.findall(text)
+    return text.translate(_ASCII_GAPS).split() if text.isascii() else _part().findall(text)
 
 
 def parts_with_places(text: str) -> Iterator[tuple[str, int, int]]:
     """The same, each part with where it begins and ends in the text."""
-    return ((match[0], match.start(), match.end()) for match in _PART.finditer(text))
+    return ((match[0], match.start(), match.end()) for match in _part().finditer(text))
 
 
 def is_unspaced(part: str) -> bool:
     """Whether a part is a stretch of characters that may hold several words."""
-    return _IS_UNSPACED.match(part) is not None
+    return not part.isascii() and _unspaced().match(part) is not None
 
 
 @lru_cache(_WORDS_REMEMBERED)

@@ -10,6 +10,15 @@ from oneclaw_core import __version__
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 
 HEAVY_MODULES = ("sqlalchemy", "pydantic", "httpx", "rich", "prompt_toolkit")
+NOT_FOR_AN_OFFLINE_TURN = (
+    "httpx",
+    "genai_prices",
+    "jsonschema",
+    "prompt_toolkit",
+    "dbos",
+    "sqlalchemy.dialects.postgresql",
+    "oneclaw_core.store.usage_report",
+)
 
 GREETING = """
     import click
@@ -209,11 +218,32 @@ def test_a_terminal_without_unicode_gets_an_answer(home):
     assert "get_current_time" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["tools", "list"]])
-def test_starting_does_not_import_what_is_not_used(home, arguments):
+def last_line_of(script, *arguments):
+    """Run a script and read the JSON that it writes to stderr."""
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["--version"], HEAVY_MODULES),
+        (["tools", "list"], HEAVY_MODULES),
+        (["run", "hello"], NOT_FOR_AN_OFFLINE_TURN),
+    ],
+)
+def test_starting_does_not_import_what_is_not_used(home, arguments, unused):
     script = (
         "import json, sys; from oneclaw_core.cli.main import main; status = main(sys.argv[1:]); "
         "print(json.dumps(list(sys.modules)), file=sys.stderr); sys.exit(status)"
     )
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
-    assert [name for name in HEAVY_MODULES if name in json.loads(done.stderr)] == []
+    assert [name for name in unused if name in last_line_of(script, *arguments)] == []
+
+
+def test_the_end_of_the_program_looks_for_no_garbage(home):
+    script = (
+        "import atexit, gc, sys; from oneclaw_core.cli.main import main; "
+        "atexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr)); "
+        "sys.exit(main(['--version']))"
+    )
+    assert last_line_of(script) > 1_000
