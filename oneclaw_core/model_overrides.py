@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from oneclaw_core.costs import ModelPrices
 from oneclaw_core.errors import SettingsError
@@ -67,7 +68,10 @@ class ModelOverrides(BaseModel):
     def _are_media_types(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for each in value or ():
             if not _MEDIA_TYPE.fullmatch(each):
-                raise ValueError("use image, pdf, media types such as image/png, or none, with commas between them")
+                # Before the text of a ValueError, pydantic would write what that is.
+                raise PydanticCustomError(
+                    "no_media_type", "use image, pdf, media types such as image/png, or none, with commas between them"
+                )
         return value
 
     @property

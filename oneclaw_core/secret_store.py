@@ -203,7 +203,7 @@ class SecretStore:
             with FileLock(self._locks / f"{self._path.stem}.lock", timeout=_LOCK_SECONDS, mode=0o600):
                 entries = self._read()
                 yield entries
-                write_private(self._path, json.dumps({self._path.stem: entries}, indent=2).encode())
+                self._write(entries)
         except Timeout:
             raise OneClawError(f"another process is changing {self._words.all}: try again when it is done") from None
         except OSError as error:
@@ -211,6 +211,15 @@ class SecretStore:
                 f"{self._words.all} cannot be stored in {self._path}: {error.strerror or error}; make its directory "
                 "writable"
             ) from None
+
+    def _write(self, entries: Mapping[str, Mapping[str, str]]) -> None:
+        content = json.dumps({self._path.stem: entries}, indent=2).encode()
+        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+            raise OneClawError(
+                f"{self._words.all} together would take more than {_MAX_FILE_BYTES // 1_000_000} MB in {self._path}: "
+                "remove those that are not needed first"
+            )
+        write_private(self._path, content)
 
     def _read(self) -> dict[str, dict[str, str]]:
         return dict(self._files.get(self._path, self._read_file))

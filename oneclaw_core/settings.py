@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from oneclaw_core.errors import SettingsError
 
@@ -57,7 +58,8 @@ class Settings(BaseModel):
     @classmethod
     def _has_provider(cls, value: str | None) -> str | None:
         if value is not None and not all(value.partition("/")[::2]):
-            raise ValueError("it must be PROVIDER/MODEL, such as offline/rules")
+            # Before the text of a ValueError, pydantic would write what that is.
+            raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
         return value
 
 

@@ -330,3 +330,19 @@ def test_whatever_can_be_a_key_comes_back_as_it_was(tmp_path_factory, key):
     store = KeyStore(Home(tmp_path_factory.getbasetemp() / "any-key", ""), {})
     store.set("lab", check_key(key), in_file=True)
     assert store.get("lab") == key
+
+
+def test_more_keys_than_can_be_read_again_are_not_stored(store):
+    key, names = "k" * MAX_KEY_CHARACTERS, [f"service_{number}" for number in range(200)]
+
+    def set_all():
+        for name in names:
+            store.set(name, key, in_file=True)
+
+    with pytest.raises(OneClawError, match="the keys together would take more than 1 MB"):
+        set_all()
+
+    stored = list(store.stored())
+    assert 1 < len(stored) < len(names)
+    assert store.remove(stored[0]) is KeySource.FILE
+    assert store.set(names[-1], key, in_file=True) is KeySource.FILE

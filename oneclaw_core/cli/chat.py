@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -15,7 +15,7 @@ from oneclaw_core import __version__
 from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
-from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_name
+from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.skills.catalog import SkillStatus
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.chat_input import ChatInput
     from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.cli.event_lines import EventLines
+    from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.messages import Attachment
 
 _log = logging.getLogger("oneclaw.cli")
@@ -33,6 +35,7 @@ _log = logging.getLogger("oneclaw.cli")
 @conversation_options
 @attach_option
 @allow_option
+@click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
 @click.option(
     "--no-worker", is_flag=True, help="Start nothing in the background, such as the worker for scheduled tasks."
 )
@@ -44,19 +47,44 @@ def chat(
     model: str | None,
     attach: tuple[str, ...],
     allow: tuple[str, ...],
+    as_json: bool,
     no_worker: bool,
 ) -> None:
     """Talk with a model. /help lists what can be typed beside messages.
 
     When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
-    attached goes with the first message.
+    attached goes with the first message. With --json, what commands print goes to standard error.
     """
-    attachments = [read_attachment(path) for path in attach]
-    if not run_async(_chat(session, agent, model, attachments, allow, has_workers=not no_worker)):
+    from oneclaw_core.cli.event_lines import failures_as_events
+
+    with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
+        attachments = [read_attachment(path) for path in attach]
+        chatting = _chat(_view(stdout), session, agent, model, attachments, allow, has_workers=not no_worker)
+        is_all_well = run_async(chatting)
+    if not is_all_well:
         context.exit(1)
 
 
+def _view(stdout: TextIO | None) -> TurnView | EventLines:
+    """Choose how turns are shown: to people, or as lines of JSON on a stream."""
+    if stdout is None:
+        from oneclaw_core.cli.rendering import TurnView
+
+        return TurnView(sys.stdout)
+    from oneclaw_core.cli.event_lines import EventLines
+
+    return EventLines(stdout)
+
+
+def _tell_programs(view: TurnView | EventLines, error: Exception) -> None:
+    from oneclaw_core.cli.event_lines import EventLines
+
+    if isinstance(view, EventLines):
+        view.fail(error)
+
+
 async def _chat(
+    view: TurnView | EventLines,
     session: str | None,
     agent: str | None,
     model: str | None,
@@ -75,11 +103,11 @@ async def _chat(
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.permission_names import open_allowing
-    from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.cli.slash import completions
+    from oneclaw_core.http import prepare_clients
+    from oneclaw_core.models import OFFLINE_MODEL
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
-    view = TurnView(sys.stdout)
     async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:
         conversation = Conversation(claw, view, session, agent, model, attachments)
         # A model or agent that there is not is told at once, not after the first message is typed.
@@ -88,6 +116,9 @@ async def _chat(
             return await _go_through(PipedInput(), conversation, is_interactive=False)
         await _greet(conversation, full_model)
         lines = TerminalInput(claw.home.chat_history, lambda: completions(claw))
+        if full_model != OFFLINE_MODEL:
+            # Typing a message takes longer than this, which the first request would wait for.
+            asyncio.get_running_loop().run_in_executor(None, prepare_clients)
         async with working_in_background(claw) if has_workers else nullcontext():
             await _go_through(lines, conversation, is_interactive=True)
         return True
@@ -121,12 +152,14 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
             break
         except OneClawError as error:
             is_all_well = False
+            _tell_programs(conversation.view, error)
             print_error(str(error))
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001  # one turn that broke is no reason to lose the conversation
             is_all_well = False
             _log.error("unexpected %s", type(error).__name__, exc_info=error)
+            _tell_programs(conversation.view, error)
             print_error(f"unexpected {type(error).__name__}; the traceback is in {conversation.claw.home.log_file}")
     return is_all_well
 

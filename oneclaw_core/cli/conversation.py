@@ -13,6 +13,7 @@ from oneclaw_core.errors import UsageError
 if TYPE_CHECKING:
     from oneclaw_core.agents import Agent
     from oneclaw_core.app import OneClaw
+    from oneclaw_core.cli.event_lines import EventLines
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.base import ModelRequest
@@ -35,7 +36,7 @@ class Conversation:
     """
 
     claw: OneClaw
-    view: TurnView
+    view: TurnView | EventLines
     session_name: str | None = None
     agent: str | None = None
     model: str | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
-from oneclaw_core.errors import UsageError
+from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def show_status(url: str | None, as_json: bool) -> None:
     """
     from oneclaw_core.store import copying
 
-    found = copying.status(url or _own_url())
+    found = copying.status(_own_url() if url is None else _existing(url))
     if as_json:
         print_json({"database": found.name, "schema": found.version, "rows": found.rows})
         return
@@ -70,7 +71,7 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     named = [*urls, *([target] if target is not None else [])]
     if not 1 <= len(named) <= 2:
         raise UsageError("name the database to copy into, as in: oneclaw db copy --to URL")
-    source = named[0] if len(named) == 2 else _own_url()
+    source = _existing(named[0]) if len(named) == 2 else _own_url()
     tables = copying.copy(source, named[-1], _progress())
     documents: list[dict[str, Any]] = [
         {"table": each.name, "rows": each.rows, "sha256": each.sha256} for each in tables
@@ -101,3 +102,18 @@ def _own_url() -> str:
     home = find_home()
     home.create()
     return home.database_url
+
+
+def _existing(url: str) -> str:
+    """Refuse a file that is not there: a slip in its path would make a new database, and seem to have lost all.
+
+    Raises:
+        NotFoundError: there is no such file.
+        StoreError: the URL means no database.
+    """
+    from oneclaw_core.store import postgres_address
+    from oneclaw_core.store.sqlite_file import path_of
+
+    if not postgres_address.is_meant(url) and not os.path.lexists(path := path_of(url)):
+        raise NotFoundError(f"there is no database {path}; to make one: oneclaw db migrate sqlite:///PATH")
+    return url

@@ -104,5 +104,9 @@ def _print_lines(findings: list[Finding]) -> None:
         click.echo(f"{status}  {printable_line(finding.check).ljust(width)}  {printable_line(finding.message)}")
         if finding.remedy is not None:
             click.echo(f"{'':{width + 11}}what to do: {printable_line(finding.remedy)}")
-    counts = {status: sum(finding.status is status for finding in findings) for status in Health}
-    print_text(f"\n{counts[Health.PROBLEM]} problems, {counts[Health.WARNING]} warnings")
+    print_text(f"\n{_counted(findings, Health.PROBLEM)}, {_counted(findings, Health.WARNING)}")
+
+
+def _counted(findings: Iterable[Finding], status: Health) -> str:
+    count = sum(finding.status is status for finding in findings)
+    return f"{count} {status}" if count == 1 else f"{count} {status}s"

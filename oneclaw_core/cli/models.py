@@ -52,7 +52,7 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
 def default(model: str | None, as_json: bool) -> None:
     """Show or choose the model that is used if none is named."""
     if model is not None:
-        _choose(model)
+        _choose(model, as_json)
     else:
         _show(as_json)
 
@@ -131,7 +131,7 @@ def _show(as_json: bool) -> None:
         warn(str(error))
 
 
-def _choose(model: str) -> None:
+def _choose(model: str, as_json: bool) -> None:
     from oneclaw_core.cli.stored import with_configuration
 
     async def choose(changes: Configuration) -> tuple[str, Answer]:
@@ -142,7 +142,10 @@ def _choose(model: str) -> None:
 
     checked, answer = with_configuration(choose)
     _warn_if_not_offered(answer, checked.partition("/")[2])
-    print_text(f"the default model is {checked}")
+    if as_json:
+        print_json({"model": checked, "source": "stored"})
+    else:
+        print_text(f"the default model is {checked}")
     if os.environ.get(MODEL_VARIABLE):
         warn(f"the environment variable {MODEL_VARIABLE} is set, and overrides this as long as it is")
 

@@ -156,12 +156,60 @@ def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     if console.width - left < _LEAST_FOR_SENTENCES <= widths[-1] and left <= console.width:
         _draw_sentences_below(console, rows, widths)
         return
+    fitting = _fitting_widths(widths, [_longest_words(each) for each in zip(*rows, strict=True)], console.width)
+    if fitting is None:
+        _draw_entries(console, rows)
+        return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for position, column in enumerate(columns):
-        table.add_column(column, overflow="fold", style="bold" if position == 0 else None)
+    for position, (column, width) in enumerate(zip(columns, fitting, strict=True)):
+        table.add_column(column, overflow="fold", width=width, style="bold" if position == 0 else None)
     for row in rows[1:]:
         table.add_row(*row)
     console.print(table)
+
+
+def _longest_words(column: Iterable[Text]) -> int:
+    from rich.cells import cell_len
+
+    return max(cell_len(word) for each in column for word in each.plain.split() or [""])
+
+
+def _fitting_widths(widths: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
+    """Make the widest columns narrower until all have room, without breaking a word: names are there to be copied.
+
+    Args:
+        widths: of the columns, in cells.
+        least: of their longest words.
+        room: of the terminal.
+
+    Returns:
+        The widths; ``None`` if words would have to be broken.
+    """
+    found = list(widths)
+    while sum(found) + _GAP_CHARACTERS * (len(found) - 1) > room:
+        wider = [position for position in range(len(found)) if found[position] > least[position]]
+        if not wider:
+            return None
+        found[max(wider, key=found.__getitem__)] -= 1
+    return found
+
+
+def _draw_entries(console: Console, rows: Sequence[Sequence[Text]]) -> None:
+    """Draw what is too wide for a table: each row as an entry of its own, its values below each other.
+
+    Args:
+        console: what to draw on.
+        rows: the headings first.
+    """
+    from rich.padding import Padding
+
+    headings, *entries = rows
+    for name, *values in entries:
+        name.stylize("bold")
+        console.print(name)
+        for heading, value in zip(headings[1:], values, strict=True):
+            if value.plain:
+                console.print(Padding(heading + ": " + value, (0, 0, 0, _INDENT_CHARACTERS)))
 
 
 def _draw_sentences_below(console: Console, rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> None:

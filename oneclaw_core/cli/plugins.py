@@ -24,7 +24,6 @@ from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from oneclaw_core.plugin_record import PluginRecord
-    from oneclaw_core.store.store import Store
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"
@@ -137,15 +136,15 @@ def _change(name: str, *, is_disabled: bool) -> bool:
     """Put a plugin on the list of disabled ones or take it off; say whether it was on it."""
     from oneclaw_core.cli.stored import with_store
 
-    async def change(store: Store) -> bool:
-        stored = (await store.settings()).get(SETTING)
+    def names(stored: Any) -> list[str]:
         # A value that does not fit is replaced: this command is a way to repair it.
-        names = [str(each) for each in stored] if isinstance(stored, list) else []
-        others = [each for each in names if each != name]
-        await store.set_setting(SETTING, [*others, name] if is_disabled else others)
-        return name in names
+        return [str(each) for each in stored] if isinstance(stored, list) else []
 
-    was_disabled = with_store(change)
+    def change(stored: Any) -> list[str]:
+        others = [each for each in names(stored) if each != name]
+        return [*others, name] if is_disabled else others
+
+    was_disabled = name in names(with_store(lambda store: store.change_setting(SETTING, change)))
     in_environment = os.environ.get(VARIABLE)
     if in_environment:
         warn(f"the environment variable {VARIABLE} is set ({in_environment!r}), and overrides this as long as it is")

@@ -11,9 +11,8 @@ import click
 from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
-from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
+from oneclaw_core.cli.output import is_terminal, reserved_stdout, styled
 from oneclaw_core.errors import UsageError
-from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -43,11 +42,12 @@ def run(
 
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
+    from oneclaw_core.cli.event_lines import failures_as_events
     from oneclaw_core.cli.slash import chosen_skill
 
-    attachments = [read_attachment(path) for path in attach]
-    text = read_stdin() if message == "-" else message
-    with reserved_stdout() as stdout:
+    with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
+        attachments = [read_attachment(path) for path in attach]
+        text = read_stdin() if message == "-" else message
 
         def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
             skill, rest = chosen_skill(claw, text) or (None, text)
@@ -74,19 +74,13 @@ async def _print_events(
     send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]], allow: tuple[str, ...], stdout: TextIO
 ) -> None:
     from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.event_lines import EventLines
     from oneclaw_core.cli.permission_names import open_allowing
 
-    try:
-        async with open_allowing(allow, terminal_asker()) as claw, aclosing(send(claw)) as events:
-            async for event in events:
-                print_json(event.to_dict(), indent=None, stream=stdout)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        # Whoever reads the events learns from them alone why the last one is missing.
-        document = {"event": "error", "error_type": type(error).__name__, "message": redact(str(error))}
-        print_json(document, indent=None, stream=stdout)
-        raise
+    lines = EventLines(stdout)
+    async with open_allowing(allow, terminal_asker()) as claw, aclosing(send(claw)) as events:
+        async for event in events:
+            lines.show(event)
 
 
 async def _show_turn(

@@ -22,7 +22,6 @@ from oneclaw_core.tools.groups import one_line
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.skills.catalog import SkillEntry
-    from oneclaw_core.store.store import Store
 
 _DESCRIPTION_CHARACTERS = 80
 
@@ -154,13 +153,14 @@ def trust(directory: Path | None, remove: bool) -> None:
     if not remove and not Path(project).is_dir():
         raise UsageError(f"there is no directory {project}")
 
-    async def change(store: Store) -> bool:
-        names = trusted_projects(await store.settings())
-        others = [name for name in names if name != project]
-        await store.set_setting(TRUST_SETTING, others if remove else [*others, project])
-        return project in names
+    def trusted(stored: Any) -> list[str]:
+        return trusted_projects({TRUST_SETTING: stored})
 
-    was_trusted = with_store(change)
+    def change(stored: Any) -> list[str]:
+        others = [name for name in trusted(stored) if name != project]
+        return others if remove else [*others, project]
+
+    was_trusted = project in trusted(with_store(lambda store: store.change_setting(TRUST_SETTING, change)))
     if remove:
         print_text(f"{project} is not trusted any more" if was_trusted else f"{project} was not trusted")
         return

@@ -62,7 +62,7 @@ class EnvironmentVariables:
             Whether it replaced another one.
 
         Raises:
-            UsageError: the name or the value does not fit.
+            UsageError: the name or the value does not fit, or all values together are too long.
             OneClawError: the file cannot be written.
         """
         self.check(name, value)
@@ -115,7 +115,7 @@ class EnvironmentVariables:
                 before = dict(values)
                 yield values
                 if values != before:
-                    write_private(self._path, json.dumps({"variables": values}, indent=2).encode())
+                    self._write(values)
         except Timeout:
             raise OneClawError("another process is changing the variables: try again when it is done") from None
         except OSError as error:
@@ -123,6 +123,15 @@ class EnvironmentVariables:
                 f"the variables cannot be stored in {self._path}: {error.strerror or error}; "
                 "make its directory writable"
             ) from None
+
+    def _write(self, values: dict[str, str]) -> None:
+        content = json.dumps({"variables": values}, indent=2).encode()
+        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+            raise UsageError(
+                f"all variables together would take more than {_MAX_FILE_BYTES // 1_000_000} MB: remove one first, "
+                "with: oneclaw env remove NAME"
+            )
+        write_private(self._path, content)
 
     def _read(self) -> dict[str, str]:
         content = read_private(self._path, _MAX_FILE_BYTES)

@@ -237,11 +237,10 @@ class ModelService:
             UsageError: there is no such provider, or a name does not fit.
         """
         await self.check_new(model)
-        said = model_overrides(await self._store.settings(), model)
-        document: dict[str, Any] = {**said.document(), "added": True}
+        values: dict[str, Any] = {"added": True}
         if display_name is not None:
-            document["display_name"] = check_override("display_name", display_name)
-        await self._store.set_setting(MODEL_SETTING + model, document)
+            values["display_name"] = check_override("display_name", display_name)
+        await self._say(model, values)
 
     async def check_removal(self, model: str) -> None:
         """Refuse what :meth:`remove` would refuse.
@@ -291,9 +290,7 @@ class ModelService:
         stored = await self._store.settings()
         split_model(model, provider_configs(stored, self._environ))
         checked = check_override(key, value)
-        await self._store.set_setting(
-            MODEL_SETTING + model, {**model_overrides(stored, model).document(), key: checked}
-        )
+        await self._say(model, {key: checked})
         if key == "tool_loading":  # what the service refused before is tried again
             await self._store.remove_setting(LEARNED_SETTING + model)
         return checked
@@ -312,17 +309,32 @@ class ModelService:
         Raises:
             NotFoundError: nothing like that was said.
         """
-        setting = MODEL_SETTING + model
-        # Read as it is, for this is also how to get rid of what does not fit.
-        said = (await self._store.settings()).get(setting)
-        values = said if isinstance(said, dict) else {}
-        is_said = said is not None and (key is None or key in values)
+
+        def values_of(said: Any) -> dict[str, Any]:
+            # Read as it is, for this is also how to get rid of what does not fit.
+            return said if isinstance(said, dict) else {}
+
+        def without(said: Any) -> Any:
+            if key is not None and key not in values_of(said):
+                return said
+            return {name: value for name, value in values_of(said).items() if key is not None and name != key} or None
+
+        said = await self._store.change_setting(MODEL_SETTING + model, without)
+        is_said = said is not None and (key is None or key in values_of(said))
         is_learned = key in (None, "tool_loading") and await self._store.remove_setting(LEARNED_SETTING + model)
         if not is_said and not is_learned:
-            raise NotFoundError(f"nothing like that is set for {model}; set are: {', '.join(values) or 'none'}")
-        if is_said:
-            rest = {name: value for name, value in values.items() if key is not None and name != key}
-            await (self._store.set_setting(setting, rest) if rest else self._store.remove_setting(setting))
+            known = ", ".join(values_of(said)) or "none"
+            raise NotFoundError(f"nothing like that is set for {model}; set are: {known}")
+
+    async def _say(self, model: str, values: Mapping[str, Any]) -> None:
+        """Note something in addition to what was said before."""
+        setting = MODEL_SETTING + model
+
+        def with_values(said: Any) -> dict[str, Any]:
+            before = model_overrides({} if said is None else {setting: said}, model)
+            return {**before.document(), **values}
+
+        await self._store.change_setting(setting, with_values)
 
     async def _answer(self, config: ProviderConfig, is_refreshed: bool, seconds: float) -> Answer:
         if not is_refreshed and (fresh := self._lists.fresh(config)) is not None:

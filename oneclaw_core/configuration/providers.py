@@ -216,12 +216,13 @@ class ProviderService:
         await self.check_change(name, display_name=display_name, base_url=base_url, is_enabled=is_enabled)
         wanted = {"display_name": display_name, "base_url": base_url, "enabled": is_enabled}
         changes = {key: value for key, value in wanted.items() if value is not None}
-        said = (await self._store.settings()).get(PROVIDER_SETTING + name)
-        document = {**(said if isinstance(said, dict) else {}), **changes}
-        if is_preconfigured(name) and document == {"enabled": True}:
-            await self._store.remove_setting(PROVIDER_SETTING + name)
-        elif changes:
-            await self._store.set_setting(PROVIDER_SETTING + name, document)
+
+        def changed(said: Any) -> dict[str, Any] | None:
+            document = {**(said if isinstance(said, dict) else {}), **changes}
+            return None if is_preconfigured(name) and document == {"enabled": True} else document
+
+        if changes:
+            await self._store.change_setting(PROVIDER_SETTING + name, changed)
         return await self.get(name)
 
     async def check_removal(self, name: str) -> None:

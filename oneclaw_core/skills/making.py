@@ -55,7 +55,7 @@ def new_skill(directory: Path, name: str, description: str | None = None) -> Pat
         The path of the new ``SKILL.md``.
 
     Raises:
-        UsageError: that is no name for a skill, or it is taken.
+        UsageError: that is no name for a skill, or it is taken, or the description is no text.
         SkillError: the folder cannot be written.
     """
     import json
@@ -66,14 +66,18 @@ def new_skill(directory: Path, name: str, description: str | None = None) -> Pat
     written = json.dumps(" ".join((description or _DESCRIPTION).split()), ensure_ascii=False)
     title = " ".join(name.split("-")).capitalize()
     try:
+        content = _SKELETON.format(name=name, description=written, title=title).encode()
+    except UnicodeEncodeError:
+        raise UsageError("the description is not UTF-8 text") from None
+    try:
         directory.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
         path = folder / SKILL_FILE
-        path.write_text(_SKELETON.format(name=name, description=written, title=title), encoding="utf-8")
+        path.write_bytes(content)
     except FileExistsError:
         raise UsageError(f"there is {folder} already; choose another name, or edit it") from None
-    except (OSError, UnicodeError) as error:
-        raise SkillError(f"{folder} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise SkillError(f"{folder} cannot be written: {error.strerror or error}") from None
     return path
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import stat
 import sys
@@ -234,3 +235,23 @@ def test_clear_begins_a_new_session_and_says_how_to_find_the_old_one(chat, serve
     assert "the old one is kept: oneclaw chat --session 'my work'" in outcome.stdout
     assert roles(server.bodies[1]) == ["system", "user"]
     assert len(ok("sessions", "list", "--json")) == 2
+
+
+def test_events_are_printed_for_programs(chat):
+    outcome = chat("What time is it in Tokyo?", "/session", "Hello", options=["--json", "--session", "clock"])
+    events = [json.loads(line) for line in outcome.stdout.splitlines()]
+
+    assert outcome.status == 0
+    assert {"tool_call", "tool_result", "text", "usage", "turn_finished"} <= {each["event"] for each in events}
+    assert [each["session"] for each in events if each["event"] == "turn_finished"] == ["clock", "clock"]
+    assert "session: clock" in outcome.stderr
+
+
+def test_programs_are_told_what_failed(chat, oneclaw):
+    wrong = chat("/nonsense", "Hello", options=["--json"])
+    events = [json.loads(line) for line in wrong.stdout.splitlines()]
+    assert (wrong.status, events[0]["error_type"], events[-1]["event"]) == (1, "UsageError", "turn_finished")
+
+    for options in (("--agent", "nobody"), ("--attach", "nothing.pdf")):
+        outcome = oneclaw("chat", "--json", *options)
+        assert (outcome.status, outcome.json["event"]) == (2, "error")

@@ -73,6 +73,14 @@ def test_copy_wants_one_target(home, arguments, capsys):
     assert "oneclaw db copy --to URL" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["status", "{typo}"], ["copy", "{typo}", "{target}"]])
+def test_a_slip_in_a_path_makes_no_database(home, arguments, tmp_path, capsys):
+    typo, target = f"sqlite:///{tmp_path}/typo/x.db", f"sqlite:///{tmp_path}/target.db"
+    assert main(["db", *(each.format(typo=typo, target=target) for each in arguments)]) == 2
+    assert f"there is no database {tmp_path}/typo/x.db" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_password_is_not_shown(home, monkeypatch, capsys):
     monkeypatch.setenv("ONECLAW_DATABASE_URL", "postgresql+psycopg://clara:hunter2hunter2@127.0.0.1:1/x")
     for arguments in (["db", "status"], ["doctor"], ["sessions", "list"], ["tools", "list"], ["config", "list"]):

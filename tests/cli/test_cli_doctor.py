@@ -231,4 +231,4 @@ def test_the_plain_text_says_what_to_do(oneclaw, monkeypatch):
 
     assert outcome.status == 1
     assert "what to do: change or unset the environment variable ONECLAW_MODEL" in outcome.stdout
-    assert "1 problems" in outcome.stdout
+    assert "1 problem, " in outcome.stdout

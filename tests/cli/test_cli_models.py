@@ -315,6 +315,22 @@ def test_the_default_model_is_chosen(ok, oneclaw, lab):
     assert "lab does not list a model 'smal'; did you mean small?" in slip.stderr
 
 
+def test_a_choice_is_told_as_json(ok, lab):
+    assert ok("models", "default", "lab/small", "--json") == {"model": "lab/small", "source": "stored"}
+    assert ok("models", "default", "--json") == {"model": "lab/small", "source": "stored"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("default", "rules"), "model cannot be 'rules': it must be PROVIDER/MODEL"),
+        (("set", "offline/rules", "input_media_types", "x"), "input_media_types cannot be 'x': use image, pdf"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_in_our_words(oneclaw, arguments, told):
+    assert told in oneclaw("models", *arguments).stderr
+
+
 def test_a_chosen_model_is_looked_up_in_the_kept_list(ok, oneclaw, vendor):
     ok("models", "list", "openai_compatible")
     ok("models", "default", "openai_compatible/big")

@@ -80,6 +80,23 @@ def test_sentences_without_room_beside_the_other_columns_go_below_them(monkeypat
         assert shown[1:] == ["    description", "─" * width, f"{name}   acme_parcels", f"    {sentence}"]
 
 
+@pytest.mark.parametrize("width", [80, 40, 20])
+def test_no_table_breaks_a_name_that_there_is_room_for(monkeypatch, width):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = ("google_workspace", "oneclaw-google", "GOOGLE_API_KEY", "disabled")
+    print_table(
+        ("name", "package", "variable", "state", "groups"), [(*names, "google_docs, google_forms, google_drive")]
+    )
+
+    shown = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
+    assert [name for name in names if name not in shown] == []
+    assert max(len(line) for line in shown.splitlines()) <= width
+    headings = ["name", "package", "variable", "state", "groups"]
+    assert shown.split()[:5] == (headings if width == 80 else ["google_workspace", "package:", *shown.split()[2:5]])
+
+
 @pytest.mark.parametrize(
     ("variables", "expected"), [({}, "\x1b[2mx\x1b[0m"), ({"NO_COLOR": "1"}, "x"), ({"TERM": "dumb"}, "x")]
 )

@@ -151,6 +151,13 @@ def test_stdin_that_is_no_text_is_refused(oneclaw, stdin):
     assert (outcome.status, outcome.stderr) == (2, "oneclaw: standard input is not UTF-8 text\n")
 
 
+def test_json_tells_of_a_message_that_cannot_be_read(oneclaw, stdin):
+    stdin(b"\xff\xfe")
+    for arguments in (("-",), ("--attach", "nothing.pdf", "hello")):
+        outcome = oneclaw("run", "--json", *arguments)
+        assert (outcome.status, outcome.json["event"], outcome.json["error_type"]) == (2, "error", "UsageError")
+
+
 def test_what_a_tool_prints_never_gets_into_the_answer(oneclaw, serve, install_plugin):
     install_plugin("tools", TOOLS)
     serve(calls(("chatty", {"word": "this"})), text("Done."), calls(("chatty", {"word": "that"})), text("Done."))

@@ -170,3 +170,31 @@ def test_a_tool_is_switched_at_once(tmp_path):
             return while_off, claw.catalog.registry.is_enabled("read_file")
 
     assert asyncio.run(run()) == (False, True)
+
+
+def test_changes_of_several_processes_at_once_are_all_kept(tmp_path):
+    said = {"display_name": "Rules", "context_window": "5000", "max_output_tokens": "500", "input_price": "1"}
+
+    async def run():
+        async with OneClaw.open(tmp_path / "home", environ={}) as one, OneClaw.open(tmp_path / "home") as other:
+            services = [one.configuration, other.configuration]
+            await asyncio.gather(
+                *(services[at % 2].models.say("offline/rules", *each) for at, each in enumerate(said.items()))
+            )
+            together = (await one.configuration.models.said("offline/rules")).document()
+            await asyncio.gather(
+                *(services[at % 2].models.unsay("offline/rules", key) for at, key in enumerate(list(said)[1:]))
+            )
+            await add_lab(one.configuration)
+            await asyncio.gather(
+                one.configuration.providers.change("lab", is_enabled=False),
+                other.configuration.providers.change("lab", display_name="The Lab"),
+            )
+            left = (await one.configuration.models.said("offline/rules")).document()
+            return set(together), left, await other.configuration.providers.get("lab")
+
+    together, left, lab = asyncio.run(run())
+
+    assert together == set(said)
+    assert left == {"display_name": "Rules"}
+    assert (lab.display_name, lab.is_enabled) == ("The Lab", False)

@@ -71,3 +71,20 @@ def test_nothing_is_lost_where_many_set_at_once(variables):
         thread.join()
 
     assert len(variables.names()) == 12
+
+
+def test_what_is_stored_can_always_be_read_again(variables):
+    value = "\N{OK HAND SIGN}" * MAX_VALUE_CHARACTERS
+    names = [f"VARIABLE_{number}" for number in range(20)]
+
+    def set_all():
+        for name in names:
+            variables.set(name, value)
+
+    with pytest.raises(UsageError, match="together would take more than 4 MB: remove one first"):
+        set_all()
+
+    stored = variables.names()
+    assert 1 < len(stored) < len(names)
+    assert variables.remove(stored[0]) is True
+    assert variables.set(names[-1], value) is False

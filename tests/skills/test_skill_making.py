@@ -41,6 +41,12 @@ def test_names_that_are_none_make_nothing(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_description_that_is_no_text_makes_nothing(tmp_path):
+    with pytest.raises(UsageError, match="not UTF-8"):
+        new_skill(tmp_path / "skills", "report", "what a terminal gave\udcff")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_overwritten(tmp_path):
     folder = write_skill(tmp_path / "skills", "report", "Mine.")
     other = write_skill(tmp_path / "other", "report", "Another.")
