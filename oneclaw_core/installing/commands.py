@@ -69,12 +69,7 @@ def uninstall_command(environment: Environment, names: Sequence[str]) -> Install
         case EnvironmentKind.UV_TOOL:
             return _without(environment, names)
         case EnvironmentKind.PIPX:
-            if set(names) <= _injected(environment.prefix):
-                return _pipx(environment, "uninject", names)
-            return InstallerCommand(
-                (str(environment.installer), "runpip", environment.prefix.name, "uninstall", "--yes", *names),
-                _pipx_environ(environment),
-            )
+            return _pipx_uninstall(environment, names)
         case EnvironmentKind.UV:
             return _uv_pip_uninstall(environment, names)
         case _:
@@ -163,6 +158,22 @@ def _pipx(environment: Environment, verb: str, texts: Sequence[str], *, upgrade:
         options += [f"--pip-args={shlex.join(noted)}"] if noted else []
     arguments = (str(environment.installer), verb, *options, environment.prefix.name, *texts)
     return InstallerCommand(arguments, _pipx_environ(environment))
+
+
+def _pipx_uninstall(environment: Environment, names: Sequence[str]) -> InstallerCommand:
+    injected = set(names) & _injected(environment.prefix)
+    if injected == set(names) and _knows_uninject(environment.prefix):
+        return _pipx(environment, "uninject", names)
+    note = ""
+    if injected:
+        note = f"this pipx keeps a note of {', '.join(sorted(injected))}; 'pipx reinstall' will bring it back"
+    arguments = (str(environment.installer), "runpip", environment.prefix.name, "uninstall", "--yes", *names)
+    return InstallerCommand(arguments, _pipx_environ(environment), note)
+
+
+def _knows_uninject(prefix: Path) -> bool:
+    """Tell by the file that it writes; pipx 1.3 has learnt it, Debian 12 and Ubuntu 22.04 have an older one."""
+    return _pipx_metadata(prefix).get("pipx_metadata_version") not in ("0.1", "0.2")
 
 
 def _pipx_environ(environment: Environment) -> dict[str, str]:

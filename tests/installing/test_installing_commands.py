@@ -180,6 +180,14 @@ def test_pipx_takes_out_what_it_has_injected(pipx):
     assert uninstall_command(pipx, ["oneclaw-pdf", "acme"]).arguments[1:4] == ("runpip", "oneclaw-core", "uninstall")
 
 
+def test_a_pipx_without_uninject_leaves_it_to_pip(pipx):
+    noted = {"pipx_metadata_version": "0.2", "injected_packages": {"oneclaw-pdf": {}}}
+    (pipx.prefix / PIPX_METADATA).write_text(json.dumps(noted))
+    command = uninstall_command(pipx, ["oneclaw-pdf"])
+    assert command.arguments[1:] == ("runpip", "oneclaw-core", "uninstall", "--yes", "oneclaw-pdf")
+    assert "oneclaw-pdf; 'pipx reinstall' will bring it back" in command.note
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"main_package": []}', '{"main_package": {"pip_args": [1]}}'])
 def test_what_pipx_has_noted_otherwise_is_passed_over(pipx, content):
     (pipx.prefix / PIPX_METADATA).write_text(content)
