@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.api_request import ApiRequest, api_request
 from oneclaw_google_workspace.apis import address
-from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, unclear
+from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_failure, reading_only, unclear
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
 from oneclaw_google_workspace.scopes import missing_scopes, service_of
@@ -70,7 +70,11 @@ class GoogleClient:
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
+            GoogleError: the account is signed in for reading only, although some scopes, those of Gmail's settings,
+                know no difference.
         """
+        if self.account.is_read_only:
+            raise GoogleError("not_available", reading_only(self.account, self.context.tool_name))
         permission = f"google.{service_of(self.context.tool_name)}.write"
         await self.context.ask_permission(permission, f"{detail}, as {self.account.label}")
         self._may_write = True

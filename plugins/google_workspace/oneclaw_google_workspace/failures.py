@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.scopes import TOOL_SCOPES, login_options, missing_scopes
+from oneclaw_google_workspace.scopes import TOOL_SCOPES, login_options, missing_scopes, service_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -169,6 +169,14 @@ def lacking_scopes(account: Account, tool_name: str, scopes: tuple[str, ...]) ->
     return (
         f"The Google sign-in of {account.label} does not include what {tool_name} needs ({', '.join(missing)}). The "
         f"user can add it with: oneclaw google login --account {account.name} {login_options(tool_name, missing)}"
+    )
+
+
+def reading_only(account: Account, tool_name: str) -> str:
+    """Say that an account was signed in for reading, and with which command it is for changes, too."""
+    return (
+        f"{account.label} is signed in for reading only, and {tool_name} changes something. The user can allow that "
+        f"with: oneclaw google login --account {account.name} --services {service_of(tool_name)}"
     )
 
 

@@ -408,8 +408,10 @@ class GoogleServer:
             keep = length if fault is None or fault.cut_at is None else fault.cut_at // (256 * 1024) * (256 * 1024)
             if fault is not None and fault.cut_at is None and not fault.is_after:
                 keep = 0
-            with upload.path.open("ab") as file:
+            with upload.path.open("r+b") as file:
+                file.seek(upload.received)
                 _drain(connection.rfile, length, file, keep)
+                file.truncate()
             upload.received += keep
         if upload.received == upload.size:
             call = Call(
@@ -486,11 +488,15 @@ class GoogleServer:
 
 
 def _drain(stream: IO[bytes], length: int, file: IO[bytes] | None, keep: int = 0) -> None:
-    """Read a body piece by piece, and write its beginning to a file."""
+    """Read a body piece by piece, and write its beginning to a file; of nothing but zeros, it becomes a hole."""
     while length > 0 and (piece := stream.read(min(length, _PIECE_BYTES))):
         length -= len(piece)
         if file is not None and keep > 0:
-            file.write(piece[:keep])
+            kept = piece[:keep]
+            if kept.count(0) == len(kept):
+                file.seek(len(kept), 1)
+            else:
+                file.write(kept)
         keep -= len(piece)
 
 

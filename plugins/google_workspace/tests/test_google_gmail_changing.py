@@ -7,7 +7,7 @@ from oneclaw_core import PermissionAnswer
 pytestmark = pytest.mark.one_python
 
 AS_ANA = ", as work (ana@example.com)"
-BO = "Bo Berg <bo@example.net>"
+BO, BO_ADDRESS = "Bo Berg <bo@example.net>", "bo@example.net"
 BATCH_MODIFY = "gmail.users.messages.batchModify"
 
 
@@ -95,7 +95,10 @@ def test_labels_go_on_a_thousand_mails_in_one_call(google, gmail, desk):
     }
     assert google.called(BATCH_MODIFY) == [BATCH_MODIFY]
     assert all(gmail.labels_of(each) == {"INBOX", shop, "STARRED"} for each in mails)
-    assert desk.asked[0][1] == f'put 2 labels "Shop/Receipts", "STARRED" on 1,000 messages{AS_ANA}'
+    named = ", ".join(['"x"'] * 5)
+    assert desk.asked[0][1] == (
+        f'put 2 labels "Shop/Receipts", "STARRED" on 1,000 messages: {named} and 995 more{AS_ANA}'
+    )
 
 
 def test_missing_labels_are_made_only_if_that_is_wanted(gmail, desk):
@@ -112,7 +115,10 @@ def test_missing_labels_are_made_only_if_that_is_wanted(gmail, desk):
     assert answer["labels"] == [{"id": label_id, "name": "House/Roof", "created": True}]
     assert (made["labelListVisibility"], made["messageListVisibility"]) == ("labelShow", "show")
     assert label_id in gmail.labels_of(mail)
-    assert desk.asked[0][1] == f'put 1 label "House/Roof" (creating "House/Roof") on 1 message{AS_ANA}'
+    assert (
+        desk.asked[0][1]
+        == f'put 1 label "House/Roof" (creating "House/Roof") on 1 message: "Bill from {BO_ADDRESS}"{AS_ANA}'
+    )
 
 
 def test_a_label_that_was_made_although_the_answer_got_lost_is_used(google, gmail, desk):
@@ -136,7 +142,10 @@ def test_labels_come_off_and_threads_that_are_not_there_are_named(gmail, desk):
     assert gmail.labels_of(first) == gmail.labels_of(second) == gmail.labels_of(single) == {"INBOX"}
     assert (answer["messages"], answer["threads"]) == (1, 1)
     assert [each["thread_id"] for each in answer["failed"]] == ["ffff"]
-    assert desk.asked[0][1] == f'take 2 labels "UNREAD", "Shop" off 1 message and 2 threads{AS_ANA}'
+    assert desk.asked[0][1] == (
+        f'take 2 labels "UNREAD", "Shop" off 1 message and 2 threads: "Lunch from {BO_ADDRESS}", "Roof from '
+        f'{BO_ADDRESS}" and 1 more{AS_ANA}'
+    )
 
 
 def test_messages_that_could_not_be_changed_do_not_keep_threads_away(google, gmail, desk):
@@ -161,8 +170,8 @@ def test_archived_mail_is_out_of_the_inbox_and_still_found(gmail, desk):
     assert (gmail.labels_of(first), gmail.labels_of(second)) == ({"UNREAD"}, set())
     assert len(desk("gmail_search", query="from:bo -in:inbox")["messages"]) == 2
     assert [detail for _, detail in desk.asked] == [
-        f"archive 1 message{AS_ANA}",
-        f"archive 1 thread and mark as read{AS_ANA}",
+        f'archive 1 message: "Roof from {BO_ADDRESS}"{AS_ANA}',
+        f'archive and mark as read 1 thread: "Lunch from {BO_ADDRESS}"{AS_ANA}',
     ]
 
 

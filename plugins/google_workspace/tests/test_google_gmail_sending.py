@@ -1,11 +1,13 @@
 """The tools of the group ``google_gmail`` that send mails and write drafts."""
 
+import shutil
+import tracemalloc
 from email import message_from_bytes
 from email.policy import default
 
 import pytest
 from google_desk import Desk, sign_in
-from oneclaw_google_workspace.gmail import outgoing
+from oneclaw_google_workspace.gmail import outgoing, sending
 from oneclaw_google_workspace.gmail.composing import AttachedFile, OutgoingMail, written
 from oneclaw_google_workspace.gmail.outgoing import MAX_FILES_BYTES, MAX_MESSAGE_BYTES
 
@@ -188,6 +190,31 @@ def test_a_large_attachment_goes_in_pieces_that_are_taken_up(google, gmail, desk
     assert '"film.bin" (4.72 MB)' in desk.asked[0][1]
 
 
+def test_large_attachments_are_never_in_memory_as_a_whole(gmail, desk, tmp_path, monkeypatch):
+    content = bytes(range(256)) * 1024 * 96  # 25.2 MB, 34 MB in the mail
+    (desk.start_directory / "film.bin").write_bytes(content)
+
+    def keep(path, _):
+        shutil.copy(path, tmp_path / "arrived.eml")
+        return {"id": "1", "threadId": "1"}
+
+    # The stand-in would read the mail as a whole, and is in this process, too.
+    monkeypatch.setattr(gmail, "_handed_over", lambda call, _: (call.media, None))
+    monkeypatch.setattr(gmail, "_send", keep)
+    desk("gmail_search")  # loads what is loaded once
+
+    tracemalloc.start()
+    try:
+        desk("gmail_send", to=["bo@example.net"], subject="x", body="Grüße", attachments=["film.bin"])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 24 * 1024 * 1024
+    mail = parsed((tmp_path / "arrived.eml").read_bytes())
+    assert (text(mail), files(mail)) == ("Grüße", {"film.bin": content})
+
+
 def test_attachments_may_not_be_larger_than_mails_take(google, desk):
     with (desk.start_directory / "huge.bin").open("wb") as file:
         file.truncate(26 * 1024 * 1024)
@@ -201,10 +228,32 @@ def test_attachments_may_not_be_larger_than_mails_take(google, desk):
     assert (desk.asked, google.requests) == ([], [])
 
 
-def test_the_largest_attachments_fit():
-    tenth = AttachedFile("large.bin", bytes(MAX_FILES_BYTES // 10))
+def test_the_largest_attachments_fit(tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(MAX_FILES_BYTES // 10))
+    tenth = AttachedFile.read("large.bin", tmp_path / "large.bin", MAX_FILES_BYTES)
 
-    assert len(written(OutgoingMail([], "x", "x", attachments=[tenth]))) * 10 <= MAX_MESSAGE_BYTES
+    assert len(b"".join(written(OutgoingMail([], "x", "x", attachments=[tenth])))) * 10 <= MAX_MESSAGE_BYTES
+
+
+def test_a_file_that_changes_while_the_user_is_asked_is_not_sent(google, gmail, desk, tmp_path, monkeypatch):
+    offer, secret = desk.start_directory / "offer.txt", tmp_path / "secret.txt"
+    secret.write_text("secret")
+
+    def swap(*_):
+        offer.unlink()
+        offer.symlink_to(secret)
+        return "x"
+
+    for change in (lambda *_: offer.write_text("changed") and "x", swap, lambda *_: offer.unlink() or "x"):
+        offer.unlink(missing_ok=True)
+        offer.write_text("as agreed")
+        monkeypatch.setattr(sending, "described", change)
+        error_type, message = desk.error(
+            "gmail_send", to=["bo@example.net"], subject="x", body="x", attachments=["offer.txt"]
+        )
+        assert error_type == "validation_error"
+        assert "othing was sent" in message
+    assert (gmail.sent, google.called(SEND)) == ([], [])
 
 
 def test_names_of_files_survive_the_journey(gmail, desk):
@@ -517,3 +566,15 @@ def test_answers_need_to_be_allowed_to_read(google, empty_home, tmp_path):
     assert grant.scopes == ("gmail.send",)
     assert error_type == "not_available"
     assert "gmail.readonly" in message
+
+
+def test_nobody_whom_a_draft_goes_to_is_left_out_of_the_question(gmail, desk):
+    raw = b'From: ana@example.com\r\nTo: bo@example.net, "Cy D"@example.org\r\nSubject: Hi\r\n\r\nHi'
+    draft = desk("gmail_draft_create", to=["bo@example.net"], subject="Hi", body="Hi")
+    mail = gmail.mails[gmail.drafts[draft["draft_id"]]]
+    mail.raw = raw
+
+    desk.answer = PermissionAnswer.NO
+    desk.error("gmail_draft_send", draft_id=draft["draft_id"])
+
+    assert desk.asked[-1][1] == f'send the draft to bo@example.net, "Cy D"@example.org: "Hi"{AS_ANA}'

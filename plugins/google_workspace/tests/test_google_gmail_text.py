@@ -4,6 +4,8 @@ from base64 import urlsafe_b64encode
 from datetime import datetime
 from email import message_from_bytes
 from email.policy import default
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from google_gmail_mime import payload, written_mail
@@ -18,6 +20,11 @@ from oneclaw_google_workspace.gmail.search_query import with_exact_dates
 from oneclaw_google_workspace.problems import GoogleError
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+
+
+def raw_of(mail):
+    """A mail as it is sent."""
+    return b"".join(written(mail))
 
 
 @pytest.mark.parametrize(
@@ -74,14 +81,14 @@ def test_no_html_breaks_it(html):
 @given(TEXTS, TEXTS, st.lists(st.tuples(TEXTS, st.binary(max_size=50)), max_size=3))
 def test_what_is_written_is_read_again(subject, body, files):
     subject = " ".join("".join(c for c in subject if c.isprintable()).split())
-    mail = OutgoingMail(
-        [MailAddress("bo@example.net", subject)],
-        subject,
-        body,
-        attachments=[AttachedFile(f"{number}.bin", content) for number, (_, content) in enumerate(files)],
-    )
-
-    raw = written(mail)
+    with TemporaryDirectory() as folder:
+        attachments = []
+        for number, (_, content) in enumerate(files):
+            path = Path(folder) / str(number)
+            path.write_bytes(content)
+            attachments.append(AttachedFile.read(f"{number}.bin", path, 1000))
+        mail = OutgoingMail([MailAddress("bo@example.net", subject)], subject, body, attachments=attachments)
+        raw = raw_of(mail)
 
     assert raw.isascii()
     read = message_from_bytes(raw, policy=default)
@@ -143,7 +150,7 @@ def test_whatever_is_taken_for_an_address_is_one(text):
     except GoogleError:
         return
     assert (
-        message_from_bytes(written(OutgoingMail([address], "x", "x")), policy=default)["To"].addresses[0].addr_spec
+        message_from_bytes(raw_of(OutgoingMail([address], "x", "x")), policy=default)["To"].addresses[0].addr_spec
         == address.email
     )
     assert not set(address.name) & set('\r\n<>"')
@@ -164,7 +171,7 @@ def test_every_header_can_be_shown(value):
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_original_can_put_anything_else_into_references(message_id, references):
     thread = thread_of("1", message_id, references, "")
-    raw = written(OutgoingMail([], "x", "x", thread=thread))
+    raw = raw_of(OutgoingMail([], "x", "x", thread=thread))
 
     assert {name.lower() for name in message_from_bytes(raw)} <= {
         *("subject", "in-reply-to", "references", "content-type", "content-transfer-encoding", "mime-version"),
@@ -180,7 +187,7 @@ def test_lines_of_a_header_are_short_enough():
         thread=Thread("1", ids[-1], ids),
     )
 
-    assert max(map(len, written(mail).split(b"\r\n"))) <= 998
+    assert max(map(len, raw_of(mail).split(b"\r\n"))) <= 998
 
 
 def test_parts_nested_without_end_are_let_be():

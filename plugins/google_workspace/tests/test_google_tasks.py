@@ -94,7 +94,12 @@ def test_a_created_task_is_there_and_the_user_was_asked_once(tasks, desk):
     task = tasks.task(made["id"])
     assert (task["title"], task["due"], task["notes"]) == ("Call Bo", "2026-04-01T00:00:00.000Z", "about the roof")
     assert (made["due"], made["tasklist_id"]) == ("2026-04-01", "@default")
-    assert desk.asked == [("google.tasks.write", f'create the task "Call Bo" in a task list{AS_ANA}')]
+    assert desk.asked == [
+        ("google.tasks.write", f'create the task "Call Bo", due 2026-04-01 in the default list{AS_ANA}')
+    ]
+    home = tasks.add_list("Home")
+    desk("tasks_create", title="Call Cy", tasklist_id=home)
+    assert desk.asked[1][1] == f'create the task "Call Cy" in the list "Home"{AS_ANA}'
 
 
 def test_a_task_can_be_put_under_and_after_others(tasks, desk):
@@ -134,7 +139,9 @@ def test_an_update_changes_and_clears_what_is_given(tasks, desk):
     changed = tasks.task(task)
     assert (changed["title"], changed.get("due"), changed["notes"]) == ("Oat milk", None, "two bottles")
     assert (answer["changed"], answer["title"]) == (["title", "due"], "Oat milk")
-    assert desk.asked == [("google.tasks.write", f'change title, due of the task "Milk"{AS_ANA}')]
+    assert desk.asked == [
+        ("google.tasks.write", f'change of the task "Milk": title to "Oat milk", due to nothing{AS_ANA}')
+    ]
 
 
 def test_a_task_is_moved_among_its_siblings_under_another_one_and_to_another_list(tasks, desk):
@@ -148,6 +155,9 @@ def test_a_task_is_moved_among_its_siblings_under_another_one_and_to_another_lis
     assert "parent" not in tasks.task(pack)
     answer = desk("tasks_update", task_id=other, destination_tasklist_id=home, title="Elsewhere")
     assert (tasks.titles(home), answer["tasklist_id"]) == (["Elsewhere"], home)
+    assert desk.asked[-1][1] == (
+        f'change of the task "Other": title to "Elsewhere", its place, to the list "Home"{AS_ANA}'
+    )
 
 
 def test_a_change_that_worked_is_told_when_the_move_did_not(tasks, desk):
@@ -175,11 +185,15 @@ def test_fifty_tasks_are_ticked_off_in_one_batch_and_reopened(google, tasks, des
     done = desk("tasks_complete", task_ids=ids)
 
     assert [task["status"] for task in done["tasks"]] == ["completed"] * 50
-    assert google.called("batch") == ["batch"]
+    assert google.called("batch") == ["batch"] * 2  # the first to name them
     assert {task["status"] for task in tasks.tasks[DEFAULT_LIST]} == {"completed"}
     desk("tasks_complete", task_ids=ids[:1], reopen=True)
     assert (tasks.task(ids[0])["status"], tasks.task(ids[0]).get("completed")) == ("needsAction", None)
-    assert [detail for _, detail in desk.asked] == [f"tick off 50 tasks{AS_ANA}", f"reopen 1 task{AS_ANA}"]
+    ten = ", ".join(f'"Task {number}"' for number in range(10))
+    assert [detail for _, detail in desk.asked] == [
+        f"tick off 50 tasks: {ten} and 40 more{AS_ANA}",
+        f'reopen 1 task: "Task 0"{AS_ANA}',
+    ]
 
 
 def test_tasks_that_could_not_be_ticked_off_are_named(google, tasks, desk):

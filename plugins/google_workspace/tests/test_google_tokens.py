@@ -272,3 +272,15 @@ def test_no_token_is_got_while_the_sign_in_is_being_changed(google, home, desk, 
     assert (error_type, google.called("token")) == ("service_unavailable", [])
     assert "Another process has been asking Google for access" in message
     desk("tasks_list")
+
+
+def test_an_account_for_reading_changes_nothing_where_scopes_know_no_difference(google, empty_home, tmp_path):
+    sign_in(google, empty_home, services=("gmail_settings",), is_read_only=True)
+    desk = Desk(empty_home, tmp_path)
+
+    assert "labels" in desk("gmail_settings_get", sections=["labels"])
+    error_type, message = desk.error("gmail_label_manage", action="create", name="Shop")
+
+    assert error_type == "not_available"
+    assert message.endswith("with: oneclaw google login --account work --services gmail_settings")
+    assert (desk.asked, google.called("gmail.users.labels.create")) == ([], [])

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from oneclaw_core import untrusted
 from oneclaw_pdf.dates import iso_date
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.extraction import page_text
@@ -36,8 +37,10 @@ _METADATA = {
 
 
 def describe(document: Document) -> str:
-    """Describe a document in lines ``Key: value``; what is blank is left out."""
-    return "\n".join([*_facts(document), *_metadata(document), *_outline(document)])
+    """Describe a document in lines ``Key: value``; what is blank is left out, and what its author wrote is marked."""
+    facts = "\n".join(_facts(document))
+    written = "\n".join([*_metadata(document), *_outline(document)])
+    return f"{facts}\n{untrusted(written, f'the document {document.name}')}" if written else facts
 
 
 def _facts(document: Document) -> Iterator[str]:

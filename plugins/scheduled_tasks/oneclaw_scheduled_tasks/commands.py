@@ -322,7 +322,7 @@ def _change(task_id: str, words: TaskWords) -> None:
         before, after = await service.changed(task_id, words)
         changes = describe_changes(before, after)
         if changes:
-            await service.store_change(after)
+            await service.store_change(before, after)
         return after, changes
 
     after, changes = _with_service(run)
@@ -364,7 +364,11 @@ def _when(options: dict[str, Any]) -> Any:
 
     at, date, day = options["at"], options["date"], options["day"]
     cron, every = options["cron"], options["every"]
-    given = [name for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every)) if value]
+    given = [
+        name
+        for name, value in (("--date", date), ("--day", day), ("--cron", cron), ("--every", every))
+        if value is not None
+    ]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} do not go together: give one of them")
     if at is not None and (cron is not None or every is not None):

@@ -101,8 +101,13 @@ async def _post(url: str, document: dict[str, Any], run_id: str) -> str | None:
     async with httpx.AsyncClient(timeout=WEBHOOK_SECONDS, follow_redirects=False) as client:
         for pause in (*_WEBHOOK_PAUSES, None):
             try:
-                response = await client.post(url, json=document, headers={"Idempotency-Key": run_id})
-            except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+                # The answer itself says nothing that is needed, and may go on for ever.
+                async with (
+                    asyncio.timeout(WEBHOOK_SECONDS),
+                    client.stream("POST", url, json=document, headers={"Idempotency-Key": run_id}) as response,
+                ):
+                    pass
+            except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
                 problem = f"{where} was not reached ({type(error).__name__})"
             else:
                 if response.is_success:

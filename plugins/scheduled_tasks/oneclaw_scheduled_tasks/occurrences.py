@@ -52,7 +52,11 @@ class Occurrences:
             limit: how many at most.
         """
         found: list[datetime] = []
-        for instant in self._backwards(moment.astimezone(UTC)):
+        latest = moment.astimezone(UTC)
+        if self._last_day is not None and FIRST_DAY < self._last_day < LAST_DAY:
+            # Nothing is due later; of a task that ended long ago, that is much to walk through.
+            latest = min(latest, datetime.combine(self._last_day + 2 * _DAY, time(), UTC))
+        for instant in self._backwards(latest):
             if not self._is_before_end(instant):
                 continue
             if not found or instant < found[-1]:
@@ -120,7 +124,8 @@ class Occurrences:
         if isinstance(schedule, Cron):
             yield from _cron_walls(schedule.expression, wall, is_forward=True)
         elif isinstance(schedule, OneTime):
-            yield _one_time(schedule)
+            if FIRST_DAY <= schedule.day <= LAST_DAY:
+                yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
         elif isinstance(schedule, Daily | Weekly):
             day = wall.date()
             while day <= LAST_DAY:
@@ -133,17 +138,14 @@ class Occurrences:
         if isinstance(schedule, Cron):
             yield from _cron_walls(schedule.expression, wall, is_forward=False)
         elif isinstance(schedule, OneTime):
-            yield _one_time(schedule)
+            if FIRST_DAY <= schedule.day <= LAST_DAY:
+                yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
         elif isinstance(schedule, Daily | Weekly):
             day = wall.date()
             while day >= FIRST_DAY:
                 if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
                     yield datetime.combine(day, time(schedule.hour, schedule.minute))
                 day -= _DAY
-
-
-def _one_time(schedule: OneTime) -> datetime:
-    return datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:

@@ -151,20 +151,25 @@ class TaskService:
             return before, before
         now = self._now()
         if any(getattr(after, key) != getattr(before, key) for key in ("schedule", "time_zone", "end_date")):
-            # Whoever gives a past task a new time means it to run.
-            is_enabled = after.is_enabled or (before.next_at is None and words.is_enabled is None)
+            # Whoever gives a task that was due once a new time means it to run; one that comes again and is paused was
+            # paused by somebody.
+            is_enabled = after.is_enabled or (before.is_one_time and words.is_enabled is None)
             return before, self._planned(replace(after, anchor=now, is_enabled=is_enabled), now)
         if after.is_enabled != before.is_enabled:
             return before, self._planned(after, now)
         return before, after
 
-    async def store_change(self, task: Task) -> None:
-        """Store what :meth:`changed` has made."""
+    async def store_change(self, before: Task, after: Task) -> None:
+        """Store what :meth:`changed` has made: what differs, and nothing of what others have changed meanwhile.
+
+        Raises:
+            NotFoundError: the task is gone.
+        """
 
         def store(connection: Connection) -> None:
-            stored_tasks.change_task(connection, task)
-            if not task.is_enabled:
-                stored_runs.drop_waiting(connection, task.id)
+            stored_tasks.change_task(connection, before, after)
+            if before.is_enabled and not after.is_enabled:
+                stored_runs.drop_waiting(connection, after.id)
 
         await self._database.run(store)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, select, update
 
-from oneclaw_core import NotFoundError
+from oneclaw_core import NotFoundError, UsageError
 from oneclaw_scheduled_tasks.missed import due
 from oneclaw_scheduled_tasks.rows import run_from_row, run_to_row, task_from_row, task_to_row, to_milliseconds
 from oneclaw_scheduled_tasks.tables import runs, tasks
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # What is worked off in one transaction, so that no other process waits long.
 _MOST_DUE_TASKS = 100
+_log = logging.getLogger("oneclaw.tasks")
 MISSED = "nobody ran it in time"
 
 
@@ -27,15 +29,19 @@ def add_task(connection: Connection, task: Task) -> None:
     connection.execute(insert(tasks).values(task_to_row(task)))
 
 
-def change_task(connection: Connection, task: Task) -> None:
-    """Store what a task is now.
+def change_task(connection: Connection, before: Task, after: Task) -> None:
+    """Store what is to be different about a task; the rest stays as it is by now.
 
     Raises:
         NotFoundError: it is gone.
     """
-    row = task_to_row(task)
-    if not connection.execute(update(tasks).where(tasks.c.id == task.id).values(row)).rowcount:
-        raise no_task(task.id)
+    old, new = task_to_row(before), task_to_row(after)
+    row = {name: value for name, value in new.items() if value != old[name]}
+    if "planned_at" in row:
+        # A worker may have gone by the old schedule meanwhile.
+        row |= {name: new[name] for name in ("next_at", "is_enabled")}
+    if row and not connection.execute(update(tasks).where(tasks.c.id == after.id).values(row)).rowcount:
+        raise no_task(after.id)
 
 
 def remove_task(connection: Connection, task_id: str) -> None:
@@ -110,9 +116,18 @@ def plan_due(connection: Connection, now: datetime) -> int:
         .with_for_update(skip_locked=True)
     )
     rows = connection.execute(query).mappings().all()
+    planned = 0
     for row in rows:
-        _plan(connection, task_from_row(row), now)
-    return len(rows)
+        try:
+            task = task_from_row(row)
+            _ = task.zone
+        except UsageError as error:
+            # Such as a time zone that this machine does not know yet: no reason to let the others wait.
+            _log.error("the task %s cannot be planned: %s", row["id"], error)
+            continue
+        _plan(connection, task, now)
+        planned += 1
+    return planned
 
 
 def replan(connection: Connection, now: datetime) -> int:

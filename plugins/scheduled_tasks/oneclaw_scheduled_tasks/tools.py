@@ -179,11 +179,14 @@ async def update_scheduled_task(
     )
     async with TaskService.open(context.app) as service:
         before, after = await service.changed(task_id, words)
+        if not context.selection.is_everything and before.agent != context.agent_name and before.prompt != after.prompt:
+            # As in schedule_task: what it says would be done with the tools of another agent.
+            raise UsageError(f"prompt can be changed of tasks of {context.agent_name!r} only: this one is of another")
         changes = describe_changes(before, after)
         if not changes:
             return f"Nothing to change: task '{before.name}' is as it was."
         await context.ask_permission(WRITE_PERMISSION, f"change the task '{before.name}': {'; '.join(changes)}")
-        await service.store_change(after)
+        await service.store_change(before, after)
     return f"Task '{after.name}' is changed: {'; '.join(changes)}. Next run: {after.local_text(after.next_at)}."
 
 

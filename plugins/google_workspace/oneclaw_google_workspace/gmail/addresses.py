@@ -110,6 +110,18 @@ def shown_addresses(value: str) -> str:
     return ", ".join(map(str, found)) if found else readable(value)
 
 
+def everybody_in(value: str) -> str:
+    """Name whoever a mail with this header goes to, for a question: nobody may be left out.
+
+    Args:
+        value: of To, Cc or Bcc, as it was sent.
+    """
+    found = [each.email for each in addresses_in(value)]
+    text = readable(value)
+    # What is no address by the rules above, such as one with an umlaut before its @, may be one for Gmail.
+    return ", ".join(found) if text.count("@") <= len(found) else text
+
+
 def _normal(email: str) -> str | None:
     """An address with its host in ASCII; ``None`` if it is none."""
     local, at, host = email.rpartition("@")

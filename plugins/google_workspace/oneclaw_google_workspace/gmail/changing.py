@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
 
-# What a question names of the mails that go to Trash.
+# What a question names of the mails that it is about; one batch tells.
 _NAMED = 5
 _INBOX, _UNREAD = "INBOX", "UNREAD"
 _OTHER_TOOL = {
@@ -48,7 +48,9 @@ async def gmail_label_add(
     _check_settable(ids)
     names = listing([*(known.name(each) for each in ids), *missing])
     created_note = f" (creating {listing(missing)})" if missing else ""
-    await google.ask(f"put {counted(len(ids) + len(missing), 'label')} {names}{created_note} on {targets.described}")
+    await google.ask(
+        f"put {counted(len(ids) + len(missing), 'label')} {names}{created_note} on {await _shown(google, targets)}"
+    )
     made = [await create_label(google, {"name": name}, "id,name") for name in missing]
     created = {label["id"]: label.get("name", "") for label, _ in made}
     outcome = await targets.modify(google, add=[*ids, *created])
@@ -72,7 +74,7 @@ async def gmail_label_remove(
     ids = known.ids(labels or ())
     _check_settable(ids)
     names = listing(known.name(each) for each in ids)
-    await google.ask(f"take {counted(len(ids), 'label')} {names} off {targets.described}")
+    await google.ask(f"take {counted(len(ids), 'label')} {names} off {await _shown(google, targets)}")
     outcome = await targets.modify(google, remove=ids)
     return {"labels": [{"id": each, "name": known.name(each)} for each in ids], **outcome}
 
@@ -88,7 +90,8 @@ async def gmail_archive(
     """Take messages or threads out of the inbox."""
     google = connect(context)
     targets = _Targets.of(message_ids, thread_ids)
-    await google.ask(f"archive {targets.described}{' and mark as read' if mark_read else ''}")
+    how = " and mark as read" if mark_read else ""
+    await google.ask(f"archive{how} {await _shown(google, targets)}")
     outcome = await targets.modify(google, remove=[_INBOX, _UNREAD] if mark_read else [_INBOX])
     return {
         "archived_messages": outcome.pop("messages"),
@@ -190,6 +193,10 @@ class _Targets:
         if not messages and lost and len(lost) == len(self.thread_ids):
             raise lost[0][1]
         return {"messages": messages, "threads": len(self.thread_ids) - len(lost), **_failures([*errors, *lost])}
+
+
+async def _shown(google: GoogleClient, targets: _Targets) -> str:
+    return f"{targets.described}: {await _named(google, targets)}"
 
 
 async def _named(google: GoogleClient, targets: _Targets) -> str:

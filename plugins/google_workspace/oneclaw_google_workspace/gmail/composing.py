@@ -1,4 +1,4 @@
-"""Writing mails: from what is to be said to the bytes that are sent; pure, without any I/O.
+"""Writing mails: from what is to be said to the bytes that are sent; attached files are read piece by piece.
 
 Sources: RFC 5322 (mails), RFC 2822 section 3.6.4 (References), and Gmail's rules for threads,
 https://developers.google.com/workspace/gmail/api/guides/threads
@@ -6,8 +6,11 @@ https://developers.google.com/workspace/gmail/api/guides/threads
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import mimetypes
 import re
+import secrets
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -20,7 +23,8 @@ from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.problems import invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from oneclaw_google_workspace.gmail.addresses import MailAddress
 
@@ -32,6 +36,8 @@ _MAX_SUBJECT_CHARACTERS = 900
 _ANSWER = re.compile(r"re\s*:", re.IGNORECASE)
 _REPLY_PREFIX = re.compile(r"\A\s*(?:(?:re|aw|sv|vs|antw|odp|fwd?|wg|tr|rv)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
 _IDS = frozenset({"references", "in-reply-to"})
+# What makes whole lines of base64.
+_PIECE_BYTES = 57 * 4096
 
 
 class _MailPolicy(EmailPolicy):
@@ -54,10 +60,55 @@ _POLICY = _MailPolicy(linesep="\r\n", cte_type="7bit")
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file that goes along."""
+    """A file that goes along.
+
+    Attributes:
+        name: that the recipient sees.
+        path: where it is.
+        size: in bytes.
+        digest: SHA-256 of what the user is asked about; nothing else is sent.
+    """
 
     name: str
-    content: bytes
+    path: Path
+    size: int
+    digest: bytes
+
+    @classmethod
+    def read(cls, name: str, path: Path, limit: int) -> AttachedFile:
+        """Look through a file without keeping it.
+
+        Args:
+            name: that the recipient sees.
+            path: where it is.
+            limit: stop after so many bytes and one more.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        digest, size = hashlib.sha256(), 0
+        with path.open("rb") as file:
+            while size <= limit and (piece := file.read(_PIECE_BYTES)):
+                digest.update(piece)
+                size += len(piece)
+        return cls(name, path, size, digest.digest())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Read its content.
+
+        Raises:
+            GoogleError: it is not what the user was asked about.
+            OSError: it cannot be read.
+        """
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                digest.update(piece)
+                yield piece
+        if digest.digest() != self.digest:
+            raise invalid(
+                f"The file {self.name!r} has changed since the user was asked, so nothing was sent. Try again."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +147,36 @@ class OutgoingMail:
         return [*self.to, *self.cc, *self.bcc]
 
 
-def written(mail: OutgoingMail) -> bytes:
-    """Write a mail as it is sent.
+def written(mail: OutgoingMail) -> Iterator[bytes]:
+    """Write a mail as it is sent, piece by piece.
 
     Args:
         mail: its addresses and subject have been checked.
+
+    Raises:
+        GoogleError: an attached file has changed.
+        OSError: an attached file cannot be read.
     """
+    message = _headed(mail)
+    if not mail.attachments:
+        _set_body(message, mail)
+        yield message.as_bytes()
+        return
+    boundary = f"=={secrets.token_hex(16)}=="
+    message["MIME-Version"] = "1.0"
+    message["Content-Type"] = f'multipart/mixed; boundary="{boundary}"'
+    yield _head(message)
+    body = EmailMessage(policy=_POLICY)
+    _set_body(body, mail)
+    yield f"--{boundary}\r\n".encode() + body.as_bytes()
+    for file in mail.attachments:
+        yield f"\r\n--{boundary}\r\n".encode() + _head(_part_for(file))
+        for piece in file.pieces():
+            yield base64.encodebytes(piece).replace(b"\n", b"\r\n")
+    yield f"\r\n--{boundary}--\r\n".encode()
+
+
+def _headed(mail: OutgoingMail) -> EmailMessage:
     message = EmailMessage(policy=_POLICY)
     for name, addresses in (
         ("From", [mail.sender] if mail.sender else []),
@@ -116,16 +191,29 @@ def written(mail: OutgoingMail) -> bytes:
     if mail.thread is not None and mail.thread.in_reply_to:
         message["In-Reply-To"] = mail.thread.in_reply_to
         message["References"] = " ".join(mail.thread.references)
+    return message
+
+
+def _set_body(message: EmailMessage, mail: OutgoingMail) -> None:
     body = mail.body.encode("utf-8", "replace").decode()
     if mail.is_html:
         message.set_content(html_to_text(body) or " ")
         message.add_alternative(body, subtype="html")
     else:
         message.set_content(body)
-    for file in mail.attachments:
-        maintype, subtype = _media_type(file.name)
-        message.add_attachment(file.content, maintype=maintype, subtype=subtype, filename=file.name)
-    return message.as_bytes()
+
+
+def _part_for(file: AttachedFile) -> EmailMessage:
+    """The headers of an attached file."""
+    maintype, subtype = _media_type(file.name)
+    part = EmailMessage(policy=_POLICY)
+    part.set_content(b"", maintype, subtype, disposition="attachment", filename=file.name)
+    return part
+
+
+def _head(message: EmailMessage) -> bytes:
+    """The headers alone, and the empty line behind them."""
+    return b"".join(_POLICY.fold_binary(name, value) for name, value in message.raw_items()) + b"\r\n"
 
 
 def checked_subject(text: str) -> str:

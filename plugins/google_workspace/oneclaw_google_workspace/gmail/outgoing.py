@@ -6,6 +6,8 @@ import asyncio
 import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.api_request import api_request
@@ -25,7 +27,6 @@ from oneclaw_google_workspace.wording import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from oneclaw_core import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
@@ -116,18 +117,32 @@ async def hand_over(
     Raises:
         GoogleError: it is too large, or it did not work out.
     """
-    content = await asyncio.to_thread(written, mail)
-    if len(content) > MAX_MESSAGE_BYTES:
-        raise invalid(f"Gmail takes mails of {MAX_MESSAGE_BYTES:,} bytes at most. Share files by Drive instead.")
-    is_sent = method_id == "gmail.users.messages.send"
-    message: dict[str, Any] = {"threadId": mail.thread.thread_id} if mail.thread else {}
-    fields = "id,threadId" if is_sent else "id,message(id,threadId)"
-    is_large = len(content) > LARGEST_IN_JSON_BYTES
-    if not is_large:
-        message["raw"] = (await asyncio.to_thread(urlsafe_b64encode, content)).decode("ascii")
-    body = message if is_sent else {"message": message}
-    request = api_request(method_id, body=body, fields=fields, unclear_hint=unclear_hint, **parameters)
-    return await google.upload(request, content, "message/rfc822") if is_large else await google.send(request)
+    with TemporaryDirectory(prefix="oneclaw-google-") as folder:
+        path = Path(folder) / "mail.eml"
+        size = await asyncio.to_thread(_write, mail, path)
+        if size > MAX_MESSAGE_BYTES:
+            raise invalid(f"Gmail takes mails of {MAX_MESSAGE_BYTES:,} bytes at most. Share files by Drive instead.")
+        is_sent = method_id == "gmail.users.messages.send"
+        message: dict[str, Any] = {"threadId": mail.thread.thread_id} if mail.thread else {}
+        fields = "id,threadId" if is_sent else "id,message(id,threadId)"
+        is_large = size > LARGEST_IN_JSON_BYTES
+        if not is_large:
+            content = await asyncio.to_thread(path.read_bytes)
+            message["raw"] = (await asyncio.to_thread(urlsafe_b64encode, content)).decode("ascii")
+        body = message if is_sent else {"message": message}
+        request = api_request(method_id, body=body, fields=fields, unclear_hint=unclear_hint, **parameters)
+        return await google.upload(request, path, "message/rfc822") if is_large else await google.send(request)
+
+
+def _write(mail: OutgoingMail, path: Path) -> int:
+    """Write a mail to a file, for none of it need be in memory as a whole; gives its size in bytes."""
+    try:
+        with path.open("xb") as file:
+            for piece in written(mail):
+                file.write(piece)
+            return file.tell()
+    except OSError as error:
+        raise invalid(f"The mail cannot be put together: {error.strerror or error}. Nothing was sent.") from None
 
 
 def described(mail: OutgoingMail) -> str:
@@ -145,7 +160,7 @@ def described(mail: OutgoingMail) -> str:
 
 def files_described(files: Sequence[AttachedFile]) -> str:
     """Name files with their sizes."""
-    return ", ".join(f'"{file.name}" ({size_text(len(file.content))})' for file in files)
+    return ", ".join(f'"{file.name}" ({size_text(file.size)})' for file in files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +229,7 @@ def _sender(wanted: MailAddress, aliases: list[tuple[MailAddress, bool]]) -> Mai
 
 
 def _read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
-    """Read files before the user is asked, so that what is sent is what was asked about."""
+    """Look through files before the user is asked, so that what is sent is what was asked about."""
     found = [paths.readable(name) for name in names]
     total = 0
     for name, path in zip(names, found, strict=True):
@@ -229,18 +244,17 @@ def _read_files(paths: PathGuard, names: list[str]) -> list[AttachedFile]:
             f"The attachments have {size_text(total)}; mails take {size_text(MAX_FILES_BYTES)}. Upload them to Drive "
             "with drive_upload_file and send the links."
         )
-    return [AttachedFile(_sent_name(path), _content(path, name)) for path, name in zip(found, names, strict=True)]
+    return [_attached(path, name) for path, name in zip(found, names, strict=True)]
 
 
-def _content(path: Path, name: str) -> bytes:
+def _attached(path: Path, name: str) -> AttachedFile:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILES_BYTES + 1)
+        file = AttachedFile.read(_sent_name(path), path, MAX_FILES_BYTES)
     except OSError as error:
         raise _unreadable(name, error) from None
-    if len(content) > MAX_FILES_BYTES:
+    if file.size > MAX_FILES_BYTES:
         raise invalid(f"The file {name[:200]!r} has become larger meanwhile than mails take.")
-    return content
+    return file
 
 
 def _sent_name(path: Path) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.gmail.addresses import addresses_in
+from oneclaw_google_workspace.gmail.addresses import addresses_in, everybody_in
 from oneclaw_google_workspace.gmail.composing import thread_of
 from oneclaw_google_workspace.gmail.headers import header, readable
 from oneclaw_google_workspace.gmail.mail_parts import take_apart
@@ -113,12 +113,11 @@ async def gmail_draft_send(draft_id: str, *, context: ToolContext) -> dict[str, 
     draft = await _draft(google, draft_id)
     payload = draft["message"].get("payload", {})
     people = {name: addresses_in(header(payload, name)) for name in ("To", "Cc", "Bcc")}
-    if not any(people.values()):
+    named = {name: everybody_in(header(payload, name)) for name in people}
+    if not any(people.values()) and not any("@" in text for text in named.values()):
         raise invalid("The draft names nobody to send it to. Write it again with gmail_draft_create, draft_id and to.")
     shown = ", ".join(
-        f"{'' if name == 'To' else f'{name.lower()} '}{', '.join(each.email for each in found)}"
-        for name, found in people.items()
-        if found
+        f"{'' if name == 'To' else f'{name.lower()} '}{text}" for name, text in named.items() if "@" in text
     )
     files = _file_names(draft)
     with_files = f", with {listing(files)}" if files else ""

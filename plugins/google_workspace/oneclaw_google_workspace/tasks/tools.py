@@ -9,7 +9,7 @@ from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.tasks.rows import TASK_FIELDS, day, in_order, row
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import counted, listing, quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -78,8 +78,9 @@ async def tasks_create(
     body = compact({"title": title, "notes": notes, "due": due and day("due", due)})
     if new_tasklist_title and (parent_id or previous_id):
         raise invalid("In a new list there is no task to put this one under or after.")
-    place = f"the list {listing([new_tasklist_title])}" if new_tasklist_title else "a task list"
-    await google.ask(f"create the task {listing([title])} in {place}")
+    place = f"the list {listing([new_tasklist_title])}" if new_tasklist_title else await _called(google, tasklist_id)
+    day_text = f", due {body['due'][:10]}" if due else ""
+    await google.ask(f"create the task {listing([title])}{day_text} in {place}")
     if new_tasklist_title:
         tasklist_id = await _list_named(google, new_tasklist_title)
     task = await google.call(
@@ -110,9 +111,11 @@ async def tasks_update(
 ) -> dict[str, Any]:
     """Change a task, move it, or rename a list."""
     google = connect(context)
-    texts = {"title": title, "notes": notes, "due": due and day("due", due)}
+    texts = {"title": title, "notes": notes, "due": due}
     # An empty text clears a field, which Google is told by null.
     body = {name: text or None for name, text in texts.items() if text is not None}
+    if due:
+        body["due"] = day("due", due)
     places = {"parent_id": parent_id, "previous_id": previous_id, "destination_tasklist_id": destination_tasklist_id}
     is_move = any(value is not None for value in places.values())
     if title is not None and not title.strip():
@@ -125,7 +128,15 @@ async def tasks_update(
         raise invalid("Give what to change about the task; new_tasklist_title renames a list, without task_id.")
     before = await google.call("tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields="id,title,parent")
     changed = [*body, *(name for name, value in places.items() if value is not None)]
-    await google.ask(f"change {', '.join(changed)} of the task {listing([before.get('title', task_id)])}")
+    new = [
+        f"{name} to {quoted(text, 80)}" if text else f"{name} to nothing"
+        for name, text in texts.items()
+        if name in body
+    ]
+    if is_move:
+        target = destination_tasklist_id and await _called(google, destination_tasklist_id)
+        new.append(f"its place, to {target}" if target else "its place")
+    await google.ask(f"change of the task {listing([before.get('title', task_id)])}: {', '.join(new)}")
     task = before
     if body:
         task = await google.call("tasks.tasks.patch", tasklist=tasklist_id, task=task_id, body=body, fields=TASK_FIELDS)
@@ -142,18 +153,20 @@ async def tasks_complete(
     """Tick off tasks, or reopen them."""
     google = connect(context)
     task_ids = list(dict.fromkeys(task_ids))
-    await google.ask(f"{'reopen' if reopen else 'tick off'} {counted(len(task_ids), 'task')}")
+    known, missing = await _look(google, tasklist_id, task_ids)
+    named = listing(task.get("title", "") for task in known.values())
+    await google.ask(f"{'reopen' if reopen else 'tick off'} {counted(len(known), 'task')}: {named}")
     body = {"status": "needsAction", "completed": None} if reopen else {"status": "completed"}
     outcomes = await google.batch(
         [
             api_request("tasks.tasks.patch", tasklist=tasklist_id, task=task_id, body=body, fields=TASK_FIELDS)
-            for task_id in task_ids
+            for task_id in known
         ]
     )
-    done, errors = parted(task_ids, outcomes)
+    done, errors = parted(known, outcomes)
     if not done:
         raise errors[0][1]
-    return {"tasks": [row(task) for task in done], **compact({"failed": failed(errors)})}
+    return {"tasks": [row(task) for task in done], **compact({"failed": failed([*missing, *errors])})}
 
 
 @google_tool
@@ -234,20 +247,36 @@ async def _move(
         ) from None
 
 
-async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[str]) -> dict[str, Any]:
+async def _look(
+    google: GoogleClient, tasklist_id: str, task_ids: list[str]
+) -> tuple[dict[str, dict[str, Any]], list[tuple[dict[str, Any], GoogleError]]]:
+    """Look at tasks before anything is done with them, so that the user sees their titles; also what is missing.
+
+    Raises:
+        GoogleError: none of them is there.
+    """
+    fields = "id,title,assignmentInfo/surfaceType"
     found = await google.batch(
-        [
-            api_request(
-                "tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields="id,title,assignmentInfo/surfaceType"
-            )
-            for task_id in task_ids
-        ]
+        [api_request("tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields=fields) for task_id in task_ids]
     )
     before = dict(zip(task_ids, found, strict=True))
     known = {task_id: task for task_id, task in before.items() if isinstance(task, dict)}
     missing = [({"id": task_id}, error) for task_id, error in before.items() if isinstance(error, GoogleError)]
     if not known:
         raise missing[0][1]
+    return known, missing
+
+
+async def _called(google: GoogleClient, tasklist_id: str) -> str:
+    """What a question calls a list."""
+    if tasklist_id == DEFAULT_LIST:
+        return "the default list"
+    found = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="title")
+    return f"the list {listing([found.get('title', tasklist_id)])}"
+
+
+async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[str]) -> dict[str, Any]:
+    known, missing = await _look(google, tasklist_id, task_ids)
     assigned = [task for task in known.values() if task.get("assignmentInfo")]
     warning = ", and with them what they were assigned from in Docs or Chat" if assigned else ""
     named = listing(task.get("title", "") for task in known.values())
