@@ -131,7 +131,9 @@ def test_a_large_request_arrives_whole(python):
 
 
 def test_signals_reach_it_and_it_can_be_waited_for_with_a_limit(python):
-    process = start(python, "import sys; print('up', flush=True); sys.stdin.read()")
+    # A shell that has started the tests in the background lets them ignore this signal.
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    process = start(python, f"{heeding}; import sys; print('up', flush=True); sys.stdin.read()")
     assert process.stdout.readline() == b"up\n"
     assert process.poll() is None
     with pytest.raises(subprocess.TimeoutExpired):
