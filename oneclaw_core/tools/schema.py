@@ -8,7 +8,7 @@ jsonschema has the last word on everything else.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # A list can have one for each of its elements; nobody reads so many, and finding them takes time.
 MOST_FAULTS = 50
+# Of schemas within schemas that are looked at here; jsonschema refuses what goes much deeper, on every Python.
+_MOST_LEVELS = 50
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 
 
@@ -94,16 +96,16 @@ def _is_pattern(value: object) -> bool:
     return True
 
 
-def _is_schema(value: object) -> bool:
-    return isinstance(value, bool) or (isinstance(value, dict) and _is_plainly_valid(value))
+def _is_schema(value: object, levels: int) -> bool:
+    return isinstance(value, bool) or (isinstance(value, dict) and _is_plainly_valid(value, levels))
 
 
-def _is_map_of_schemas(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_schema, value.values()))
+def _is_map_of_schemas(value: object, levels: int) -> bool:
+    return isinstance(value, dict) and all(map(_is_schema, value.values(), repeat(levels)))
 
 
-def _is_list_of_schemas(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_schema, value))
+def _is_list_of_schemas(value: object, levels: int) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_schema, value, repeat(levels)))
 
 
 _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
@@ -115,13 +117,7 @@ _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
     "enum": _is_list,
     "const": _is_anything,
     "format": _is_text,
-    "properties": _is_map_of_schemas,
     "required": _is_list_of_distinct_names,
-    "additionalProperties": _is_schema,
-    "items": _is_schema,
-    "anyOf": _is_list_of_schemas,
-    "oneOf": _is_list_of_schemas,
-    "allOf": _is_list_of_schemas,
     "minimum": _is_number,
     "maximum": _is_number,
     "exclusiveMinimum": _is_number,
@@ -133,12 +129,25 @@ _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
     "uniqueItems": _is_flag,
     "pattern": _is_pattern,
 }
+_NESTING_KEYWORDS: dict[str, Callable[[object, int], bool]] = {
+    "properties": _is_map_of_schemas,
+    "additionalProperties": _is_schema,
+    "items": _is_schema,
+    "anyOf": _is_list_of_schemas,
+    "oneOf": _is_list_of_schemas,
+    "allOf": _is_list_of_schemas,
+}
 
 
-def _is_plainly_valid(schema: Mapping[str, Any]) -> bool:
+def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> bool:
     for name, value in schema.items():
         is_plain = _PLAIN_KEYWORDS.get(name)
-        if is_plain is None or not is_plain(value):
+        if is_plain is not None:
+            if not is_plain(value):
+                return False
+            continue
+        is_plain_inside = _NESTING_KEYWORDS.get(name)
+        if is_plain_inside is None or not levels or not is_plain_inside(value, levels - 1):
             return False
     return True
 
