@@ -1,4 +1,4 @@
-"""The rounds: in each, every contestant does every work once, in turn."""
+"""The rounds: in each, every contestant does every work, in turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from benchmarks.results import Row, Table
+from benchmarks.results import SUBJECT, Row, Table
 from benchmarks.running import Measured, run_command, run_import, run_work, works_of
 from benchmarks.surroundings import UnavailableError
 from benchmarks.work import COMMANDS, IMPORTS, POSTGRESQL, START, START_NOTE, START_TITLE
@@ -56,12 +56,18 @@ class Measurement:
             self._measure_starts()
         for work in self._works:
             began = time.perf_counter()
-            for size in work.sizes:
-                for contestant in self._contestants:
-                    is_wanted = (work.name, size, contestant) not in self._has_enough
-                    if is_wanted and work.name in self._works_of[contestant]:
-                        self._measure(work, size, contestant)
+            self._measure_sizes(work, self._contestants)
+            own = [name for name in self._contestants if name == SUBJECT]
+            for _ in range(work.own_repetitions - 1):
+                self._measure_sizes(work, own)
             self._tables[work.name].seconds += time.perf_counter() - began
+
+    def _measure_sizes(self, work: Work, contestants: Sequence[str]) -> None:
+        for size in work.sizes:
+            for contestant in contestants:
+                is_wanted = (work.name, size, contestant) not in self._has_enough
+                if is_wanted and work.name in self._works_of[contestant]:
+                    self._measure(work, size, contestant)
 
     def _measure(self, work: Work, size: int, contestant: str) -> None:
         try:

@@ -21,6 +21,8 @@ class Work:
         row_titles: of the rows, where one size has several.
         is_of_corpus: whether it is done to the corpus of messages, whose path is given in place of the size.
         is_more_better: whether the larger figure is the better one.
+        own_repetitions: how often OneClaw does it in a round; more than once where its sizes must not differ, and the
+            disk would make them.
         note: what a reader must know.
     """
 
@@ -33,6 +35,7 @@ class Work:
     row_titles: tuple[str, ...] = ()
     is_of_corpus: bool = False
     is_more_better: bool = False
+    own_repetitions: int = 1
     note: str = ""
 
 
@@ -43,6 +46,7 @@ WORKS = (
         "s",
         (100, 1_000, 10_000),
         "tools",
+        own_repetitions=4,
         note=(
             "Three model requests: load a group, call its tool, answer. The model answers at once. OneClaw stores "
             "every message, call and result; the others store nothing. openai-agents and llm send all tools with each "

@@ -138,3 +138,24 @@ def test_who_fails_or_is_too_slow_is_not_asked_again(monkeypatch):
         {"llm": "over 60 s", "openai-agents": "failed: no module"},
         {"llm": "over 60 s"},
     ]
+
+
+def test_only_oneclaw_repeats_what_has_to_be_the_same_with_all_sizes(monkeypatch):
+    from benchmarks import measurement
+    from benchmarks.running import Measured
+    from benchmarks.work import Work
+
+    asked = []
+
+    def run_work(contestant, work, size, environ):
+        asked.append((contestant, size))
+        return Measured({"": float(len(asked))}, 50.0, 1.0, 1.0)
+
+    monkeypatch.setattr(measurement, "run_work", run_work)
+    work = Work("turn", "A turn", "s", (10, 20), "tools", own_repetitions=3)
+    measured = measurement.Measurement([work], ("oneclaw", "llm"), surroundings=None)
+    measured.measure_round(has_starts=False)
+
+    own = [("oneclaw", 10), ("oneclaw", 20)]
+    assert asked == [("oneclaw", 10), ("llm", 10), ("oneclaw", 20), ("llm", 20), *own, *own]
+    assert [row.figures() for row in measured.tables()[0].rows] == [{"oneclaw": 5, "llm": 2}, {"oneclaw": 6, "llm": 4}]
