@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.chromium import BrowserNotInstalledError, open_page
 from oneclaw_core.builtin.confined_files import new_file
-from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http.proxy import guarded_proxy
 from oneclaw_core.messages import Attachment
@@ -176,7 +175,7 @@ async def _extract(page: Page, javascript: str | None, max_length: int, context:
 
     from oneclaw_core.builtin.page_text import html_to_markdown, page_document
 
-    room = await shown_characters(context)
+    room = context.shown_characters
     try:
         if javascript is not None:
             value = await _evaluate(page, _SCRIPT, javascript)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MAX_ENTRIES_SHOWN = 20
 _MAX_ENTRIES_SEEN = 1000
 # Of the secrets that are known: a shorter one can be a word like any other, such as a password on one's own machine.
-_SHORTEST_KEY_CHARACTERS = 20
+SHORTEST_KEY_CHARACTERS = 20
 
 
 def read_file(
@@ -121,7 +121,7 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
 
 def _presented(text: str, path: Path, context: ToolContext) -> str:
     """Keep known keys from the model, as in a project's ``.env``, and mark what was fetched from the web."""
-    text = redact(text, shortest=_SHORTEST_KEY_CHARACTERS)
+    text = redact(text, shortest=SHORTEST_KEY_CHARACTERS)
     downloads = context.paths.workspace.resolve() / DOWNLOADS
     return untrusted(text, f"the file {context.paths.display(path)}") if path.is_relative_to(downloads) else text
 

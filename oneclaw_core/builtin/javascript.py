@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneclaw_core.builtin.files import SHORTEST_KEY_CHARACTERS
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
+from oneclaw_core.secrets import redact
 from oneclaw_core.tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ async def js_eval(code: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS, *, 
 
     Returns:
         A string as it is, nothing for ``undefined`` and ``null``, anything else as JSON; then what it wrote to the
-        console.
+        console; without known keys, as ``read_file`` gives what the code may have read.
 
     Raises:
         PermissionDeniedError: the code needs something that the user does not grant.
@@ -50,7 +52,8 @@ async def js_eval(code: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS, *, 
         kind = "timeout" if isinstance(error, JavaScriptTimeoutError) else "execution_error"
         console = error.console[-_MAX_CONSOLE_CHARACTERS_OF_FAILURE:]
         return ToolResult.error(kind, _with_console(_sentence(error), console))
-    return ToolResult.success(_with_console(result.text, console_text(result.console)))
+    text = _with_console(result.text, console_text(result.console))
+    return ToolResult.success(redact(text, shortest=SHORTEST_KEY_CHARACTERS))
 
 
 def _with_console(text: str, console: str) -> str:

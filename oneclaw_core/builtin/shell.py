@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.kept_output import KeptOutput
 from oneclaw_core.builtin.processes import CommandEnd, run_command
-from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.secrets import redact, without_secrets
 from oneclaw_core.tools.result import ToolResult
@@ -76,7 +75,7 @@ async def execute(
         return ToolResult.error("execution_error", f"What became of the command is not known: {error}.")
     stdout.finish()
     stderr.finish()
-    shown = await shown_characters(context)
+    shown = context.shown_characters
     return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown)))
 
 

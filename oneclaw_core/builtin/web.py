@@ -16,7 +16,6 @@ from oneclaw_core.builtin.http_messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.untrusted import untrusted
@@ -101,7 +100,7 @@ async def _described(response: httpx.Response, context: ToolContext, seconds: fl
     source = shown_url(str(response.url))
     if not expands_boundedly(response.headers):
         return _joined(status, "[the body is not shown: its compression is not supported]", headers, "", source)
-    room = await shown_characters(context)
+    room = context.shown_characters
     if room is not None:
         room = max(room - len(headers) - _FRAME_CHARACTERS, _LEAST_SHOWN_CHARACTERS)
 

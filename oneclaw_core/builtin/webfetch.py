@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.http_messages import failure_text, media_type, shown_url, status_text
-from oneclaw_core.builtin.shown_size import shown_characters
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.tools.result import ToolResult
@@ -127,7 +126,7 @@ async def _described(
         return ToolResult.error(
             "empty_response", f"{where} holds no text of its own: its scripts make it. Read it with browser."
         )
-    room = await shown_characters(context)
+    room = context.shown_characters
     document = page_document(where, title, text, max_length, room=room, content_type=content_type)
     if len(text) < _LITTLE_TEXT_CHARACTERS and b"<script" in content:
         document += "\n[the page has scripts, which may make more of it: read it with browser]"

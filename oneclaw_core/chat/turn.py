@@ -369,7 +369,13 @@ class Turn:
 
     async def _run_calls(self, calls: Sequence[ToolCall], request: ModelRequest) -> AsyncGenerator[TurnEvent, None]:
         scope = CallScope(
-            request.tools, self._agent.name, self._session.id, self._failures, self._agent.selection, self._scope
+            request.tools,
+            self._agent.name,
+            self._session.id,
+            self._failures,
+            self._agent.selection,
+            self._scope,
+            self._limits.result_max_characters,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}

@@ -78,6 +78,9 @@ class ToolContext:
         paths: which files the tool may read and write.
         selection: the tools that the agent may have.
         turn: the turn that the call belongs to, ``None`` outside one.
+        shown_characters: how many characters of :meth:`ToolResult.text` the model is shown, ``None`` for all of them,
+            outside a conversation. What gives a long text in parts makes them no longer than that, the rest of the
+            result included: what is past it the model does not see, nor where the next part would begin.
     """
 
     home: Path
@@ -90,6 +93,7 @@ class ToolContext:
     _app: OneClaw | None = field(default=None, repr=False)
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = field(default=None, repr=False)
+    shown_characters: int | None = None
 
     @property
     def app(self) -> OneClaw:
@@ -190,6 +194,7 @@ class ToolContext:
             self.call_id,
             self.paths,
             selection=self.selection,
+            shown_characters=self.shown_characters,
         )
 
     def _running_services(self) -> CallServices:

@@ -23,7 +23,7 @@ from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.tools.permission_rules import subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
-from oneclaw_core.tools.result import ToolResult, clean_text
+from oneclaw_core.tools.result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
 from oneclaw_core.tools.running import execution_error, run_tool
 from oneclaw_core.tools.schema import argument_faults, compile_schema
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
+MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 
 _log = logging.getLogger("oneclaw.engine")
 
@@ -82,6 +83,7 @@ class CallScope:
         failures: of the turn so far.
         selection: the tools that the agent may have, active or not.
         turn: the turn that makes the calls, ``None`` outside one.
+        shown_characters: how much of a result the model is shown, ``None`` for all of it.
     """
 
     active: ActiveTools
@@ -90,6 +92,7 @@ class CallScope:
     failures: RepeatedFailures = field(default_factory=RepeatedFailures)
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = None
+    shown_characters: int | None = None
 
 
 class ToolEngine:
@@ -301,6 +304,7 @@ class ToolEngine:
             _app=self._app,
             selection=scope.selection,
             turn=scope.turn,
+            shown_characters=scope.shown_characters,
         )
         try:
             return await run_tool(tool, arguments, context, running, definition.timeout_seconds)
@@ -324,6 +328,7 @@ class ToolEngine:
 
 def _presentable(result: ToolResult) -> ToolResult:
     """Make sure that a result can be stored, sent and printed; an error may quote a key that a service refused."""
+    result = of_kept_size(result)
     if not result.is_success:
         return ToolResult.error(
             redact(clean_text(str(result.error_type or "execution_error"))),
@@ -331,14 +336,27 @@ def _presentable(result: ToolResult) -> ToolResult:
         )
     if not all(isinstance(each, Attachment) for each in result.attachments):
         return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")
+    size_bytes = sum(len(each.data) for each in result.attachments)
+    if size_bytes > MAX_KEPT_ATTACHMENT_BYTES:
+        return ToolResult.error(
+            "execution_error",
+            f"The tool returned attachments of {size_bytes:,} bytes, and only {MAX_KEPT_ATTACHMENT_BYTES:,} can be "
+            "kept. Ask for fewer or smaller ones.",
+        )
     groups = result.loads_groups
     if not isinstance(groups, tuple) or not all(isinstance(each, str) for each in groups):
         return ToolResult.error("execution_error", "The tool returned loads_groups that are no tuple of names.")
     if isinstance(result.result, str):
         return replace(result, result=clean_text(result.result))
     try:
-        value = json.loads(clean_text(json.dumps(result.result, ensure_ascii=False, allow_nan=False)))
-        return replace(result, result=value)
+        text = json.dumps(result.result, ensure_ascii=False, allow_nan=False)
+        if len(text) > MAX_KEPT_CHARACTERS:
+            return ToolResult.error(
+                "execution_error",
+                f"The tool returned {len(text):,} characters of JSON, and only {MAX_KEPT_CHARACTERS:,} can be kept. "
+                "Ask for a smaller part.",
+            )
+        return replace(result, result=json.loads(clean_text(text)))
     except (TypeError, ValueError, RecursionError) as error:
         return ToolResult.error(
             "execution_error",

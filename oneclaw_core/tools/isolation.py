@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
-from oneclaw_core.tools.result import ToolResult, ToolResultStatus
+from oneclaw_core.tools.result import ToolResult, ToolResultStatus, of_kept_size
 from oneclaw_core.tools.worker_process import EXIT_SECONDS, describe_end, end_process
 
 if TYPE_CHECKING:
@@ -40,8 +40,15 @@ _BOOTSTRAP = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from oneclaw_core.tools.isolation import serve; serve()"
 )
 _LENGTH_BYTES = 8
+_PIECE_BYTES = 1 << 20
+# As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
+MAX_ANSWER_BYTES = 200_000_000
 
 _log = logging.getLogger("oneclaw.engine")
+
+
+class _AnswerTooLongError(Exception):
+    """The worker sends more than is taken."""
 
 
 class WorkerError(OneClawError):
@@ -92,7 +99,13 @@ async def call_in_process(
         start_new_session=True,
     )
     try:
-        answer = await _exchange(process, request)
+        try:
+            answer = await _exchange(process, request)
+        except _AnswerTooLongError:
+            return ToolResult.error(
+                "execution_error",
+                f"The tool was stopped: its answer is longer than {MAX_ANSWER_BYTES:,} bytes. Ask for a smaller part.",
+            )
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), EXIT_SECONDS)
     finally:
@@ -117,7 +130,12 @@ async def _exchange(process: Process, request: bytes) -> bytes:
     with suppress(ConnectionError):  # it died; the missing answer says so
         process.stdin.write(request)
         await process.stdin.drain()
-    return await process.stdout.read()
+    answer = bytearray()
+    while part := await process.stdout.read(_PIECE_BYTES):
+        answer += part
+        if len(answer) > MAX_ANSWER_BYTES:
+            raise _AnswerTooLongError
+    return bytes(answer)
 
 
 def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) -> ToolResult:
@@ -216,7 +234,7 @@ def _run(request: _Request) -> ToolResult:
                 return converted
             arguments = converted
         loaded = loaded.function
-    return ToolFunction.of(loaded, request.target.origin).call_here(arguments, request.context)
+    return of_kept_size(ToolFunction.of(loaded, request.target.origin).call_here(arguments, request.context))
 
 
 def _message_of(error: BaseException) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oneclaw_core.messages import Attachment
+
+# What is kept of one result; a tool that says more has gone astray, or should write a file.
+MAX_KEPT_CHARACTERS = 10_000_000
 
 
 class ToolResultStatus(StrEnum):
@@ -96,6 +99,22 @@ def shown_part(text: str, shown_characters: int | None) -> str:
         f"{text[:shown_characters]}\n[cut here: {missing:,} of {len(text):,} characters are not shown; "
         "ask for a smaller part]"
     )
+
+
+def of_kept_size(result: ToolResult) -> ToolResult:
+    """Cut what a tool says if it is more than any history can hold; all of it is stored, and no model reads so much.
+
+    Args:
+        result: of which structured values are left as they are.
+
+    Returns:
+        The same, its text or error message cut with a note.
+    """
+    if isinstance(result.error_message, str) and len(result.error_message) > MAX_KEPT_CHARACTERS:
+        return replace(result, error_message=shown_part(result.error_message, MAX_KEPT_CHARACTERS))
+    if isinstance(result.result, str) and len(result.result) > MAX_KEPT_CHARACTERS:
+        return replace(result, result=shown_part(result.result, MAX_KEPT_CHARACTERS))
+    return result
 
 
 def clean_text(text: str) -> str:

@@ -75,6 +75,14 @@ def refused(evaluate):
     return refused
 
 
+def test_known_keys_in_files_are_not_given_to_the_model(value, home, monkeypatch):
+    monkeypatch.setenv("LAB_API_KEY", "lab-0123456789-0123456789")
+    (home.parent / "project" / ".env").write_text("LAB_API_KEY=lab-0123456789-0123456789\n")
+    shown = value("const text = fs.readFile('.env'); console.log(text); text.length + ' ' + text")
+    assert "lab-0123456789" not in shown
+    assert shown.startswith("38 LAB_API_KEY=[redacted]\n")
+
+
 def test_the_value_is_the_result(value):
     assert value("6*7") == "42"
     assert value("({a: 'ü'})") == '{"a":"ü"}'

@@ -87,6 +87,12 @@ def noisy() -> str:
     return f"read {sys.stdin.read()!r}"
 
 
+@tool(isolation="process")
+def talk(characters: int) -> str:
+    """Gives a long text."""
+    return "x" * characters
+
+
 def plain(number: int, context: ToolContext) -> str:
     return f"{number} in {'the test' if 'pytest' in sys.modules else 'a worker'} for {context.session_id}"
 

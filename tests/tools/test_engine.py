@@ -21,6 +21,7 @@ from oneclaw_core import (
     ToolSourceType,
     tool,
 )
+from oneclaw_core.messages import Attachment
 from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
 from oneclaw_core.tools.groups import active_tools
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
@@ -440,6 +441,28 @@ def test_a_value_that_json_cannot_hold_is_an_error_that_says_so(bench, value):
     result = bench.result()
     assert result.error_type == "execution_error"
     assert type(value).__name__ in result.error_message
+
+
+def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.result.MAX_KEPT_CHARACTERS", 10)
+    values = iter(("x" * 10, "x" * 10 + "y" * 15, ToolResult.error("odd", "x" * 10 + "y" * 1_000)))
+    bench.add(run=lambda arguments, context: next(values))
+    note = "\n[cut here: {} of {} characters are not shown; ask for a smaller part]"
+    assert bench.result().result == "x" * 10
+    assert bench.result().result == "x" * 10 + note.format(15, 25)
+    assert bench.result().error_message == "x" * 10 + note.format("1,000", "1,010")
+
+
+def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.engine.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.tools.engine.MAX_KEPT_ATTACHMENT_BYTES", 3)
+    attachments = [(Attachment("a.png", "image/png", b"12"),) * count for count in (1, 2)]
+    values = iter(([1, 2, 3, 4], [1, 2, 3], *(ToolResult.success("", each) for each in attachments)))
+    bench.add(run=lambda arguments, context: next(values))
+    results = [bench.result() for _ in range(4)]
+    assert [each.error_type for each in results] == ["execution_error", None, None, "execution_error"]
+    assert "12 characters of JSON, and only 10 can be kept" in results[0].error_message
+    assert "attachments of 4 bytes, and only 3 can be kept" in results[3].error_message
 
 
 def test_the_same_call_failing_the_same_way_three_times_is_not_run_again(bench):

@@ -17,7 +17,7 @@ from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.paths import PathGuard
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.tools.result import MAX_KEPT_CHARACTERS, ToolResult
 
 
 @pytest.fixture
@@ -227,6 +227,19 @@ def test_large_arguments_and_results_fit(context):
         return await call_in_process(target, {"text": text}, context, is_converted=False)
 
     assert asyncio.run(echo()).result == text
+
+
+def test_an_answer_without_end_is_not_taken(context, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.isolation.MAX_ANSWER_BYTES", 100_000)
+    assert run(isolated_functions.talk, {"characters": 90_000}, context).result == "x" * 90_000
+    result = run(isolated_functions.talk, {"characters": 3_000_000}, context)
+    assert result.error_type == "execution_error"
+    assert "its answer is longer than 100,000 bytes" in result.error_message
+
+
+def test_a_worker_cuts_a_text_that_is_too_long_to_be_kept(context):
+    result = run(isolated_functions.talk, {"characters": MAX_KEPT_CHARACTERS + 7}, context)
+    assert result.result[MAX_KEPT_CHARACTERS:].startswith("\n[cut here: 7 of 10,000,007 characters")
 
 
 def test_arguments_that_cannot_be_sent_are_a_clear_error(context):

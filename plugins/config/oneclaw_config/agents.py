@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_config.answers import answering, ask_to_change, required
+from oneclaw_config.answers import answering, ask_to_change, listed, required
 from oneclaw_core import UsageError
 
 if TYPE_CHECKING:
@@ -14,9 +14,10 @@ _PROMPT_CHARACTERS = 100
 
 
 @answering()
-async def list_agents(*, context: ToolContext) -> str:
+async def list_agents(offset: int = 0, *, context: ToolContext) -> str:
     """List the agents, the built-in one first."""
-    return "\n".join(f"- {_described(agent)}" for agent in await context.app.agents.list())
+    lines = [f"- {_described(agent)}" for agent in await context.app.agents.list()]
+    return listed(lines, offset, context, "list_agents")
 
 
 @answering("update_failed")

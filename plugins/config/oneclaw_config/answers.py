@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import (
@@ -17,11 +18,13 @@ from oneclaw_core import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from oneclaw_core import ToolContext
 
 WRITE_PERMISSION = "config.write"
+# Room in what a model is shown for the line that says that there are more.
+_MORE_CHARACTERS = 80
 
 Parameters = ParamSpec("Parameters")
 
@@ -70,6 +73,30 @@ async def ask_to_change(context: ToolContext, change: str) -> None:
         PermissionDeniedError: the user does not.
     """
     await context.ask_permission(WRITE_PERMISSION, change)
+
+
+def listed(lines: Sequence[str], offset: int, context: ToolContext, tool: str, arguments: str = "") -> str:
+    """Join lines from one on, as far as the model is shown them; one at least.
+
+    Args:
+        lines: all of them.
+        offset: how many to leave out before.
+        context: of the call.
+        tool: what goes on with the rest.
+        arguments: that it has to have beside the offset, such as ``provider_id 'openai', ``.
+
+    Raises:
+        UsageError: there are not so many lines.
+    """
+    if offset and offset >= len(lines):
+        raise UsageError(f"offset must be below {len(lines)}, the number of entries")
+    rest = lines[offset:]
+    if context.shown_characters is not None:
+        room = context.shown_characters - _MORE_CHARACTERS - len(arguments)
+        rest = rest[: max(1, sum(end <= room for end in accumulate(len(line) + 1 for line in rest)))]
+    end = offset + len(rest)
+    more = [f"... and {len(lines) - end} more: {tool} with {arguments}offset {end}"] if end < len(lines) else []
+    return "\n".join([*rest, *more])
 
 
 def required(name: str, value: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_config.answers import answering, ask_to_change, required
+from oneclaw_config.answers import answering, ask_to_change, listed, required
 from oneclaw_core import ToolResult
 
 if TYPE_CHECKING:
@@ -12,17 +12,15 @@ if TYPE_CHECKING:
 
     from oneclaw_core import ModelState, ToolContext
 
-MAX_LISTED = 200
-
 
 @answering()
-async def list_models(provider_id: str, *, context: ToolContext) -> str:
+async def list_models(provider_id: str, offset: int = 0, *, context: ToolContext) -> str:
     """List what is known of a provider's models, without asking its service."""
     provider = (await context.app.configuration.providers.get(required("provider_id", provider_id))).name
     states = await context.app.configuration.models.known(provider)
     if not states:
         return f"No models of {provider} are known: fetch_models asks its service, add_model adds one by hand."
-    return _listed(states)
+    return _listed(states, provider, offset, context)
 
 
 @answering("fetch_failed")
@@ -35,7 +33,7 @@ async def fetch_models(provider_id: str, *, context: ToolContext) -> str | ToolR
         return ToolResult.error(kind, f"{answer.problem[:1].upper()}{answer.problem[1:]}")
     if not states:
         return f"The service of {provider} lists no models; add_model adds one by hand."
-    return _listed(states)
+    return _listed(states, provider, 0, context)
 
 
 @answering("update_failed")
@@ -92,9 +90,9 @@ def _full_name(provider_id: str, model_id: str) -> str:
     return f"{provider}/{model.removeprefix(f'{provider}/')}"
 
 
-def _listed(states: Sequence[ModelState]) -> str:
+def _listed(states: Sequence[ModelState], provider: str, offset: int, context: ToolContext) -> str:
     lines = []
-    for state in states[:MAX_LISTED]:
+    for state in states:
         facts = [
             state.info.display_name if state.info.display_name != state.info.name else None,
             "added by the user" if state.is_added else "listed by the service" if state.is_listed else None,
@@ -102,6 +100,4 @@ def _listed(states: Sequence[ModelState]) -> str:
             "default" if state.is_default else None,
         ]
         lines.append(f"- {state.info.name}: " + ", ".join(fact for fact in facts if fact))
-    if len(states) > MAX_LISTED:
-        lines.append(f"... and {len(states) - MAX_LISTED} more")
-    return "\n".join(lines)
+    return listed(lines, offset, context, "list_models", f"provider_id {provider!r} and ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from oneclaw_config.answers import answering, ask_to_change, required
-from oneclaw_core import ProtectedError
+from oneclaw_core import ProtectedError, UsageError
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -42,6 +42,9 @@ async def set_tool_enabled(
 ) -> str:
     """Enable or disable a tool or a tool group."""
     wanted = required("name", name)
+    registry = context.app.catalog.registry
+    if type == "tool" and registry.get_tool(wanted) is None and registry.get_group_definition(wanted) is not None:
+        raise UsageError(f"the name {wanted!r} is that of a tool group, not of a tool: give the type group")
     kept = wanted == GROUP if type == "group" else wanted in _KEPT_TOOLS
     if kept and not enabled:
         raise ProtectedError(

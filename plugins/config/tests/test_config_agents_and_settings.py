@@ -185,6 +185,11 @@ def test_nobody_is_locked_out(talk, arguments, error_type):
     assert talk.asked == []
 
 
+def test_a_group_that_is_taken_for_a_tool_is_refused_with_what_to_give_instead(talk):
+    (refused,) = talk(("set_tool_enabled", {"name": "config", "enabled": True}))
+    assert refused.error_message == "The name 'config' is that of a tool group, not of a tool: give the type group"
+
+
 def test_the_group_is_declared_without_importing_its_functions():
     import subprocess
     import sys

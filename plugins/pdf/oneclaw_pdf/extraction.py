@@ -27,10 +27,10 @@ class Extraction:
     """The text of some pages.
 
     Attributes:
-        text: of each page, under a line ``--- Page N ---``, cut to the limit.
+        text: of each page, under a line ``--- Page N ---``, the part of it that is wanted.
         full_length: of the uncut text, in characters.
         is_without_text: whether all pages were read and have none, as in a scan.
-        cut_page: the page in which the text was cut, ``None`` if it was not.
+        cut_page: the page in which the part ends, ``None`` if it goes to the end.
         unread: the pages that there was no time for.
     """
 
@@ -41,13 +41,14 @@ class Extraction:
     unread: Sequence[int]
 
 
-def extract(document: Document, pages: Sequence[int], max_characters: int) -> Extraction:
+def extract(document: Document, pages: Sequence[int], max_characters: int, offset: int = 0) -> Extraction:
     """Extract the text of pages.
 
     Args:
         document: an open one.
         pages: page numbers from 1.
         max_characters: how much text to keep.
+        offset: how much to leave out before it.
 
     Raises:
         PdfProblem: ``pdf_error``; none of the pages can be loaded.
@@ -66,9 +67,9 @@ def extract(document: Document, pages: Sequence[int], max_characters: int) -> Ex
             damaged += 1
             body = "(this page is damaged and cannot be read)"
         section = f"{'' if done == 0 else chr(10) * 2}--- Page {number} ---\n{body}"
-        room = max_characters - full_length
+        room = offset + max_characters - full_length
         if room > 0:
-            kept.append(section[:room])
+            kept.append(section[max(offset - full_length, 0) : room])
         if cut_page is None and len(section) > room:
             cut_page = number
         full_length += len(section)

@@ -10,6 +10,10 @@ from oneclaw_pdf.information import describe
 from oneclaw_pdf.page_lists import format_page_list, parse_page_list
 from oneclaw_pdf.rendering import MAX_DPI, MIN_DPI, render_page
 
+# Room in what a model is shown for the notes at the end.
+_NOTES_CHARACTERS = 400
+_LEAST_CHARACTERS = 200
+
 
 def pdf_info(path: str, password: str | None = None, *, context: ToolContext) -> ToolResult:
     """Tell what a PDF file says about itself.
@@ -33,6 +37,7 @@ def pdf_extract_text(
     path: str,
     pages: str = "all",
     max_chars: int = 50_000,
+    offset: int = 0,
     password: str | None = None,
     *,
     context: ToolContext,
@@ -42,7 +47,8 @@ def pdf_extract_text(
     Args:
         path: absolute, or relative to the start directory, else to the workspace.
         pages: such as ``1,3,5-7``, or ``all``.
-        max_chars: how many characters of text to return.
+        max_chars: how many characters of text to return, of those that the model is shown.
+        offset: how many to leave out before them.
         password: for an encrypted file.
         context: of the call.
 
@@ -51,15 +57,25 @@ def pdf_extract_text(
     """
     if max_chars < 1:
         return ToolResult.error("validation_error", f"max_chars must be 1 or more, not {max_chars}.")
+    if offset < 0:
+        return ToolResult.error("validation_error", f"offset must be 0 or more, not {offset}.")
     try:
         with open_document(path, password, context) as document:
             numbers = parse_page_list(pages, document.page_count)
             asked = format_page_list(numbers)
             header = f"File: {document.name}\nPages asked for: {asked}\nTotal pages: {document.page_count}"
-            extraction = extract(document, numbers, max_chars)
+            if context.shown_characters is not None:
+                # The notes, too, may list all the pages.
+                beside = len(header) + len(untrusted("", _source(document.name))) + len(asked) + _NOTES_CHARACTERS
+                max_chars = min(max_chars, max(context.shown_characters - beside, _LEAST_CHARACTERS))
+            extraction = extract(document, numbers, max_chars, offset)
     except PdfProblem as problem:
         return ToolResult.error(problem.error_type, str(problem))
-    return ToolResult.success(f"{header}\n\n{_body(extraction, max_chars, document.name)}")
+    if offset and not extraction.text:
+        wrong = f"offset must be below {extraction.full_length}, the number of characters of the text"
+        late = f" that there was time for: ask for the pages {format_page_list(extraction.unread)} without offset"
+        return ToolResult.error("validation_error", f"{wrong}{late if extraction.unread else ''}.")
+    return ToolResult.success(f"{header}\n\n{_body(extraction, offset, document.name)}")
 
 
 def pdf_render_page(
@@ -98,7 +114,7 @@ def pdf_render_page(
     )
 
 
-def _body(extraction: Extraction, max_chars: int, name: str) -> str:
+def _body(extraction: Extraction, offset: int, name: str) -> str:
     if extraction.is_without_text:
         return (
             "These pages have no text layer; they are probably scanned. "
@@ -106,10 +122,15 @@ def _body(extraction: Extraction, max_chars: int, name: str) -> str:
         )
     notes = []
     if extraction.cut_page is not None:
+        end = offset + len(extraction.text)
         notes.append(
-            f"[cut here, on page {extraction.cut_page}: the first {max_chars} of {extraction.full_length} characters "
-            "are shown; ask for fewer pages, or raise max_chars]"
+            f"[cut here, on page {extraction.cut_page}: characters {offset + 1} to {end} of {extraction.full_length} "
+            f"are shown; go on with offset {end} and the same pages]"
         )
     if extraction.unread:
         notes.append(f"[there was no time for the pages {format_page_list(extraction.unread)}; ask for them again]")
-    return "\n\n".join([untrusted(extraction.text, f"the document {name}"), *notes])
+    return "\n\n".join([untrusted(extraction.text, _source(name)), *notes])
+
+
+def _source(name: str) -> str:
+    return f"the document {name}"

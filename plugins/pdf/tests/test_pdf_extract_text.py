@@ -62,8 +62,7 @@ def test_a_long_text_is_cut_with_its_full_length(context, six_pages):
     body, note = text.split("\n\n", 1)[1].rsplit("\n\n", 1)
     assert body == whole[:50]
     assert note == (
-        f"[cut here, on page 2: the first 50 of {len(whole)} characters are shown; "
-        "ask for fewer pages, or raise max_chars]"
+        f"[cut here, on page 2: characters 1 to 50 of {len(whole)} are shown; go on with offset 50 and the same pages]"
     )
 
 
@@ -76,7 +75,32 @@ def test_a_text_that_just_fits_is_not_cut(context, six_pages):
 
 def test_max_chars_begins_at_one(context, six_pages):
     assert pdf_extract_text("six.pdf", max_chars=0, context=context).error_type == "validation_error"
-    assert "the first 1 of" in pdf_extract_text("six.pdf", max_chars=1, context=context).result
+    assert "characters 1 to 1 of" in pdf_extract_text("six.pdf", max_chars=1, context=context).result
+
+
+@pytest.mark.parametrize("max_chars", [1, 7, 31, 64])
+def test_what_comes_part_by_part_is_the_whole(context, six_pages, max_chars):
+    whole = unmarked(pdf_extract_text("six.pdf", context=context).result).split("\n\n", 1)[1]
+    read, offset = "", 0
+    while offset is not None:
+        text = unmarked(pdf_extract_text("six.pdf", max_chars=max_chars, offset=offset, context=context).result)
+        note = re.search(r"\n\n\[cut here, .* go on with offset (\d+) and the same pages\]$", text)
+        read += text[: note.start() if note else None].split("\n\n", 1)[1]
+        offset = int(note[1]) if note else None
+
+    assert read == whole
+
+
+def test_an_offset_past_the_end(context, six_pages, monkeypatch):
+    whole = unmarked(pdf_extract_text("six.pdf", context=context).result).split("\n\n", 1)[1]
+
+    refused = pdf_extract_text("six.pdf", offset=len(whole), context=context)
+    assert refused.error_type == "validation_error"
+    assert refused.error_message == f"offset must be below {len(whole)}, the number of characters of the text."
+    assert pdf_extract_text("six.pdf", offset=-1, context=context).error_type == "validation_error"
+    monkeypatch.setattr(extraction, "TIME_LIMIT_SECONDS", -1.0)
+    late = pdf_extract_text("six.pdf", offset=len(whole), context=context)
+    assert "ask for the pages 2-6 without offset" in late.error_message
 
 
 def test_pages_without_a_text_layer_say_to_render_them(context, project):

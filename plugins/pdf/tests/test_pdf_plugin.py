@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import oneclaw_pdf
 import pytest
 from pdf_files import make_pdf
 
+from oneclaw_core import ModelResponse, ToolCall
 from oneclaw_core.testing import (
     assert_group_loaded,
     assert_tool_called,
@@ -22,6 +24,7 @@ from oneclaw_core.testing import (
 )
 
 ENTRIES = json.loads((Path(oneclaw_pdf.__file__).parent / "pdf.json").read_text())
+PART = r"<<<(\w+)\n(.*)\n\1>>>"
 
 
 @pytest.fixture
@@ -61,6 +64,32 @@ def test_a_model_loads_the_group_and_reads_a_page(oneclaw, model, report):
     assert_group_loaded(turn, "pdf")
     assert "Three" in assert_tool_succeeded(assert_tool_called(turn, "pdf_extract_text"))
     assert_tool_not_offered(model.requests[0], "pdf_extract_text")
+
+
+def test_a_model_reads_a_long_document_part_by_part(oneclaw, model, project):
+    pages = [f"Page {number} begins.\n" + "More and more of it.\n" * 60 for number in range(40)]
+    make_pdf(project / "long.pdf", pages)
+    text = assert_tool_succeeded(oneclaw.call_tool("pdf_extract_text", path="long.pdf", max_chars=10**6))
+    whole = re.search(PART, text, re.DOTALL)[2]
+    parts = []
+
+    def go_on(request):
+        shown = request.messages[-1].content
+        assert len(shown) <= 30_000
+        parts.append(re.search(PART, shown, re.DOTALL)[2])
+        following = re.search(r"go on with offset (\d+) ", shown)
+        if following is None:
+            return "That was all."
+        model.then(go_on)
+        arguments = json.dumps({"path": "long.pdf", "offset": int(following[1])})
+        return ModelResponse(tool_calls=(ToolCall(f"more_{len(parts)}", "pdf_extract_text", arguments),))
+
+    model.calls("load_tool_group", group_name="pdf").calls("pdf_extract_text", path="long.pdf").then(go_on)
+    oneclaw.send("Read long.pdf")
+
+    assert len(whole) > 40_000
+    assert "".join(parts) == whole
+    assert len(parts) == 2
 
 
 def test_its_words_lead_to_it(oneclaw, report):
