@@ -13,6 +13,7 @@ from oneclaw_google_workspace.failures import error_for, lacking_scopes, read_fa
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.retrying import Patience
 from oneclaw_google_workspace.scopes import missing_scopes, service_of
+from oneclaw_google_workspace.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -66,7 +67,8 @@ class GoogleClient:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
 
         Args:
-            detail: what is about to be done and to whom, such as ``delete the tasks "Milk", "Bread"``.
+            detail: what is about to be done and to whom, such as ``delete the tasks "Milk", "Bread"``; what others or
+                the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.wording`.
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
@@ -76,7 +78,7 @@ class GoogleClient:
         if self.account.is_read_only:
             raise GoogleError("not_available", reading_only(self.account, self.context.tool_name))
         permission = f"google.{service_of(self.context.tool_name)}.write"
-        await self.context.ask_permission(permission, f"{detail}, as {self.account.label}")
+        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"))
         self._may_write = True
 
     async def call(

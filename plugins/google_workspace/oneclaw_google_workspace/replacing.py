@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.editor_text import insertable
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import quoted
+from oneclaw_google_workspace.wording import passage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Replacements:
     def described(self) -> str:
         """How a question to the user calls them."""
         shown = [
-            f"{quoted(each['containsText']['text'], 40)} by {quoted(each['replaceText'], 40)}"
+            f"{_kind(each)}{passage(each['containsText']['text'], 60)} by {passage(each['replaceText'], 150)}"
             for each in self.requests[:_SHOWN]
         ]
         more = len(self.requests) - len(shown)
@@ -54,6 +54,10 @@ class Replacements:
             }
             for each, reply in zip(self.requests, padded, strict=False)
         ]
+
+
+def _kind(request: Mapping[str, Any]) -> str:
+    return "the regular expression " if request["containsText"].get("searchByRegex") else ""
 
 
 def _request(pair: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.answers import compact, parted
 from oneclaw_google_workspace.problems import GoogleError
-from oneclaw_google_workspace.wording import counted, excerpt, listing, quoted
+from oneclaw_google_workspace.wording import (
+    counted,
+    excerpt,
+    listing,
+    one_line,
+    passage,
+    quoted,
+    setting_words,
+    table_said,
+)
 
 BROKEN = "Google's answer does not have the form that its documentation describes"
 READS = [
@@ -82,6 +91,37 @@ def test_no_name_ends_its_quotes_or_fills_a_question(names):
     assert text.count('"') == 2 * min(len(names), 10)
     assert "\n" not in text
     assert len(text) < 10 * 105 + 20
+
+
+@given(st.text(), st.integers(1, 400))
+def test_no_passage_ends_its_quotes_controls_a_terminal_or_fills_a_question(text, limit):
+    shown = passage(text, limit)
+
+    assert shown.count('"') == 2
+    assert shown.isprintable()
+    assert len(shown) <= limit + len('"…" and 1,000 more characters')
+    assert one_line(shown) == shown
+
+
+def test_a_passage_says_how_much_of_it_is_not_shown():
+    assert passage("Hello\r\n\tBo\N{LINE SEPARATOR}!") == '"Hello Bo !"'
+    assert passage("x" * 300) == f'"{"x" * 300}"'
+    assert passage("x" * 1_800) == f'"{"x" * 300}…" and 1,500 more characters'
+    assert passage("x" * 4, 3) == '"xxx…" and 1 more character'
+    assert passage("\x1b[2Jok\u202eko\u2800") == r'"\x1b[2Jok\u202eko\u2800"'
+    assert passage("\x1b" * 300).endswith('…" and 225 more characters')
+    assert passage('to bo@example.com: "Hi", as work') == "\"to bo@example.com: 'Hi', as work\""
+    assert passage("\u201cHi\u201d, \uff02as work") == "\"'Hi', 'as work\""
+
+
+def test_what_goes_into_cells_is_shown_as_a_spreadsheet_shows_it():
+    assert table_said([["a", 1, None], [True, 2.5]]) == ': "a | 1 | ; TRUE | 2.5"'
+    assert table_said([[None, ""], []]) == ""
+
+
+def test_settings_are_shown_with_their_values():
+    assert [setting_words("bold", value) for value in (True, False, "")] == ["bold", "no bold", "no bold"]
+    assert setting_words("font_size", 12) == 'font_size "12"'
 
 
 def test_the_words_of_questions():

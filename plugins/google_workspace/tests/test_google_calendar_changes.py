@@ -38,7 +38,7 @@ def test_an_event_takes_an_hour_in_the_zone_of_the_calendar(google, calendar, de
     assert (answer["title"], answer["start"], answer["all_day"]) == ("Lunch", "2026-03-31T12:00:00+02:00", False)
     assert "invited" not in answer
     assert desk.asked == [("google.calendar.write", question() + AS_ANA)]
-    assert question() == 'create the event "Lunch" (2026-03-31 12:00 to 13:00 Europe/Berlin)'
+    assert question() == 'create the event "Lunch" (2026-03-31 12:00 to 13:00 Europe/Berlin), location "Corner"'
 
 
 def test_whole_days_include_the_last(google, calendar, desk, question):
@@ -92,7 +92,9 @@ def test_guests_are_named_in_the_question_and_mailed(google, calendar, desk, que
     ]
     assert (event["guestsCanModify"], event["guestsCanInviteOthers"]) == (True, False)
     assert calendar.mails == [("Review", each) for each in (BO, CY, DI)]
-    assert question().endswith(f", invite {BO}, {CY}, {DI} and mail them all about it")
+    assert question().endswith(
+        f", invite {BO}, {CY}, {DI} and mail them all about it, guests can change it, guests cannot invite others"
+    )
     assert answer["invited"] == "all"
     assert google.queries("calendar.events.insert")[0]["sendUpdates"] == "all"
 
@@ -115,7 +117,7 @@ def test_a_series_keeps_a_zone(calendar, desk, question):
 
     event = calendar.event(answer["id"])
     assert (event["recurrence"], event["start"]["timeZone"]) == ([rule], "Europe/Berlin")
-    assert f"again and again ({rule})" in question()
+    assert f'again and again ("{rule}")' in question()
 
 
 def test_a_video_call_is_there_even_if_it_takes_a_moment(google, calendar, desk):
@@ -188,7 +190,7 @@ def test_an_event_in_another_calendar_names_it(calendar, desk, question):
     calendar.add_calendar(BO, "Bo", {ANA: "reader"})
 
     desk("calendar_create_event", summary="All hands", start="2026-03-31T12:00", calendar_id=TEAM)
-    assert question().endswith(f"12:00 to 13:00 America/New_York) in the calendar {TEAM}")
+    assert question().endswith(f'12:00 to 13:00 America/New_York) in the calendar "{TEAM}"')
     error_type, _ = desk.error("calendar_create_event", summary="x", start="2026-03-31T12:00", calendar_id=BO)
     assert error_type == "permission_denied"
 
@@ -240,6 +242,48 @@ def test_a_new_start_keeps_the_length_and_the_zone(calendar, desk, question):
         'change title, start of the event "Lunch" (2026-03-27 12:00 to 13:30 UTC+01:00); title "Long lunch"; '
         "new time 2026-03-30 12:00 to 13:30 Europe/Berlin"
     )
+
+
+def test_the_user_sees_every_new_value_of_an_event(calendar, desk, question):
+    event = calendar.add("Lunch", "2026-03-27T12:00", "2026-03-27T13:30")
+
+    desk(
+        "calendar_update_event",
+        event_id=event,
+        summary="",
+        description="<b>Bring</b> soup" + "!" * 300,
+        location="Corner\x1b[2J",
+        recurrence=["RRULE:FREQ=DAILY;COUNT=2"],
+        reminders=[{"minutes": 30}],
+        show_as="free",
+        visibility="private",
+        color_id="3",
+        add_meet=True,
+        attachments=["https://drive.google.com/file/d/1/view"],
+    )
+
+    assert question() == (
+        "change title, description, location, color, visibility, show_as, recurrence, reminders, attachments, "
+        'meet link of the event "Lunch" (2026-03-27 12:00 to 13:30 UTC+01:00); title ""; '
+        "new time 2026-03-27 12:00 to 13:30 Europe/Berlin; "
+        'again and again ("RRULE:FREQ=DAILY;COUNT=2"); location "Corner\\x1b[2J"; '
+        f'description "Bring soup{"!" * 290}…" and 10 more characters (HTML of 317 characters); a new Meet link; '
+        'attachments "https://drive.google.com/file/d/1/view"; reminders popup 30 minutes before; shown as free; '
+        "visibility private; color 3"
+    )
+    desk("calendar_update_event", event_id=event, location="", description="", recurrence=[], reminders=[])
+    assert question().endswith("; no recurrence; no location; no description; no reminders")
+
+
+def test_guests_stand_before_the_texts_of_an_event(calendar, desk, question):
+    event = desk(
+        "calendar_create_event", summary="Lunch", start="2026-03-27T12:00", attendees=[BO], description="x" * 999
+    )["id"]
+    said = f'description "{"x" * 300}…" and 699 more characters'
+
+    assert question().endswith(f", invite {BO} and mail them all about it, {said}")
+    desk("calendar_update_event", event_id=event, description="x" * 999, add_attendees=[DI])
+    assert question().endswith(f"; invite {DI} (guests: {BO}, {DI}) and mail them all about it; {said}")
 
 
 def test_an_end_alone_moves_the_end(calendar, desk):
@@ -419,7 +463,7 @@ def test_an_event_moves_to_another_calendar(google, calendar, desk, question):
 
     assert (calendar.titles(), calendar.titles(TEAM)) == ([], ["Team plan"])
     assert (answer["changed"], answer["calendar_id"]) == (["title", "calendar"], TEAM)
-    assert question().endswith(f"; move it to the calendar {TEAM}")
+    assert question().endswith(f'; move it to the calendar "{TEAM}"')
     assert len(desk.asked) == 1
 
 

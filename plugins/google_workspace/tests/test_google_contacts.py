@@ -160,7 +160,12 @@ def test_a_contact_is_created_with_everything_and_with_labels(people, desk):
     assert person["biographies"] == [{"value": "Likes cats", "contentType": "TEXT_PLAIN"}]
     assert people.members(roof) == people.members(MY_CONTACTS) == [made["resource_name"]]
     assert (made["groups"], made["birthday"], made["department"]) == (["Roof"], "1980-04-01", "Roofs")
-    question = 'create the contact "Bo Berg" (emails "bo@example.com"; phones "+46 1"), as work (ana@example.com)'
+    question = (
+        'create the contact "Bo Berg": labels "Roof"; given_name "Bo"; family_name "Berg"; nickname "B"; '
+        'emails "bo@example.com (work)"; phones "+46 1"; organization "Acme"; job_title "Roofer"; department "Roofs"; '
+        'addresses "Road 1, Lund, 22100, Sweden"; birthday "1980-04-01"; notes "Likes cats"; '
+        'urls "https://example.com", as work (ana@example.com)'
+    )
     assert desk.asked == [("google.contacts.write", question)]
 
 
@@ -190,11 +195,30 @@ def test_an_update_changes_what_is_given_and_keeps_the_rest(people, desk):
     assert desk.asked == [
         (
             "google.contacts.write",
-            'change names, organizations, biographies, emailAddresses of the contact "Bo Berg" '
-            '(emails "BO@example.com", "b@b.se"), as work '
-            "(ana@example.com)",
+            'change the contact "Bo Berg": family_name "Borg"; emails "BO@example.com (home)", "b@b.se"; '
+            'job_title "Boss"; no notes, as work (ana@example.com)',
         )
     ]
+
+
+def test_the_user_sees_what_becomes_of_lists_labels_and_long_notes(people, desk):
+    bo = people.add("Bo", emailAddresses=[BO_MAIL], phoneNumbers=[{"value": "1"}])
+    people.add_group("Roof")
+
+    desk(
+        "contacts_update",
+        resource_name=bo,
+        emails=[{"value": f"{n}@y.z"} for n in range(6)],
+        phones=[],
+        notes="x" * 301,
+        list_mode="replace",
+        add_groups=["Roof"],
+    )
+
+    assert desk.asked[0][1] == (
+        'change the contact "Bo": add labels "Roof"; emails only "0@y.z", "1@y.z", "2@y.z", "3@y.z", "4@y.z" and 1 '
+        f'more; no phones; notes "{"x" * 300}…" and 1 more character, as work (ana@example.com)'
+    )
 
 
 def test_lists_can_be_replaced_and_emptied(people, desk):

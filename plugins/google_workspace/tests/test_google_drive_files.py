@@ -51,7 +51,7 @@ def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
     assert content(drive, answer["id"]) == b"a,b\n1,2\n"
     assert drive.files[answer["id"]].values["description"] == "the first"
     assert desk.asked == [("google.drive.write", question() + AS_ANA)]
-    assert question() == 'upload "q1.csv" (8 bytes) as "q1.csv" to the folder "Reports"'
+    assert question() == 'upload "q1.csv" (8 bytes) as "q1.csv" to the folder "Reports", described as "the first"'
     for method in ("drive.files.create", "drive.files.get"):
         assert google.queries(method)[0]["supportsAllDrives"] == "true"
 
@@ -61,7 +61,7 @@ def test_a_text_is_uploaded_under_a_name(drive, desk, question):
 
     assert content(drive, answer["id"]) == "Grüße".encode()
     assert drive.files[answer["id"]].values["mimeType"] == "text/markdown"
-    assert question() == 'upload a text (7 bytes) as "hello.md" to My Drive'
+    assert question() == 'upload a text (7 bytes) as "hello.md" to My Drive: "Grüße"'
 
 
 def test_an_empty_text_makes_an_empty_file(drive, desk):
@@ -88,7 +88,7 @@ def test_the_content_of_a_file_is_replaced(drive, desk, question):
 
     assert (answer["id"], answer["replaced"], drive.name(file)) == (file, True, "plan2.txt")
     assert content(drive, file) == b"new"
-    assert question() == 'replace the content of "plan.txt" with a text (3 bytes) and rename it to "plan2.txt"'
+    assert question() == 'replace the content of "plan.txt" with a text (3 bytes) and rename it to "plan2.txt": "new"'
 
 
 def test_an_upload_into_a_shared_drive(drive, desk):
@@ -201,7 +201,7 @@ def test_a_folder_is_made_once_however_often_it_is_sent(google, drive, desk, que
     assert (answer["name"], answer["parent_id"]) == ("Inner", outer)
     assert drive.files[answer["id"]].values["folderColorRgb"] == "#ff7537"
     assert len(google.called("drive.files.create")) == 2
-    assert question() == 'create the folder "Inner" in the folder "Outer"'
+    assert question() == 'create the folder "Inner" in the folder "Outer", coloured #ff7537, described as "d"'
     desk("drive_create_folder", name="Second")
     assert "Second" in drive.names_in(drive.root())
 

@@ -134,7 +134,11 @@ def test_a_form_is_created_with_every_kind_of_item(google, forms, desk):
     assert desk.asked == [
         (
             "google.forms.write",
-            f'create the form "Party" with 14 items, open for answers from whoever has its link{AS_ANA}',
+            'create the form "Party" with 14 items, open for answers from whoever has its link, collecting addresses '
+            'of respondents: VERIFIED, description "Come!", items "Name", "Story: As long as you like", '
+            '"Day: Mon, Tue", "Topping: Ham, Egg", "Size: S, L", "Mood", "Stars", "Birthday", "Length", '
+            '"Grid: Food, Room, ok, not ok" '
+            f"and 4 more{AS_ANA}",
         )
     ]
     shown = desk("forms_get", form_id=form_id)["items"]
@@ -295,8 +299,8 @@ def test_items_are_edited_deleted_and_moved_by_their_ids(forms, survey, desk):
     assert dish["questionItem"]["question"]["choiceQuestion"]["options"] == [{"value": "A"}, {"value": "Soup"}]
     assert answer["changed"] == ["edit_items", "delete_item_ids", "move_item_id"]
     assert desk.asked[0][1] == (
-        'change the form "Survey": change title, description, required, options of "Food"; delete for good "Name", '
-        f'"Why"; move "Food" to place 1{AS_ANA}'
+        'change the form "Survey": delete for good "Name", "Why"; move "Food" to place 1; change "Food": title "Dish", '
+        f'description "One", required, options "A", "Soup"{AS_ANA}'
     )
 
 

@@ -1,9 +1,11 @@
 """The tools of the group ``google_gmail`` that send mails and write drafts."""
 
+import asyncio
 import shutil
 import tracemalloc
 from email import message_from_bytes
 from email.policy import default
+from functools import partial
 
 import pytest
 from google_desk import Desk, sign_in
@@ -72,7 +74,7 @@ def test_a_mail_goes_to_whom_the_user_was_told(google, gmail, desk):
         (
             "google.gmail.write",
             "send a mail to 3 addresses, bo@example.net, cc cy@example.net, bcc dee@example.net: "
-            f'"Grüße aus Köln", with "offer.pdf" (2 kB){AS_ANA}',
+            f'"Grüße aus Köln", with "offer.pdf" (2 kB), saying "Hallo Bo, schönes Dach!"{AS_ANA}',
         )
     ]
 
@@ -105,7 +107,7 @@ def test_an_answer_stays_in_its_thread_and_goes_to_whoever_is_to_be_answered(gma
     assert sent.headers["Subject"] == "Re: Roof"
     assert answer["thread_id"] == first
     assert [mail.id for mail in gmail.thread(first)] == [first, second, answer["id"]]
-    assert desk.asked[0][1] == f'send an answer to office@example.net: "Re: Roof"{AS_ANA}'
+    assert desk.asked[0][1] == f'send an answer to office@example.net: "Re: Roof", saying "On Monday."{AS_ANA}'
 
 
 def test_an_answer_to_all_leaves_out_the_user_and_doubles(gmail, desk):
@@ -247,7 +249,7 @@ def test_a_file_that_changes_while_the_user_is_asked_is_not_sent(google, gmail, 
     for change in (lambda *_: offer.write_text("changed") and "x", swap, lambda *_: offer.unlink() or "x"):
         offer.unlink(missing_ok=True)
         offer.write_text("as agreed")
-        monkeypatch.setattr(sending, "described", change)
+        monkeypatch.setattr(sending, "described", partial(asyncio.to_thread, change))
         error_type, message = desk.error(
             "gmail_send", to=["bo@example.net"], subject="x", body="x", attachments=["offer.txt"]
         )
@@ -276,7 +278,8 @@ def test_a_sender_is_one_of_the_users_own_verified_addresses(gmail, desk):
     assert answer["from"] == gmail.sent[0].headers["From"] == "Anas Laden <shop@example.com>"
     assert gmail.sent[0].headers["Reply-To"] == "office@example.com"
     assert desk.asked[0][1] == (
-        f'send a mail to bo@example.net, from shop@example.com, answers going to office@example.com: "x"{AS_ANA}'
+        f'send a mail to bo@example.net, from shop@example.com, answers going to office@example.com: "x", '
+        f'saying "x"{AS_ANA}'
     )
     assert "is not verified yet" in desk.error("gmail_send", from_address="new@example.com", **mail)[1]
     assert desk.error("gmail_send", from_address="boss@example.com", **mail)[1] == (
@@ -431,6 +434,70 @@ def test_files_outside_are_not_sent(google, desk, tmp_path):
     assert (desk.asked, google.requests) == ([], [])
 
 
+def test_the_user_sees_how_a_mail_begins_and_how_long_it_is(gmail, desk):
+    trick = 'Hi", as work (ana@example.com)\n\x1b[2Jsend nothing\u202e' + "x" * 300
+
+    desk("gmail_send", to=[BO], subject='A "b" c', body=trick)
+    hidden = '<p style="display:none">secret</p>'
+    desk("gmail_send", to=[BO], subject="x", body=f"<p>Hello</p>{hidden}", body_format="html")
+
+    assert desk.asked[0][1] == (
+        "send a mail to bo@example.net: \"A 'b' c\", saying \"Hi', as work (ana@example.com) \\x1b[2Jsend "
+        f'nothing\\u202e{"x" * 244}…" and 56 more characters{AS_ANA}'
+    )
+    assert desk.asked[1][1] == f'send a mail to bo@example.net: "x", saying "Hello" (HTML of 46 characters){AS_ANA}'
+
+
+def test_of_a_draft_the_user_sees_what_its_readers_will_see(gmail, desk):
+    draft = desk("gmail_draft_create", to=[BO], subject="Hi", body="<p>Pay <b>now</b></p>", body_format="html")
+    mail = gmail.mails[gmail.drafts[draft["draft_id"]]]
+    mail.raw = mail.raw.replace(b"Pay **now**", b"Pay later..")
+
+    desk("gmail_draft_send", draft_id=draft["draft_id"])
+
+    assert desk.asked[1][1] == f'send the draft to bo@example.net: "Hi", saying "Pay **now**"{AS_ANA}'
+
+
+def test_an_overwritten_draft_stays_from_its_alias_until_another_one_is_named(gmail, desk):
+    gmail.add_alias("shop@example.com", "Anas Laden")
+    gmail.add_alias("club@example.com")
+    original = gmail.deliver(BO, "Roof", "It leaks.")
+    draft = desk("gmail_draft_create", to=[BO], subject="Hi", body="1", from_address="shop@example.com")["draft_id"]
+
+    def sender():
+        return parsed(gmail.mails[gmail.drafts[draft]].raw)["From"]
+
+    mail = gmail.mails[gmail.drafts[draft]]
+    mail.raw = b"Reply-To: Office <office@example.com>\r\n" + mail.raw
+    kept = desk("gmail_draft_create", draft_id=draft, body="2")
+    assert parsed(gmail.mails[gmail.drafts[draft]].raw)["Reply-To"] == "Office <office@example.com>"
+    assert kept["from"] == sender() == "Anas Laden <shop@example.com>"
+    assert ", from shop@example.com, answers going to office@example.com:" in desk.asked[-1][1]
+    desk("gmail_draft_create", draft_id=draft, body="3", reply_to_message_id=original)
+    assert sender() == "Anas Laden <shop@example.com>"
+    desk("gmail_draft_create", draft_id=draft, body="4", from_address="club@example.com")
+    assert sender() == "club@example.com"
+    desk("gmail_draft_send", draft_id=draft)
+    assert desk.asked[-1][1] == (
+        "send the draft to bo@example.net, from club@example.com, answers going to office@example.com: "
+        f'"Re: Roof", saying "4"{AS_ANA}'
+    )
+
+
+def test_an_alias_that_is_none_any_more_is_not_kept_in_silence(gmail, desk):
+    gmail.add_alias("shop@example.com")
+    draft = desk("gmail_draft_create", to=[BO], subject="Hi", body="1", from_address="shop@example.com")["draft_id"]
+    del gmail.send_as["shop@example.com"]
+
+    error_type, message = desk.error("gmail_draft_create", draft_id=draft, body="2")
+    assert (error_type, "shop@example.com is none of the user's send-as addresses" in message) == (
+        "validation_error",
+        True,
+    )
+    desk("gmail_draft_create", draft_id=draft, body="2", from_address="ana@example.com")
+    assert parsed(gmail.mails[gmail.drafts[draft]].raw)["From"].endswith("<ana@example.com>")
+
+
 def test_a_draft_is_written_and_sends_nothing(google, gmail, desk):
     answer = desk("gmail_draft_create", body="Maybe")
 
@@ -438,7 +505,9 @@ def test_a_draft_is_written_and_sends_nothing(google, gmail, desk):
     assert gmail.drafts == {answer["draft_id"]: answer["message_id"]}
     assert gmail.labels_of(answer["message_id"]) == {"DRAFT"}
     assert gmail.sent == []
-    assert desk.asked == [("google.gmail.write", f'write a draft to nobody yet: "(no subject)"{AS_ANA}')]
+    assert desk.asked == [
+        ("google.gmail.write", f'write a draft to nobody yet: "(no subject)", saying "Maybe"{AS_ANA}')
+    ]
 
 
 def test_a_draft_of_an_answer_is_in_the_thread_is_rewritten_there_and_sent_there(gmail, desk):
@@ -459,10 +528,10 @@ def test_a_draft_of_an_answer_is_in_the_thread_is_rewritten_there_and_sent_there
     assert gmail.drafts == {}
     assert [mail.id for mail in gmail.thread(original)] == [original, sent["id"]]
     assert [detail for _, detail in desk.asked][1:] == [
-        f'overwrite the draft "Re: Roof" with one to bo@example.net: "Re: Roof"{AS_ANA}',
+        f'overwrite the draft "Re: Roof" with one to bo@example.net: "Re: Roof", saying "Second try"{AS_ANA}',
         'overwrite the draft "Re: Roof" with one to 2 addresses, bo@example.net, cc cy@example.net: '
-        f'"Re: Roof"{AS_ANA}',
-        f'send the draft to bo@example.net, cc cy@example.net: "Re: Roof"{AS_ANA}',
+        f'"Re: Roof", saying "Third try"{AS_ANA}',
+        f'send the draft to bo@example.net, cc cy@example.net: "Re: Roof", saying "Third try"{AS_ANA}',
     ]
 
 
@@ -472,7 +541,9 @@ def test_whoever_overwrites_a_draft_is_told_of_the_attachments_that_go(gmail, de
 
     desk("gmail_draft_create", draft_id=draft["draft_id"], body="none")
 
-    assert desk.asked[1][1].endswith(f'with one to bo@example.net: "Files", losing its attachments "a.txt"{AS_ANA}')
+    assert desk.asked[1][1].endswith(
+        f'with one to bo@example.net: "Files", saying "none", losing its attachments "a.txt"{AS_ANA}'
+    )
     assert files(parsed(gmail.mails[gmail.drafts[draft["draft_id"]]].raw)) == {}
 
 
@@ -503,7 +574,10 @@ def test_a_draft_is_found_by_the_id_of_its_message_and_sent_with_what_the_user_s
         "subject": "Hi",
         "attachments": ["a.txt"],
     }
-    assert desk.asked[1][1] == f'send the draft to bo@example.net, bcc eve@example.net: "Hi", with "a.txt"{AS_ANA}'
+    assert (
+        desk.asked[1][1]
+        == f'send the draft to bo@example.net, bcc eve@example.net: "Hi", with "a.txt" (1 byte), saying "x"{AS_ANA}'
+    )
 
 
 def test_a_draft_that_is_gone_after_an_unclear_answer_was_sent(google, gmail, desk):
@@ -577,4 +651,4 @@ def test_nobody_whom_a_draft_goes_to_is_left_out_of_the_question(gmail, desk):
     desk.answer = PermissionAnswer.NO
     desk.error("gmail_draft_send", draft_id=draft["draft_id"])
 
-    assert desk.asked[-1][1] == f'send the draft to bo@example.net, "Cy D"@example.org: "Hi"{AS_ANA}'
+    assert desk.asked[-1][1] == f'send the draft to bo@example.net, "Cy D"@example.org: "Hi", saying "Hi"{AS_ANA}'

@@ -243,7 +243,7 @@ def test_a_label_is_made_once(google, gmail, desk):
         "message_list_visibility": "show",
     }
     assert again == {"status": "exists", "id": made["id"], "name": "House/Roof"}
-    assert desk.asked == [(WRITE, f'create the label "House/Roof"{AS_ANA}')]
+    assert desk.asked == [(WRITE, f'create the label "House/Roof" (label_list_visibility labelHide){AS_ANA}')]
 
 
 def test_a_label_that_was_made_although_the_answer_got_lost_is_found(google, gmail, desk):
@@ -273,7 +273,7 @@ def test_a_label_is_renamed_recoloured_and_deleted_with_its_mail_kept(gmail, des
     assert shop not in gmail.labels
     assert gmail.labels_of(mail) == {"INBOX"}
     assert [detail for _, detail in desk.asked] == [
-        f'change name, colours of the label "Shop" to "Store"{AS_ANA}',
+        f'change the label "Shop": name "Store", text #ffffff on #16a766{AS_ANA}',
         f'delete the label "Store" for good, taking it off all its mail, which stays{AS_ANA}',
     ]
 
@@ -304,8 +304,8 @@ def test_the_signature_is_changed_and_removed(gmail, desk):
     assert (gone["before"], gone["after"]) == (answer["after"], "")
     assert gmail.send_as["ana@shop.example"]["signature"] == "Shop"
     assert [detail for _, detail in desk.asked] == [
-        f'set the signature of ana@example.com to "Best, Ana"{AS_ANA}',
-        f'set the signature of ana@shop.example to "Shop"{AS_ANA}',
+        f'set the signature of ana@example.com to "Best, Ana" (HTML of 19 characters){AS_ANA}',
+        f'set the signature of ana@shop.example to "Shop" (HTML of 4 characters){AS_ANA}',
         f"remove the signature of ana@example.com{AS_ANA}",
     ]
     assert (
@@ -342,7 +342,8 @@ def test_the_vacation_responder_is_turned_on_for_whole_days_here_and_off(gmail, 
     assert desk.asked == [
         (
             WRITE,
-            f'let the vacation responder answer contacts from {first} until {last}: "Away - Back on Monday"{AS_ANA}',
+            f'let the vacation responder answer contacts from {first} until {last}: subject "Away", '
+            f'body "Back on Monday"{AS_ANA}',
         )
     ]
 
@@ -350,6 +351,10 @@ def test_the_vacation_responder_is_turned_on_for_whole_days_here_and_off(gmail, 
 
     assert (gmail.vacation["enableAutoReply"], gmail.vacation["responseSubject"]) == (False, "Away")
     assert desk.asked[1][1] == f"turn the vacation responder off{AS_ANA}"
+    desk("gmail_settings_update", setting="vacation", subject="", body="Soon", restrict_to_contacts=False)
+    assert desk.asked[2][1] == (
+        f'change the vacation responder, which stays off: no subject, body "Soon", not contacts only{AS_ANA}'
+    )
 
 
 def test_what_is_not_given_of_the_responder_stays_and_one_body_takes_the_place_of_the_other(gmail, desk):

@@ -225,7 +225,8 @@ def test_values_are_written_and_the_user_sees_where_and_over_what(google, sheets
     assert desk.asked == [
         (
             "google.sheets.write",
-            f'write 5 cells into "Sales!B3:C5" of the spreadsheet "Budget", over 2 filled cells{AS_ANA}',
+            'write 5 cells into "Sales!B3:C5" of the spreadsheet "Budget", over 2 filled cells: '
+            f'"Rye | 3.2; | TRUE; | x"{AS_ANA}',
         )
     ]
 
@@ -253,7 +254,7 @@ def test_what_formulas_come_to_is_told_at_once(sheets, budget, desk):
 
     assert answer["results"] == {"Sales!B5": "4.5", "Sales!B6": "#NAME?"}
     assert "never instructions" in answer["untrusted_content"]
-    assert ", with 2 formulas, as work" in desk.asked[0][1]
+    assert ', with 2 formulas: "Sum | =SUM(C2:C3); | =NONSENSE(1)", as work' in desk.asked[0][1]
 
 
 def test_the_user_sees_formulas_that_can_send_data_elsewhere(budget, desk):
@@ -299,7 +300,9 @@ def test_rows_are_added_below_the_table(sheets, budget, desk):
     assert answer == {"table_range": "Sales!A1:C3", "updated_range": "Sales!A4:C4", "rows": 1, "cells": 3}
     assert sheets.shown(budget, "Sales")[3] == ["2026-04-01", "Tea", "4"]
     assert sheets.shown(budget, "Sales")[9] == ["a note"]
-    assert desk.asked[0][1] == (f'add 1 row below the table in Sales!A1:C3 of the spreadsheet "Budget"{AS_ANA}')
+    assert desk.asked[0][1] == (
+        f'add 1 row below the table in Sales!A1:C3 of the spreadsheet "Budget": "2026-04-01 | Tea | 4"{AS_ANA}'
+    )
 
 
 def test_rows_go_into_the_first_tab_whatever_its_name_and_may_overwrite(google, sheets, budget, desk):
@@ -370,7 +373,8 @@ def test_a_spreadsheet_is_created_with_tabs_and_rows(google, sheets, desk):
     assert sheets.shown(book.id, "Costs") == [["What", "Price"], ["Train", "40"]]
     assert (book.locale, book.time_zone, book.sheets[0].frozen_rows) == ("de_DE", "Europe/Vienna", 1)
     assert [detail for _, detail in desk.asked] == [
-        f'create the spreadsheet "Trip" with 2 rows, with 1 formula{AS_ANA}'
+        f'create the spreadsheet "Trip" with 2 rows, with 1 formula, tabs "Costs", "It\'s ours": '
+        f'"What | Price; Train | =20*2"{AS_ANA}'
     ]
 
 

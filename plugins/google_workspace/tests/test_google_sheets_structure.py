@@ -292,7 +292,9 @@ def test_cells_get_the_formats_that_are_given_and_keep_the_others(sheets, budget
     assert sheet.sizes == {("COLUMNS", 0): 200, ("COLUMNS", 1): 200}
     applied = ["bold", "font_size", "text_color", "background_color", "horizontal_alignment", "column_width"]
     assert answer == {"range": "Sales!A1:B1", "applied": [*applied, "underline"]}
-    assert desk.asked[0][1].startswith('format Sales!A1:B1 of the spreadsheet "Budget": bold, font_size, text_color')
+    assert desk.asked[0][1].startswith(
+        'format Sales!A1:B1 of the spreadsheet "Budget": bold, font_size "14", text_color "#fff", '
+    )
 
 
 def test_numbers_borders_merging_and_sizes(sheets, budget, desk):
@@ -318,6 +320,7 @@ def test_numbers_borders_merging_and_sizes(sheets, budget, desk):
     assert [(each["startRowIndex"], each["endColumnIndex"]) for each in sheet.merges] == [(0, 2), (1, 2)]
     assert sheet.sizes == {("ROWS", 0): 40, ("ROWS", 1): 40, ("COLUMNS", 0): "auto", ("COLUMNS", 1): "auto"}
     assert "only the first value stays" in desk.asked[0][1]
+    assert 'number_format "PERCENT"' in desk.asked[0][1]
     desk("sheets_format_cells", spreadsheet_id=budget, range="Sales", merge="UNMERGE", borders="none")
     assert sheet.merges == []
     assert sheet.borders[1]["innerVertical"] == {"style": "NONE"}
@@ -333,6 +336,7 @@ def test_a_conditional_rule_is_added_once_only(google, sheets, budget, desk):
 
     assert error_type == "unknown_outcome"
     assert "conditional_formats" in message
+    assert 'conditional_rule CUSTOM_FORMULA "$B2>5" (background_color "#ffcccc", text_color "#900")' in desk.asked[0][1]
     (found,) = desk("sheets_get_info", spreadsheet_id=budget, include=["conditional_formats"])["tabs"][0][
         "conditional_formats"
     ]

@@ -95,7 +95,10 @@ def test_a_created_task_is_there_and_the_user_was_asked_once(tasks, desk):
     assert (task["title"], task["due"], task["notes"]) == ("Call Bo", "2026-04-01T00:00:00.000Z", "about the roof")
     assert (made["due"], made["tasklist_id"]) == ("2026-04-01", "@default")
     assert desk.asked == [
-        ("google.tasks.write", f'create the task "Call Bo", due 2026-04-01 in the default list{AS_ANA}')
+        (
+            "google.tasks.write",
+            f'create the task "Call Bo", due 2026-04-01 in the default list, with the notes "about the roof"{AS_ANA}',
+        )
     ]
     home = tasks.add_list("Home")
     desk("tasks_create", title="Call Cy", tasklist_id=home)

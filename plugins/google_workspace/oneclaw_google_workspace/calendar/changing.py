@@ -20,13 +20,14 @@ from oneclaw_google_workspace.calendar.event_bodies import (
     reminder_body,
 )
 from oneclaw_google_workspace.calendar.event_times import EventTimes, read_times
+from oneclaw_google_workspace.calendar.event_words import described
 from oneclaw_google_workspace.calendar.guests import addresses_of, changed_guests, own_answer
 from oneclaw_google_workspace.calendar.rows import times
 from oneclaw_google_workspace.calendar.times import from_google, is_day, span_text
 from oneclaw_google_workspace.calendar.zones import zone_for
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import listing, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -293,20 +294,28 @@ def _question(
     event = f"{'the series' if before.get('recurrence') else 'the event'} {title} ({when}){place_text(calendar_id)}"
     if change.is_answer_alone and not move_to and "responseStatus" in change.answer:
         organizer = before.get("organizer", {}).get("email")
-        note = f" with the note {listing([change.answer['comment']])}" if change.answer.get("comment") else ""
         told = f" to {organizer}" if organizer and send_updates != "none" else ""
-        return f"answer {change.answer['responseStatus']}{note}{told} to the invitation {title} ({when})"
+        return f"answer {_answered(change)}{told} to the invitation {title} ({when})"
     parts = [f"change {', '.join(change.names)} of {event}"] if change.names else []
-    if change.fields.get("summary"):
-        parts.append(f"title {listing([change.fields['summary']])}")
+    if "summary" in change.fields:
+        parts.append(f"title {passage(change.fields['summary'])}")
     if new_times is not None:
         parts.append(f"new time {new_times}")
     if change.added:
         parts.append(f"invite {named(change.added)}")
     if change.removed:
         parts.append(f"disinvite {named(change.removed)}")
+    if change.answer:
+        parts.append(f"your answer {_answered(change)}")
     if move_to:
-        parts.append(f"move {'it' if parts else event} to the calendar {move_to[:100]}")
+        parts.append(f"move {'it' if parts else event} to the calendar {quoted(move_to)}")
     guests = [*addresses_of(before), *change.added]
     told = f" (guests: {named(guests)}){mail_text(send_updates, guests)}" if guests else ""
-    return f"{'; '.join(parts)}{told}"
+    # Long texts come last: who is told stands before them.
+    more = "".join(f"; {words}" for words in described(change.fields))
+    return f"{'; '.join(parts)}{told}{more}"
+
+
+def _answered(change: _Change) -> str:
+    note = f" with the note {passage(change.answer['comment'])}" if change.answer.get("comment") else ""
+    return f"{change.answer.get('responseStatus', '')}{note}".strip()

@@ -18,11 +18,12 @@ from oneclaw_google_workspace.calendar.event_bodies import (
     reminder_body,
 )
 from oneclaw_google_workspace.calendar.event_times import read_times
+from oneclaw_google_workspace.calendar.event_words import described
 from oneclaw_google_workspace.calendar.rows import event_row
 from oneclaw_google_workspace.calendar.times import is_day
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import passage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,12 +98,9 @@ async def calendar_create_event(
     if guests:
         body["attendees"] = [compact({"email": each, "optional": each not in required or None}) for each in guests]
     kind = "event" if event_type == "default" else f"{event_type} event"
-    again = f", again and again ({'; '.join(rules)[:150]})" if rules else ""
     invited = f", invite {named(guests)}{mail_text(send_updates, guests)}" if guests else ""
-    declining = f", which declines invitations ({auto_decline})" if auto_decline else ""
-    await google.ask(
-        f"create the {kind} {listing([summary])} ({times}){again}{place_text(calendar_id)}{declining}{invited}"
-    )
+    more = "".join(f", {words}" for words in described(body))
+    await google.ask(f"create the {kind} {passage(summary)} ({times}){place_text(calendar_id)}{invited}{more}")
     event = await _insert(google, calendar_id, body, send_updates)
     answer = event_row(event)
     if guests:

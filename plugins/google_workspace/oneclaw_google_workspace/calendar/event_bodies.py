@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,4 +113,4 @@ def named(guests: Sequence[str], limit: int = 15) -> str:
 
 def place_text(calendar_id: str) -> str:
     """Name a calendar in a question; empty for the user's own."""
-    return "" if calendar_id == "primary" else f" in the calendar {calendar_id[:100]}"
+    return "" if calendar_id == "primary" else f" in the calendar {quoted(calendar_id)}"

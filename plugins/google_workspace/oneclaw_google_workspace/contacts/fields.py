@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import listing, passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,7 @@ _ADDRESS_KEYS = {
     "country": "country",
     "type": "type",
 }
+_SHOWN, _SHOWN_CHARACTERS = 5, 100
 _BIRTHDAY = re.compile(r"(\d{4}|-)-(\d{2})-(\d{2})")
 
 
@@ -94,6 +96,22 @@ class ContactChange:
                 changed[field] = wanted if is_replacing else _merged(field, _writable(person, field), wanted)
         return changed
 
+    def described(self, *, is_replacing: bool = False) -> list[str]:
+        """Say in a question what the fields become; only those that something is given for.
+
+        Args:
+            is_replacing: whether lists take the place of what is there, or are added.
+        """
+        words = []
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if name in _LISTS and value is not None and (value or is_replacing):
+                shown = listing((_entry_text(each) for each in value), _SHOWN)
+                words.append(f"{name}{' only' if is_replacing else ''} {shown}" if value else f"no {name}")
+            elif name not in _LISTS and value is not None:
+                words.append(f"{name} {_value_text(name, value)}" if value else f"no {name}")
+        return words
+
 
 def birthday_date(text: str) -> dict[str, int]:
     """Read YYYY-MM-DD, or --MM-DD for a birthday without its year.
@@ -118,6 +136,15 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, str]:
     if name == "addresses":
         return compact({_ADDRESS_KEYS[key]: value for key, value in given.items()})
     return compact({"value": given["value"].strip(), "type": given.get("type")})
+
+
+def _value_text(name: str, value: str) -> str:
+    return passage(value) if name == "notes" else passage(value, _SHOWN_CHARACTERS)
+
+
+def _entry_text(given: Mapping[str, str]) -> str:
+    text = ", ".join(given[key] for key in ("value", *_ADDRESS_KEYS) if key != "type" and given.get(key))
+    return f"{text} ({given['type']})" if given.get("type") else text
 
 
 def _writable(person: Mapping[str, Any], field: str) -> list[dict[str, Any]]:

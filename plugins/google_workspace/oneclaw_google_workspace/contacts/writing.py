@@ -74,7 +74,9 @@ async def contacts_create(
         ]
     called = " ".join(filter(None, (given_name, family_name))) or organization or ""
     first = [each["value"] for each in (*(emails or ()), *(phones or ()))]
-    await google.ask(f"create the contact {listing([called or first[0]])}{_reached_by(change)}")
+    labelled = [f"labels {listing(groups)}"] if groups else []
+    more = "; ".join([*labelled, *change.described()])
+    await google.ask(f"create the contact {listing([called or first[0]])}: {more}")
     async with google.alone(_LOCK):
         person = await google.call(
             "people.people.createContact",
@@ -132,7 +134,10 @@ async def contacts_update(
     changed = [*fields, *(["groups"] if added or removed else [])]
     if not changed:
         raise invalid("Give what to change about the contact.")
-    await google.ask(f"change {', '.join(changed)} of the contact {listing([name_of(person)])}{_reached_by(change)}")
+    words = [f"add labels {listing(map(labels.names.__getitem__, added))}"] if added else []
+    words += [f"remove labels {listing(map(labels.names.__getitem__, removed))}"] if removed else []
+    words += change.described(is_replacing=is_replacing)
+    await google.ask(f"change the contact {listing([name_of(person)])}: {'; '.join(words)}")
     async with google.alone(_LOCK):
         if fields:
             try:
@@ -174,13 +179,6 @@ async def contacts_delete(resource_names: list[str], *, context: ToolContext) ->
                 "people.people.batchDeleteContacts", body={"resourceNames": [row["resource_name"] for row in rows]}
             )
     return {"deleted": rows, **compact({"failed": failures})}
-
-
-def _reached_by(change: ContactChange) -> str:
-    """Say in a question where mail and calls to a contact are to go from now on; empty if that does not change."""
-    given = {"emails": change.emails, "phones": change.phones}
-    words = [f"{name} {listing((each['value'] for each in entries), 5)}" for name, entries in given.items() if entries]
-    return f" ({'; '.join(words)})" if words else ""
 
 
 def _check_contacts(resource_names: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from oneclaw_google_workspace.docs.updates import update
 from oneclaw_google_workspace.editor_text import insertable, utf16_length
 from oneclaw_google_workspace.folders import find_folder, in_folder
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import listing, passage
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -38,7 +38,8 @@ async def docs_create(
         raise invalid("A document needs a title.")
     text = insertable(content)
     folder = await find_folder(google, folder_id) if folder_id is not None else None
-    filled = f" with {counted(len(text), 'character')}" if text else ""
+    kind = {"markdown": "Markdown ", "html": "HTML "}.get(content_format, "")
+    filled = f" with the {kind}text {passage(text)}" if text else ""
     await google.ask(f"create the document {listing([title])}{in_folder(folder)}{filled}")
     if folder is not None or (text and content_format != "text"):
         made = await _import(google, title, text, content_format, folder)

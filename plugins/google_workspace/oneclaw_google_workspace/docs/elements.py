@@ -12,7 +12,7 @@ from oneclaw_google_workspace.docs.writing import INDEX_HINT
 from oneclaw_google_workspace.editor_text import image_address, insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import excerpt
+from oneclaw_google_workspace.wording import excerpt, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ async def docs_insert_element(
     table = _table_cells(rows, columns, data) if element == "table" else []
     content: dict[str, Any]
     if element == "table":
-        name, what = "insertTable", f"a table of {len(table)} x {len(table[0])} cells"
+        name, what = "insertTable", f"a table of {len(table)} x {len(table[0])} cells{table_said(table)}"
         content = {"rows": len(table), "columns": len(table[0])}
     elif element == "image":
         url = image_address(image_url)

@@ -82,9 +82,8 @@ async def docs_format(
     if len(spans) > MAX_MATCHES:
         raise invalid(f"There are {len(spans):,} matches, more than {MAX_MATCHES:,}. Give a longer match_text.")
     verb = "suggest formatting" if suggest else "format"
-    named = ", ".join(look.names)
     where = quoted(spans[0].text, 40) if len(spans) == 1 else counted(len(spans), "place")
-    await google.ask(f"{verb} {where} in {document.named} ({named})")
+    await google.ask(f"{verb} {where} in {document.named} ({look.described})")
     done = await update(
         google,
         wanted,

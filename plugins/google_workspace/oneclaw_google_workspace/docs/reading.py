@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import untrusted
@@ -13,6 +14,7 @@ from oneclaw_google_workspace.docs.structure import pick_tab, tabs_of
 from oneclaw_google_workspace.edits import is_office_file
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +48,8 @@ _COMMENT_FIELDS = (
     "replies(content,author/displayName,deleted))"
 )
 _MAX_COMMENTS = 200
+_CHECKBOXES = "Google does not tell which checkboxes are ticked."
+_SUGGESTIONS = "{++text++} is suggested to be inserted, {--text--} to be deleted."
 
 
 @google_tool
@@ -89,17 +93,18 @@ async def docs_read(
         "title": title,
         "revision_id": document.get("revisionId"),
         "tabs": [compact({"tab_id": tab.id, "title": tab.title, "parent_tab_id": tab.parent_id}) for tab in tabs],
-        **_text(shown, title, format, include_indexes, offset, max_chars),
     }
     if include_comments:
-        answer |= _comments(document.get("comments", []))
+        room = room_beside(from_outside(answer, "documents"), context)
+        # The text has as much room as the comments.
+        answer |= _comments(document.get("comments", []), None if room is None else room // 2)
+    text, has_checkboxes = _whole_text(shown, format, include_indexes)
+    answer |= _part(text, title, offset, max_chars, answer, context, has_checkboxes=has_checkboxes)
     return from_outside({key: value for key, value in answer.items() if value is not None}, "documents")
 
 
-def _text(
-    tabs: Sequence[DocumentTab], title: str, form: str, with_indexes: bool, offset: int, max_chars: int
-) -> dict[str, Any]:
-    """Write the tabs as one text, and cut the wanted part out of it."""
+def _whole_text(tabs: Sequence[DocumentTab], form: str, with_indexes: bool) -> tuple[str, bool]:
+    """Write the tabs as one text, and say whether it has checkboxes."""
     pieces: list[str] = []
     outline: list[str] = []
     length, has_checkboxes = 0, False
@@ -112,26 +117,44 @@ def _text(
         pieces.append(f"{opening}{rendered.text}")
         length += len(rendered.text) + 2
         has_checkboxes = has_checkboxes or rendered.has_checkboxes
-    text = "\n".join(outline) if form == "outline" else "\n\n".join(pieces)
+    if form == "outline":
+        return "\n".join(outline), False
+    return "\n\n".join(pieces), has_checkboxes
+
+
+def _part(
+    text: str,
+    title: str,
+    offset: int,
+    max_chars: int,
+    rest: Mapping[str, Any],
+    context: ToolContext,
+    *,
+    has_checkboxes: bool,
+) -> dict[str, Any]:
+    """Cut the wanted part out of a text, as far as it is shown beside the rest of the answer."""
     if offset and offset >= len(text):
         raise invalid(f"offset must be below {len(text):,}, the number of characters of the text.")
-    part = text[offset : offset + max_chars]
-    is_truncated = offset + len(part) < len(text)
-    notes = []
-    if has_checkboxes and form != "outline":
-        notes.append("Google does not tell which checkboxes are ticked.")
+
+    def told(part: str, notes: Sequence[str]) -> dict[str, Any]:
+        is_truncated = offset + len(part) < len(text)
+        return {
+            "text": untrusted(part, f"the Google document {title}"),
+            "truncated": is_truncated,
+            "next_offset": offset + len(part) if is_truncated else None,
+            "total_chars": len(text),
+            "note": " ".join(notes) or None,
+        }
+
+    notes = [_CHECKBOXES] if has_checkboxes else []
+    room = room_beside(from_outside({**rest, **told("", [*notes, _SUGGESTIONS])}, "documents"), context)
+    part = beginning_within(text[offset : offset + max_chars], room)
     if INSERTED[0] in part or DELETED[0] in part:
-        notes.append("{++text++} is suggested to be inserted, {--text--} to be deleted.")
-    return {
-        "text": untrusted(part, f"the Google document {title}"),
-        "truncated": is_truncated,
-        "next_offset": offset + len(part) if is_truncated else None,
-        "total_chars": len(text),
-        "note": " ".join(notes) or None,
-    }
+        notes.append(_SUGGESTIONS)
+    return told(part, notes)
 
 
-def _comments(threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _comments(threads: Sequence[Mapping[str, Any]], room: int | None) -> dict[str, Any]:
     is_open = [thread for thread in threads if thread.get("status") != "RESOLVED"]
     rows = [
         compact(
@@ -144,6 +167,9 @@ def _comments(threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         )
         for thread in is_open[:_MAX_COMMENTS]
     ]
+    if room is not None:
+        ends = accumulate(json_length(row) + len(", ") for row in rows)
+        rows = rows[: sum(end <= room for end in ends)]
     return {"comments": rows, **compact({"more_comments": len(is_open) - len(rows) or None})}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.editor_text import rgb
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import setting_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +55,11 @@ class Look:
     def names(self) -> tuple[str, ...]:
         """What is to be set, by the names of the arguments."""
         return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
+
+    @property
+    def described(self) -> str:
+        """What is to be set, for a question."""
+        return ", ".join(setting_words(name, getattr(self, name)) for name in self.names)
 
     def requests(self, spans: Iterable[Span], tab_id: str | None) -> tuple[dict[str, Any], ...]:
         """Write the requests that set it.

@@ -13,7 +13,7 @@ from oneclaw_google_workspace.editor_text import insertable, utf16_length
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.replacing import Replacements
-from oneclaw_google_workspace.wording import counted, excerpt, quoted
+from oneclaw_google_workspace.wording import excerpt, passage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,8 @@ async def docs_insert_text(
     document = await open_document(google, wanted, with_text=not is_append)
     start = None if is_append else place.find(document)
     verb = "suggest inserting" if suggest else "insert"
-    shown = f"{quoted(text, 80)} ({counted(len(text), 'character')})"
-    await google.ask(f"{verb} {shown} {place.described} {document.named}")
+    styled = f" as {paragraph_style}" if paragraph_style else ""
+    await google.ask(f"{verb} {passage(text)}{styled} {place.described} {document.named}")
     if start is None:
         where: dict[str, Any] = {"endOfSegmentLocation": compact({"tabId": tab_id})}
     else:
@@ -140,10 +140,10 @@ async def _replace_range(
     text = insertable(text)
     old = text_between(tab.body, start, end)
     verb = "suggest replacing" if is_suggestion else "replace"
-    change = f"{verb} {quoted(old, 80)} by {quoted(text, 80)}"
+    change = f"{verb} {passage(old)} by {passage(text)}"
     if not text:
-        change = f"{'suggest deleting' if is_suggestion else 'delete'} {quoted(old, 80)}"
-    await google.ask(f"{change} ({counted(len(old), 'character')}) in {document.named}")
+        change = f"{'suggest deleting' if is_suggestion else 'delete'} {passage(old)}"
+    await google.ask(f"{change} in {document.named}")
     where = compact({"startIndex": start, "endIndex": end, "tabId": tab_id})
     requests: list[dict[str, Any]] = [{"deleteContentRange": {"range": where}}]
     if text:

@@ -10,7 +10,7 @@ from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.drive.queries import moment
 from oneclaw_google_workspace.drive.rows import who
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import quoted
+from oneclaw_google_workspace.wording import passage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +131,7 @@ class Access:
         if self.expires:
             words.append(f"until {self.expires}")
         if self.type in PEOPLE:
-            words.append(f"and mail them {quoted(self.message, 300)}" if self.message else "")
+            words.append(f"and mail them {passage(self.message)}" if self.message else "")
             words.append("and notify them" if self.notify and not self.message else "")
             words.append("without telling them" if not self.notify else "")
         return " ".join(word for word in words if word)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,7 @@ from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import size_of
 from oneclaw_google_workspace.drive.texts import decoded
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.shown_size import beginning_within, room_beside
 from oneclaw_google_workspace.wording import listing
 
 if TYPE_CHECKING:
@@ -39,6 +41,27 @@ _FIELDS = "id,name,mimeType,size,md5Checksum,capabilities/canDownload,shortcutDe
 _AUTO = "auto"
 # No character takes more bytes in UTF-8 or UTF-16.
 _BYTES_PER_CHARACTER = 4
+# What comes before it is fetched as well, for nobody knows which byte a character begins with.
+MAX_OFFSET = 2_000_000
+_REST = "The rest is too far from the beginning to be given as text: save the file with save_path."
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a text that is wanted.
+
+    Attributes:
+        offset: of its first character.
+        max_characters: how long it may be.
+    """
+
+    offset: int
+    max_characters: int
+
+    @property
+    def end_byte(self) -> int:
+        """How many bytes are sure to hold it."""
+        return _BYTES_PER_CHARACTER * (self.offset + self.max_characters)
 
 
 @google_tool
@@ -47,16 +70,18 @@ async def drive_download_file(
     export_format: str = _AUTO,
     save_path: str | None = None,
     max_chars: int = 50_000,
+    offset: int = 0,
     *,
     context: ToolContext,
 ) -> dict[str, Any]:
     """Give the text of a file, or save it."""
     google = connect(context)
+    part = _Part(offset, max_chars)
     file = await _file(google, refer(google, file_id, "file_id"))
     if file["mimeType"].startswith(GOOGLE):
-        answer = await _export(google, file, export_format, save_path, max_chars)
+        answer = await _export(google, file, export_format, save_path, part)
     else:
-        answer = await _download(google, file, export_format, save_path, max_chars)
+        answer = await _download(google, file, export_format, save_path, part)
     return from_outside(answer, "files")
 
 
@@ -75,7 +100,7 @@ async def _file(google: GoogleClient, file_id: str) -> dict[str, Any]:
 
 
 async def _export(
-    google: GoogleClient, file: dict[str, Any], export_format: str, save_path: str | None, max_chars: int
+    google: GoogleClient, file: dict[str, Any], export_format: str, save_path: str | None, part: _Part
 ) -> dict[str, Any]:
     word = _word(file, export_format, save_path)
     media_type = await export_type(google, file["mimeType"], word)
@@ -89,10 +114,10 @@ async def _export(
         raise _needs_path(file, f"as {extension}", safe_name(file["name"], extension))
     with TemporaryDirectory(prefix="oneclaw-google-") as folder:
         exported = await export_to(google, file, word, media_type, Path(folder) / "export")
-        wanted = _BYTES_PER_CHARACTER * max_chars
-        content = await asyncio.to_thread(_first_bytes, exported.path, wanted)
-    text = decoded(content, is_cut=exported.size > wanted)
-    return {**answer, "size": exported.size, **_shown(file, text, max_chars, is_cut=exported.size > wanted)}
+        content = await asyncio.to_thread(_first_bytes, exported.path, part.end_byte)
+    is_cut = exported.size > part.end_byte
+    text = decoded(content, is_cut=is_cut)
+    return _with_text({**answer, "size": exported.size}, text, part, google.context, is_cut=is_cut)
 
 
 def _word(file: dict[str, Any], export_format: str, save_path: str | None) -> str:
@@ -104,7 +129,7 @@ def _word(file: dict[str, Any], export_format: str, save_path: str | None) -> st
 
 
 async def _download(
-    google: GoogleClient, file: dict[str, Any], export_format: str, save_path: str | None, max_chars: int
+    google: GoogleClient, file: dict[str, Any], export_format: str, save_path: str | None, part: _Part
 ) -> dict[str, Any]:
     if export_format != _AUTO and EXPORT_TYPES[export_format] != file["mimeType"]:
         raise invalid(
@@ -118,15 +143,16 @@ async def _download(
         return {**_identity(file), "size": saved.size, "saved_path": google.context.paths.display(saved.path)}
     if not (is_text(file["mimeType"]) or is_text(media_type_of(file["name"]))):
         raise _needs_path(file, "", safe_name(file["name"]))
-    size, wanted = size_of(file) or 0, _BYTES_PER_CHARACTER * max_chars
+    size = size_of(file) or 0
     content, content_type = b"", ""
     if size:  # of nothing there is no first byte to be had
         _, headers, content = await google.exchange(
-            request, request.url, headers={"Range": f"bytes=0-{min(size, wanted) - 1}"}
+            request, request.url, headers={"Range": f"bytes=0-{min(size, part.end_byte) - 1}"}
         )
         content_type = headers.get("content-type", "")
-    text = decoded(content, content_type, is_cut=size > len(content))
-    return {**_identity(file), "size": size, **_shown(file, text, max_chars, is_cut=size > len(content))}
+    is_cut = size > len(content)
+    text = decoded(content, content_type, is_cut=is_cut)
+    return _with_text({**_identity(file), "size": size}, text, part, google.context, is_cut=is_cut)
 
 
 async def _compare(file: dict[str, Any], path: Path) -> None:
@@ -139,9 +165,30 @@ def _identity(file: dict[str, Any]) -> dict[str, Any]:
     return {"id": file["id"], "name": file["name"], "mime_type": file["mimeType"]}
 
 
-def _shown(file: dict[str, Any], text: str, max_chars: int, *, is_cut: bool) -> dict[str, Any]:
-    shown = {"text": untrusted(text[:max_chars], f"the file {listing([file['name']])} in Google Drive")}
-    return {**shown, "truncated": True} if is_cut or len(text) > max_chars else shown
+def _with_text(answer: dict[str, Any], text: str, part: _Part, context: ToolContext, *, is_cut: bool) -> dict[str, Any]:
+    """Add the wanted part of a text, as far as it is shown beside the rest of the answer.
+
+    Args:
+        answer: the rest.
+        text: the beginning of the file's.
+        part: the wanted one.
+        context: of the call.
+        is_cut: whether the file goes on after the text.
+    """
+    if part.offset and part.offset >= len(text) and not is_cut:
+        raise invalid(f"offset must be below {len(text):,}, the number of characters of the text.")
+
+    def told(shown: str, end: int) -> dict[str, Any]:
+        marked = untrusted(shown, f"the file {listing([answer['name']])} in Google Drive")
+        if end == len(text) and not is_cut:
+            return {**answer, "text": marked}
+        if end > MAX_OFFSET:
+            return {**answer, "text": marked, "truncated": True, "note": _REST}
+        return {**answer, "text": marked, "truncated": True, "next_offset": end}
+
+    room = room_beside(from_outside(told("", MAX_OFFSET + 1), "files"), context)
+    shown = beginning_within(text[part.offset : part.offset + part.max_characters], room)
+    return told(shown, part.offset + len(shown))
 
 
 def _needs_path(file: dict[str, Any], form: str, name: str) -> GoogleError:

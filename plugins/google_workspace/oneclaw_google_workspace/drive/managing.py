@@ -13,7 +13,7 @@ from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import parent_of
 from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import listing, passage
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -148,7 +148,7 @@ def _question(action: str, files: list[dict[str, Any]], name: str | None, place:
         case "create_shortcut":
             return f"create a shortcut to {titles}{called} in {place}"
         case "set_description":
-            return f"describe {count}{titles} as {listing([description or ''])}"
+            return f"describe {count}{titles} as {passage(description or '')}"
         case _:
             return f"{action} {count}{titles}"
 

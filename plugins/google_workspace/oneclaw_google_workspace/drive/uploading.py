@@ -25,7 +25,7 @@ from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import parent_of, size_of
 from oneclaw_google_workspace.folders import FOLDER_TYPE
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing, size_text
+from oneclaw_google_workspace.wording import listing, passage, size_text
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -45,12 +45,14 @@ class _Source:
         title: for questions.
         size: in bytes.
         local_name: of the file, empty if there is none.
+        said: for questions, how a text begins; empty for a file.
     """
 
     content: Path | bytes
     title: str
     size: int
     local_name: str = ""
+    said: str = ""
 
 
 @google_tool
@@ -95,7 +97,8 @@ async def drive_upload_file(
     )
     folder = await target_folder(google, folder_id)
     what = f"upload {source.title} as " + (f"the Google {convert_to} " if is_converted else "")
-    await google.ask(f"{what}{listing([metadata['name']])} to {folder_name(folder)}")
+    more = f"{_described_as(description)}{source.said}"
+    await google.ask(f"{what}{listing([metadata['name']])} to {folder_name(folder)}{more}")
     metadata["parents"] = [folder.id if folder else ROOT]
     file = await _create(google, source, media_type, metadata, ocr_language, is_converted=is_converted)
     return _answer(file, is_converted=is_converted)
@@ -116,7 +119,8 @@ async def drive_create_folder(
     if color and not _COLOR.fullmatch(color):
         raise invalid(f"color must be such as #ff7537, not {color[:20]!r}.")
     folder = await target_folder(google, parent_id)
-    await google.ask(f"create the folder {listing([name])} in {folder_name(folder)}")
+    look = f", coloured {color}" if color else ""
+    await google.ask(f"create the folder {listing([name])} in {folder_name(folder)}{look}{_described_as(description)}")
     fields = "id,name,parents,webViewLink"
     own_id = await new_id(google)
     body = compact({"name": name, "description": description, "folderColorRgb": color})
@@ -173,7 +177,8 @@ async def _replace(
     if before.get("capabilities", {}).get("canEdit") is False:
         raise GoogleError("permission_denied", f"{google.account.label} may not change {title}.")
     renamed = f" and rename it to {listing([name])}" if name else ""
-    await google.ask(f"replace the content of {title} with {source.title}{renamed}")
+    more = f"{renamed}{_described_as(description)}{source.said}"
+    await google.ask(f"replace the content of {title} with {source.title}{more}")
     request = api_request(
         "drive.files.update",
         fileId=before["id"],
@@ -202,9 +207,13 @@ async def _compare(source: _Source, file: dict[str, Any]) -> None:
         )
 
 
+def _described_as(description: str | None) -> str:
+    return "" if description is None else f", described as {passage(description)}"
+
+
 def _text_source(content: str) -> _Source:
     data = content.encode("utf-8", "replace")
-    return _Source(data, f"a text ({size_text(len(data))})", len(data))
+    return _Source(data, f"a text ({size_text(len(data))})", len(data), said=f": {passage(content)}")
 
 
 def _file_source(context: ToolContext, source_path: str) -> _Source:

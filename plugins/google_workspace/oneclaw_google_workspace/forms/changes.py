@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.forms.rows import item_row, kind_of, publish_state, questions_in
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import listing, passage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,12 +63,14 @@ class Plan:
         publish: what ``published`` and ``accepting`` are to be, if they change.
         changed: what is changed, for the answer.
         words: the same for the question to the user.
+        details: what comes last in the question, new values of items, so that they push nothing else out of sight.
     """
 
     requests: list[dict[str, Any]] = field(default_factory=list)
     publish: tuple[bool, bool] | None = None
     changed: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
 
     def add(self, name: str, words: str, *requests: dict[str, Any]) -> None:
         """Add a part of the change."""
@@ -121,7 +123,7 @@ def _texts(plan: Plan, change: FormChange) -> None:
     if info:
         plan.requests.append({"updateFormInfo": {"info": info, "updateMask": ",".join(info)}})
     for name, text in info.items():
-        plan.add(name, f"set its {name} to {listing([text])}")
+        plan.add(name, f"set its {name} to {passage(text)}")
 
 
 def _settings(plan: Plan, change: FormChange) -> None:
@@ -192,12 +194,19 @@ def _edit(plan: Plan, index: int, item: Mapping[str, Any], edit: Mapping[str, An
     if not mask:
         raise invalid(f"Give what to change about the item {str(edit['item_id'])[:60]}.")
     request = {"updateItem": {"item": changed, "location": {"index": index}, "updateMask": ",".join(mask)}}
-    names = ", ".join(name for name in ("title", "description", "required", "options") if edit.get(name) is not None)
-    words = f"change {names} of {listing([_name(item)])}"
+    words = f"change {listing([_name(item)])}: {', '.join(_new_values(edit))}"
     plan.requests.append(request)
-    plan.words.append(words)
+    plan.details.append(words)
     if "edit_items" not in plan.changed:
         plan.changed.append("edit_items")
+
+
+def _new_values(edit: Mapping[str, Any]) -> list[str]:
+    """Say in a question what is to become of an item."""
+    words = [f"{name} {passage(edit[name])}" for name in ("title", "description") if edit.get(name) is not None]
+    if edit.get("required") is not None:
+        words.append("required" if edit["required"] else "not required")
+    return [*words, f"options {listing(edit['options'], 20)}"] if edit.get("options") is not None else words
 
 
 def _taken_back(value: Any) -> Any:

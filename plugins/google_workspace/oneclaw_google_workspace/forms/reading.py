@@ -79,7 +79,7 @@ async def forms_get_responses(
         fields=f"responses({_RESPONSE}),nextPageToken",
     )
     rows = [response_row(each, questions, ANSWER_CHARACTERS) for each in in_order(page.get("responses", []))]
-    shown = fitting(rows)
+    shown = fitting(rows, context.shown_characters)
     answer["responses"] = rows[:shown]
     if shown < len(rows):
         # A page token stands for the end of the page, so what is left out would be lost with it.

@@ -119,12 +119,18 @@ def in_order(responses: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(responses, key=lambda each: str(each.get("lastSubmittedTime", "")))
 
 
-def fitting(rows: Sequence[dict[str, Any]]) -> int:
-    """Count how many of the first rows can be shown; one always can."""
+def fitting(rows: Sequence[dict[str, Any]], shown_characters: int | None) -> int:
+    """Count how many of the first rows can be shown; one always can.
+
+    Args:
+        rows: of an answer.
+        shown_characters: how much of the answer a model is shown, ``None`` for all of it.
+    """
+    most = SHOWN_CHARACTERS if shown_characters is None else min(SHOWN_CHARACTERS, shown_characters * 4 // 5)
     total = 0
     for number, row in enumerate(rows):
         total += len(json.dumps(row, ensure_ascii=False))
-        if total > SHOWN_CHARACTERS and number:
+        if total > most and number:
             return number
     return len(rows)
 

@@ -13,7 +13,7 @@ from oneclaw_google_workspace.forms.reading import read_form
 from oneclaw_google_workspace.forms.rows import edit_link, publish_row, questions_in
 from oneclaw_google_workspace.forms.rows import is_quiz as is_quiz_form
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import counted, listing, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +48,13 @@ async def forms_create(
     folder = await find_folder(google, folder_id) if folder_id else None
     kind = "quiz" if is_quiz else "form"
     items = f" with {counted(len(questions), 'item')}" if questions else ""
+    more = [f"named {quoted(document_title)} in Drive"] if document_title and document_title != title else []
+    more += [f"collecting addresses of respondents: {email_collection}"] if email_collection else []
+    more += [f"description {passage(description)}"] if description else []
+    more += [f"items {_titles(questions)}"] if questions else []
     state = "open for answers from whoever has its link" if publish else "not published yet"
-    await google.ask(f"create the {kind} {listing([title])}{items}{in_folder(folder)}, {state}")
+    told = "".join(f", {words}" for words in (state, *more))
+    await google.ask(f"create the {kind} {passage(title)}{items}{in_folder(folder)}{told}")
     made = await google.call(
         "forms.forms.create",
         unpublished=None if publish else True,
@@ -93,10 +98,9 @@ async def forms_add_questions(
     check_questions(questions, is_quiz=is_quiz_form(form))
     count = len(form.get("items", []))
     start = count if index is None else min(index, count)
-    titles = listing(str(question["title"]) for question in questions)
     place = "the end" if start == count else f"place {start}"
     await google.ask(
-        f"add {counted(len(questions), 'item')} at {place} of the form {listing([_title(form)])}: {titles}"
+        f"add {counted(len(questions), 'item')} at {place} of the form {listing([_title(form)])}: {_titles(questions)}"
     )
     added, revision = await _add(google, form, [], questions, start)
     return {"form_id": form["formId"], "added": added, **compact({"revision_id": revision})}
@@ -135,7 +139,7 @@ async def forms_update(
     change.check()
     form = await read_form(google, form_id)
     plan = plan_change(form, change)
-    await google.ask(f"change the form {listing([_title(form)])}: {'; '.join(plan.words)}")
+    await google.ask(f"change the form {listing([_title(form)])}: {'; '.join([*plan.words, *plan.details])}")
     revision = form.get("revisionId")
     if plan.requests:
         _, revision = await _change(google, form, plan.requests)
@@ -276,3 +280,16 @@ def _added(index: int, reply: Mapping[str, Any], question: Mapping[str, Any]) ->
 def _title(form: Mapping[str, Any]) -> str:
     info = form.get("info", {})
     return str(info.get("title") or info.get("documentTitle", ""))
+
+
+def _titles(questions: Questions) -> str:
+    """Name items in a question, with what can be chosen from."""
+    texts = (
+        ": ".join(filter(None, (str(each["title"]), str(each.get("description") or ""), _choices(each))))
+        for each in questions
+    )
+    return listing(texts)
+
+
+def _choices(question: Mapping[str, Any]) -> str:
+    return ", ".join(map(str, (*(question.get("rows") or ()), *(question.get("options") or ()))))

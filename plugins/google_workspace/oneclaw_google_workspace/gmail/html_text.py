@@ -11,6 +11,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from oneclaw_google_workspace.gmail.headers import without_filling
+from oneclaw_google_workspace.wording import counted, passage
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -54,6 +55,15 @@ def html_to_text(html: str) -> str:
         text = _bare_text(_UNSEEN.sub("", html))
     lines = (line.rstrip() for line in without_filling(text).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def html_said(html: str) -> str:
+    """Show in a question the text of an HTML mail, and how long it is with what nobody sees; run it in a thread.
+
+    Args:
+        html: what is going to be sent.
+    """
+    return f"{passage(html_to_text(html))} (HTML of {counted(len(html), 'character')})"
 
 
 def _clean(page: HtmlElement) -> None:

@@ -22,11 +22,12 @@ from oneclaw_google_workspace.gmail.composing import (
     written,
 )
 from oneclaw_google_workspace.gmail.headers import header, readable
+from oneclaw_google_workspace.gmail.html_text import html_said
 from oneclaw_google_workspace.problems import invalid
-from oneclaw_google_workspace.wording import size_text
+from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from oneclaw_core import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
@@ -145,8 +146,9 @@ def _write(mail: OutgoingMail, path: Path) -> int:
         raise invalid(f"The mail cannot be put together: {error.strerror or error}. Nothing was sent.") from None
 
 
-def described(mail: OutgoingMail) -> str:
+async def described(mail: OutgoingMail) -> str:
     """Say for a question whom a mail goes to and what is in it."""
+    said = await asyncio.to_thread(html_said, mail.body) if mail.is_html else passage(mail.body)
     words = [", ".join(each.email for each in mail.to) or "nobody yet"]
     words += [f"cc {', '.join(each.email for each in mail.cc)}"] if mail.cc else []
     words += [f"bcc {', '.join(each.email for each in mail.bcc)}"] if mail.bcc else []
@@ -154,13 +156,18 @@ def described(mail: OutgoingMail) -> str:
     text = (f"{count} addresses, " if count > 1 else "") + ", ".join(words)
     text += f", from {mail.sender.email}" if mail.sender else ""
     text += f", answers going to {mail.reply_to.email}" if mail.reply_to else ""
-    text += f': "{" ".join(mail.subject.split()) or "(no subject)"}"'
-    return f"{text}, with {files_described(mail.attachments)}" if mail.attachments else text
+    text += f": {quoted(mail.subject or '(no subject)', PASSAGE_CHARACTERS)}"
+    return f"{text}{files_described((file.name, file.size) for file in mail.attachments)}, saying {said}"
 
 
-def files_described(files: Sequence[AttachedFile]) -> str:
-    """Name files with their sizes."""
-    return ", ".join(f'"{file.name}" ({size_text(file.size)})' for file in files)
+def files_described(files: Iterable[tuple[str, int]]) -> str:
+    """Name attached files with their sizes in a question; empty if there are none.
+
+    Args:
+        files: name and size in bytes of each.
+    """
+    named = ", ".join(f"{quoted(name)} ({size_text(size)})" for name, size in files)
+    return f", with {named}" if named else ""
 
 
 @dataclass(frozen=True, slots=True)

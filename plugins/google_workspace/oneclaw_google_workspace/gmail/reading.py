@@ -15,8 +15,11 @@ from oneclaw_google_workspace.gmail.rows import ROW_FIELDS, ROW_HEADERS, full_ro
 from oneclaw_google_workspace.gmail.saving import save_attachments
 from oneclaw_google_workspace.gmail.search_query import with_exact_dates
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
 
@@ -75,6 +78,7 @@ async def gmail_read(
     thread_id: str | None = None,
     body_format: str = "text",
     max_body_chars: int = 20_000,
+    body_offset: int = 0,
     save_attachments_to: str | None = None,
     attachment_names: list[str] | None = None,
     *,
@@ -84,13 +88,16 @@ async def gmail_read(
     google = connect(context)
     if bool(message_ids) == bool(thread_id):
         raise invalid("Give message_ids, or thread_id for a whole thread.")
+    if body_offset and len(message_ids or ()) != 1:
+        raise invalid("body_offset goes with the one message id whose body is to be read on.")
     if attachment_names and save_attachments_to is None:
         raise invalid("attachment_names says what to save; give save_attachments_to, a folder in the workspace, too.")
     if save_attachments_to is not None:
         context.paths.writable(f"{save_attachments_to or '.'}/attachment")
     labels = await MailLabels.of(google)
     messages, errors, earlier = await _messages(google, message_ids or [], thread_id)
-    rows = []
+    rows: list[dict[str, Any]] = []
+    bodies: list[Body] = []
     wanted = {name.casefold() for name in attachment_names} if attachment_names else None
     for message in messages:
         parts = take_apart(message.get("payload", {}), wants_html=body_format == "html")
@@ -99,7 +106,8 @@ async def gmail_read(
         if save_attachments_to is not None:
             saved = await save_attachments(google, str(message["id"]), parts.attachments, save_attachments_to, wanted)
             files = [{**listed, **outcome} for listed, outcome in zip(files, saved, strict=True)]
-        rows.append({**full_row(message, labels), **_body(message, body, max_body_chars), **_files(files)})
+        rows.append({**full_row(message, labels), **_files(files)})
+        bodies.append(body)
     missing = [
         {"attachment_name": name, "reason": "None of the messages has it."}
         for name in _missing(attachment_names or [], rows)
@@ -108,7 +116,13 @@ async def gmail_read(
         "earlier_messages": [short_row(message, labels) for message in earlier],
         "failed": failed(errors) + missing,
     }
-    return from_outside({"messages": rows, **compact(rest)}, "mails")
+    if body_offset and body_offset >= max((len(body.text) for body in bodies), default=body_offset + 1):
+        raise invalid(f"body_offset must be below {len(bodies[0].text):,}, the number of characters of the body.")
+    frame = [row | _told(row, body, "", body_offset) for row, body in zip(rows, bodies, strict=True)]
+    room = room_beside(from_outside({"messages": frame, **compact(rest)}, "mails"), context)
+    pieces = _shared_out([body.text[body_offset : body_offset + max_body_chars] for body in bodies], room)
+    shown = [row | _told(row, body, piece, body_offset) for row, body, piece in zip(rows, bodies, pieces, strict=True)]
+    return from_outside({"messages": shown, **compact(rest)}, "mails")
 
 
 async def _messages(
@@ -134,15 +148,28 @@ async def _messages(
     return found, errors, earlier
 
 
-def _body(message: dict[str, Any], body: Body, max_characters: int) -> dict[str, Any]:
-    kept = body.text[:max_characters]
+def _told(row: Mapping[str, Any], body: Body, part: str, offset: int) -> dict[str, Any]:
+    """What is said of a body of which a part is shown."""
     said: dict[str, Any] = {
-        "body": untrusted(kept, f"the mail {message['id']}") if kept else "",
+        "body": untrusted(part, f"the mail {row['id']}") if body.text else "",
         "body_problem": body.problem or None,
     }
-    if len(kept) < len(body.text):
-        said |= {"body_truncated": True, "body_characters": len(body.text)}
+    end = offset + len(part)
+    if end < len(body.text):
+        said |= {"body_truncated": True, "body_characters": len(body.text), "next_body_offset": end}
     return {key: value for key, value in said.items() if value is not None}
+
+
+def _shared_out(texts: Sequence[str], room: int | None) -> list[str]:
+    """Cut texts to what there is room for: what short ones leave is for the long ones."""
+    if room is None:
+        return list(texts)
+    parts: dict[int, str] = {}
+    for number in sorted(range(len(texts)), key=lambda number: len(texts[number])):
+        share = room // (len(texts) - len(parts))
+        parts[number] = beginning_within(texts[number], share)
+        room -= min(json_length(parts[number]), room)
+    return [parts[number] for number in range(len(texts))]
 
 
 def _listed(part: AttachedPart) -> dict[str, Any]:

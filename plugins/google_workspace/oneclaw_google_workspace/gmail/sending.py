@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.addresses import addresses_in, everybody_in
+from oneclaw_google_workspace.gmail.bodies import read_body
 from oneclaw_google_workspace.gmail.composing import thread_of
 from oneclaw_google_workspace.gmail.headers import header, readable
 from oneclaw_google_workspace.gmail.mail_parts import take_apart
-from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, hand_over
+from oneclaw_google_workspace.gmail.outgoing import Wanted, compose, described, files_described, hand_over
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, listing, passage, quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.gmail.addresses import MailAddress
     from oneclaw_google_workspace.gmail.composing import OutgoingMail, Thread
+    from oneclaw_google_workspace.gmail.mail_parts import AttachedPart
 
 _DRAFT_FIELDS = "id,message(id,threadId,payload)"
 _MAX_DRAFTS = 2_000
@@ -52,7 +55,7 @@ async def gmail_send(
     )
     if not mail.recipients:
         raise invalid("The mail that is answered names nobody to write to. Give to.")
-    await google.ask(f"send {'an answer' if reply_to_message_id else 'a mail'} to {described(mail)}")
+    await google.ask(f"send {'an answer' if reply_to_message_id else 'a mail'} to {await described(mail)}")
     sent = await hand_over(
         google, "gmail.users.messages.send", mail, unclear_hint="Look for it with gmail_search in:sent newer_than:1d"
     )
@@ -80,7 +83,7 @@ async def gmail_draft_create(
     wanted = Wanted(body, to, subject, body_format, cc, bcc, attachments, reply_to_message_id, reply_all, from_address)
     if not draft_id:
         mail = await compose(google, wanted)
-        await google.ask(f"write a draft to {described(mail)}")
+        await google.ask(f"write a draft to {await described(mail)}")
         made = await hand_over(
             google,
             "gmail.users.drafts.create",
@@ -89,11 +92,12 @@ async def gmail_draft_create(
         )
     else:
         before = await _draft(google, draft_id)
-        kept, thread = _kept(before, wanted)
+        kept, thread = _kept(google, before, wanted)
         mail = await compose(google, kept, thread=thread)
-        lost = [] if attachments else _file_names(before)
+        lost = [] if attachments else [file.filename for file in _files(before)]
         warning = f", losing its attachments {listing(lost)}" if lost else ""
-        await google.ask(f"overwrite the draft {listing([_subject(before)])} with one to {described(mail)}{warning}")
+        named = quoted(_subject(before))
+        await google.ask(f"overwrite the draft {named} with one to {await described(mail)}{warning}")
         hint = "Read it with gmail_search in:drafts"
         made = await hand_over(google, "gmail.users.drafts.update", mail, unclear_hint=hint, id=before["id"])
     message = made.get("message", {})
@@ -119,13 +123,15 @@ async def gmail_draft_send(draft_id: str, *, context: ToolContext) -> dict[str, 
     shown = ", ".join(
         f"{'' if name == 'To' else f'{name.lower()} '}{text}" for name, text in named.items() if "@" in text
     )
-    files = _file_names(draft)
-    with_files = f", with {listing(files)}" if files else ""
-    await google.ask(f"send the draft to {shown}: {listing([_subject(draft)])}{with_files}")
+    files = _files(draft)
+    with_files = files_described((file.filename, file.size) for file in files)
+    subject = quoted(_subject(draft), PASSAGE_CHARACTERS)
+    said = await _said(google, draft)
+    await google.ask(f"send the draft to {shown}{_from_whom(google, payload)}: {subject}{with_files}, saying {said}")
     row = {
         **{name.lower(): [str(each) for each in found] for name, found in people.items()},
         "subject": _subject(draft),
-        "attachments": files,
+        "attachments": [file.filename for file in files],
     }
     try:
         sent = await google.call(
@@ -179,12 +185,22 @@ async def _read_draft(google: GoogleClient, draft_id: str) -> dict[str, Any]:
     return {"message": {}, "id": draft_id, **draft}
 
 
-def _kept(draft: dict[str, Any], wanted: Wanted) -> tuple[Wanted, Thread | None]:
-    """What an overwritten draft keeps: its recipients and subject if no others are given, and its place in a thread."""
-    if wanted.reply_to_message_id:
-        return wanted, None
+def _kept(google: GoogleClient, draft: dict[str, Any], wanted: Wanted) -> tuple[Wanted, Thread | None]:
+    """What an overwritten draft keeps if nothing else is given.
+
+    Always the address that it is from, and where answers go; if it does not become an answer to another mail, its
+    recipients, subject and place in a thread, too.
+    """
     message = draft["message"]
     payload = message.get("payload", {})
+    alias, reply_to = _alias(google, payload), addresses_in(header(payload, "Reply-To"))
+    wanted = replace(
+        wanted,
+        from_address=wanted.from_address or (str(alias) if alias else None),
+        reply_to=str(reply_to[0]) if len(reply_to) == 1 else None,
+    )
+    if wanted.reply_to_message_id:
+        return wanted, None
     to, cc, bcc = (
         getattr(wanted, name) or [str(each) for each in addresses_in(header(payload, name))]
         for name in ("to", "cc", "bcc")
@@ -195,6 +211,27 @@ def _kept(draft: dict[str, Any], wanted: Wanted) -> tuple[Wanted, Thread | None]
     if answered:
         thread = thread_of(str(message.get("threadId", "")), answered, header(payload, "References"), "")
     return replace(wanted, to=to, cc=cc, bcc=bcc, subject=subject), thread
+
+
+def _alias(google: GoogleClient, payload: dict[str, Any]) -> MailAddress | None:
+    """The address that a draft is from, if it is another one than that of the account."""
+    own = (google.account.email or "").casefold()
+    return next((each for each in addresses_in(header(payload, "From")) if each.key != own), None)
+
+
+def _from_whom(google: GoogleClient, payload: dict[str, Any]) -> str:
+    """Say in a question what of a draft's sender is out of the ordinary."""
+    alias = _alias(google, payload)
+    answers = everybody_in(header(payload, "Reply-To"))
+    return (f", from {alias.email}" if alias else "") + (f", answers going to {answers}" if answers else "")
+
+
+async def _said(google: GoogleClient, draft: dict[str, Any]) -> str:
+    """What a draft says, for a question: of its alternatives the HTML one, which people see."""
+    message = draft["message"]
+    texts = take_apart(message.get("payload", {}), wants_html=True).texts
+    body = await read_body(google, str(message.get("id", "")), texts, as_html=False)
+    return f"{passage(body.text)}{' (a part of it cannot be shown)' if body.problem else ''}"
 
 
 async def _is_gone(google: GoogleClient, draft_id: str) -> bool:
@@ -213,5 +250,5 @@ def _subject(draft: dict[str, Any]) -> str:
     return _raw_subject(draft) or "(no subject)"
 
 
-def _file_names(draft: dict[str, Any]) -> list[str]:
-    return [each.filename for each in take_apart(draft["message"].get("payload", {})).attachments]
+def _files(draft: dict[str, Any]) -> tuple[AttachedPart, ...]:
+    return take_apart(draft["message"].get("payload", {})).attachments

@@ -11,7 +11,7 @@ from oneclaw_google_workspace.gmail.addresses import FORBIDDEN
 from oneclaw_google_workspace.gmail.labels import MailLabels, create_label
 from oneclaw_google_workspace.gmail_settings.reading import LABEL_FIELDS, label_row
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import listing
+from oneclaw_google_workspace.wording import listing, quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -67,8 +67,9 @@ async def gmail_label_manage(
     if action == "delete":
         return await _delete(google, labels, label_id)
     changed = [word for word, key in _WORDS.items() if key in body]
-    to = f" to {listing([body['name']])}" if "name" in body else ""
-    await google.ask(f"change {', '.join(changed)} of the label {listing([labels.name(label_id)])}{to}")
+    await google.ask(
+        f"change the label {quoted(labels.name(label_id), _MAX_NAME_CHARACTERS)}: {', '.join(_described(body))}"
+    )
     try:
         after = await google.call("gmail.users.labels.patch", id=label_id, body=body, fields=LABEL_FIELDS)
     except GoogleError as error:
@@ -84,12 +85,22 @@ _WORDS = {
 }
 
 
+def _described(body: dict[str, Any]) -> list[str]:
+    """Say in a question what a label becomes."""
+    found = [f"name {quoted(body['name'], _MAX_NAME_CHARACTERS)}"] if "name" in body else []
+    found += [f"{word} {body[key]}" for word, key in _WORDS.items() if key.endswith("Visibility") and key in body]
+    colors = body.get("color", {})
+    return found + ([f"text {colors['textColor']} on {colors['backgroundColor']}"] if colors else [])
+
+
 async def _create(google: GoogleClient, body: dict[str, Any]) -> dict[str, Any]:
     labels = await MailLabels.of(google)
     existing = labels.find(body["name"])
     if existing is not None:
         return {"status": "exists", "id": existing, "name": labels.name(existing)}
-    await google.ask(f"create the label {listing([body['name']])}")
+    looks = _described({key: value for key, value in body.items() if key != "name"})
+    look = f" ({', '.join(looks)})" if looks else ""
+    await google.ask(f"create the label {quoted(body['name'], _MAX_NAME_CHARACTERS)}{look}")
     try:
         made, is_new = await create_label(google, body, LABEL_FIELDS)
     except GoogleError as error:

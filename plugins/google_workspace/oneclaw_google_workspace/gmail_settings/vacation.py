@@ -11,6 +11,7 @@ from oneclaw_google_workspace.gmail.headers import moment
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.moments import read_moment
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import passage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,14 +113,23 @@ def described(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     row = vacation_row(after)
     if not row["enabled"]:
         was_on = before.get("enableAutoReply")
-        return "turn the vacation responder off" if was_on else "change the vacation responder, which stays off"
+        text = "turn the vacation responder off" if was_on else "change the vacation responder, which stays off"
+        known = vacation_row(before)
+        changed = [name for name in {**known, **row} if name != "enabled" and known.get(name) != row.get(name)]
+        return f"{text}: {', '.join(_new_value(name, row) for name in changed)}" if changed else text
     text = "let the vacation responder answer"
     text += " contacts" if row["contacts_only"] else " everybody"
     text += " in the own domain" if row["domain_only"] else ""
     text += f" from {row['start']}" if "start" in row else ""
     text += f" until {row['end']}" if "end" in row else ""
-    said = " - ".join(" ".join(str(row[key]).split())[:200] for key in ("subject", "body") if key in row)
-    return f'{text}: "{said}"'
+    return f"{text}: {', '.join(_new_value(name, row) for name in ('subject', 'body') if name in row)}"
+
+
+def _new_value(name: str, row: Mapping[str, Any]) -> str:
+    """Say in a question what a setting becomes."""
+    if name in ("contacts_only", "domain_only"):
+        return name.replace("_", " ") if row[name] else f"not {name.replace('_', ' ')}"
+    return f"{name} {passage(str(row[name]))}" if name in row else f"no {name}"
 
 
 def _check(after: Mapping[str, Any], now: float) -> None:

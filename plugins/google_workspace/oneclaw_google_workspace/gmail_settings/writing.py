@@ -10,14 +10,13 @@ from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
 from oneclaw_google_workspace.answers import google_tool
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.gmail.addresses import mail_address
-from oneclaw_google_workspace.gmail.html_text import html_to_text
+from oneclaw_google_workspace.gmail.html_text import html_said, html_to_text
 from oneclaw_google_workspace.gmail.labels import MailLabels
 from oneclaw_google_workspace.gmail_settings import vacation
 from oneclaw_google_workspace.gmail_settings.filters import FILTER_FIELDS, NewFilter, described, filter_row, same
 from oneclaw_google_workspace.gmail_settings.reading import addresses, forwarding_row
 from oneclaw_google_workspace.gmail_settings.vacation import VACATION_FIELDS, VacationChange, vacation_row
 from oneclaw_google_workspace.problems import GoogleError, invalid
-from oneclaw_google_workspace.wording import quoted
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -187,10 +186,8 @@ async def _change_signature(google: GoogleClient, send_as_email: str | None, htm
         known = ", ".join(each.get("sendAsEmail", "") for each in aliases)
         raise invalid(f"{(send_as_email or 'The primary address')[:100]!r} is no send-as address. There are: {known}.")
     address = found["sendAsEmail"]
-    text = await asyncio.to_thread(html_to_text, html)
-    await google.ask(
-        f"set the signature of {address} to {quoted(text, 300)}" if html else f"remove the signature of {address}"
-    )
+    said = await asyncio.to_thread(html_said, html)
+    await google.ask(f"set the signature of {address} to {said}" if html else f"remove the signature of {address}")
     after = await google.call(
         "gmail.users.settings.sendAs.patch",
         sendAsEmail=address,

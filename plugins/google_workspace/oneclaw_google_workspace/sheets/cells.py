@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.problems import invalid
 from oneclaw_google_workspace.sheets.a1 import column_letters, format_reference
-from oneclaw_google_workspace.wording import counted
+from oneclaw_google_workspace.wording import counted, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +73,7 @@ def formula_note(rows: Rows, value_input_option: str) -> str:
     note = f", with {counted(len(formulas), 'formula')}"
     if not reaching:
         return note
-    shown = "; ".join(_shortened(formula) for formula in reaching[:_SHOWN_FORMULAS])
+    shown = "; ".join(excerpt(formula, _SHOWN_CHARACTERS) for formula in reaching[:_SHOWN_FORMULAS])
     rest = f" and {len(reaching) - _SHOWN_FORMULAS} more" if len(reaching) > _SHOWN_FORMULAS else ""
     return f"{note}, of which {len(reaching)} can send data elsewhere: {shown}{rest}"
 
@@ -130,8 +130,3 @@ def _formulas(rows: Rows, value_input_option: str) -> Iterator[str]:
             begin = cell.lstrip()[:1]
             if cell.startswith("=") or (begin in ("=", "+", "-") and _REACHES_OUT.search(cell)):
                 yield cell
-
-
-def _shortened(formula: str) -> str:
-    line = " ".join(formula.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}..."

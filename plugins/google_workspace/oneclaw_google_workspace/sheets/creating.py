@@ -10,7 +10,7 @@ from oneclaw_google_workspace.folders import find_folder, in_folder, move_into
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.sheets.a1 import Area, format_reference
 from oneclaw_google_workspace.sheets.cells import USER_ENTERED, Rows, check_rows, formula_note
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import counted, listing, passage, table_said
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -42,7 +42,9 @@ async def sheets_create(
     body = _body(title, _tab_titles(tabs), size, freeze_header, locale, time_zone)
     folder = await find_folder(google, folder_id) if folder_id else None
     filled = f" with {counted(size[0], 'row')}{formula_note(values, value_input_option)}" if values else ""
-    await google.ask(f"create the spreadsheet {listing([title])}{in_folder(folder)}{filled}")
+    tabbed = f", tabs {listing(tabs)}" if tabs else ""
+    said = table_said(values) if values else ""
+    await google.ask(f"create the spreadsheet {passage(title)}{in_folder(folder)}{filled}{tabbed}{said}")
     made = await google.call(
         "sheets.spreadsheets.create",
         body=body,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_google_workspace.answers import compact
 from oneclaw_google_workspace.editor_text import rgb
 from oneclaw_google_workspace.problems import invalid
+from oneclaw_google_workspace.wording import listing, setting_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,21 @@ class Format:
             for name in self.__slots__
             if name not in ("border_style", "border_color") and getattr(self, name) not in (None, False)
         ] + [name for name in ("bold", "italic", "underline", "strikethrough") if getattr(self, name) is False]
+
+    @property
+    def described(self) -> str:
+        """What is changed, for a question."""
+        words = [setting_words(name, getattr(self, name)) for name in self.applied if name != "conditional_rule"]
+        if self.borders not in (None, "none"):
+            words += [setting_words(name, getattr(self, name)) for name in ("border_style", "border_color")]
+        if self.conditional_rule is not None:
+            rule = self.conditional_rule
+            values = f" {listing(map(str, rule['values']))}" if rule.get("values") else ""
+            look = [
+                setting_words(name, rule[name]) for name in ("background_color", "text_color", "bold") if name in rule
+            ]
+            words.append(f"conditional_rule {rule['condition']}{values} ({', '.join(look)})")
+        return ", ".join(words)
 
 
 def requests_for(format_: Format, place: Place) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ async def sheets_format_cells(
     requests = requests_for(format_, place)
     applied = format_.applied
     loss = " (of each block of merged cells only the first value stays)" if merge not in (None, "UNMERGE") else ""
-    await google.ask(f"format {place.text} of the spreadsheet {listing([book.title])}: {', '.join(applied)}{loss}")
+    await google.ask(f"format {place.text} of the spreadsheet {listing([book.title])}: {format_.described}{loss}")
     await google.call(
         "sheets.spreadsheets.batchUpdate",
         spreadsheetId=book.id,

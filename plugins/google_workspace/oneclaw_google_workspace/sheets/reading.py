@@ -12,6 +12,7 @@ from oneclaw_google_workspace.sheets.book import Place, get_spreadsheet, read_bo
 from oneclaw_google_workspace.sheets.cells import cells_of
 from oneclaw_google_workspace.sheets.info import info_fields, info_row
 from oneclaw_google_workspace.sheets.window import SHOWN_CHARACTERS, records, references, window
+from oneclaw_google_workspace.shown_size import json_length
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -59,6 +60,8 @@ async def sheets_read_values(
     )
     rows: list[dict[str, Any]] = []
     left = SHOWN_CHARACTERS
+    if context.shown_characters is not None:
+        left = min(left, context.shown_characters * 4 // 5)
     for place, area, found in zip(places, asked, answer.get("valueRanges", []), strict=True):
         share = left // (len(places) - len(rows))
         row, used = _range_row(place, area, found.get("values", []), max_rows, share, as_records=as_records)
@@ -79,10 +82,15 @@ def _range_row(
     place: Place, asked: Area, values: list[list[Any]], max_rows: int, characters: int, *, as_records: bool
 ) -> tuple[dict[str, Any], int]:
     shown = window(place.inside, asked, values, max_rows, characters)
+    rows: list[Any] = records(shown.rows, shown.area.start_column) if as_records else shown.rows
+    # Each record repeats the titles of the columns.
+    while as_records and len(rows) > 1 and (length := json_length(rows)) > characters:
+        shown = window(place.inside, asked, values, max(len(rows) * characters // length, 1) + 1, characters)
+        rows = records(shown.rows, shown.area.start_column)
     title = place.tab.title
     row: dict[str, Any] = {
         "range": references(title, [shown.area])[0],
-        "rows": records(shown.rows, shown.area.start_column) if as_records else shown.rows,
+        "rows": rows,
         "row_count": len(shown.rows),
     }
     if shown.is_cut:

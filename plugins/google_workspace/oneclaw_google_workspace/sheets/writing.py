@@ -19,7 +19,7 @@ from oneclaw_google_workspace.sheets.cells import (
     has_formulas,
     written_cells,
 )
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import counted, listing, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,8 @@ async def sheets_update_values(
         f"spreadsheet {listing([book.title])}"
     )
     filled = await filled_cells(google, book.id, places)
-    await google.ask(f"{detail}{filled_note(filled)}{formula_note(all_rows, value_input_option)}")
+    notes = f"{filled_note(filled)}{formula_note(all_rows, value_input_option)}"
+    await google.ask(f"{detail}{notes}{table_said(all_rows)}")
     data = [
         {"range": place.text, "majorDimension": "ROWS", "values": rows}
         for place, (_, rows) in zip(places, parts, strict=True)
@@ -109,7 +110,7 @@ async def sheets_append_rows(
     over = ", over what is in the rows below" if insert_data_option == "OVERWRITE" else ""
     await google.ask(
         f"add {counted(len(values), 'row')} below the table in {place.text} of the spreadsheet "
-        f"{listing([book.title])}{over}{formula_note(values, value_input_option)}"
+        f"{listing([book.title])}{over}{formula_note(values, value_input_option)}{table_said(values)}"
     )
     answer = await google.call(
         "sheets.spreadsheets.values.append",

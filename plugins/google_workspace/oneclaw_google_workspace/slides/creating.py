@@ -14,7 +14,7 @@ from oneclaw_google_workspace.slides.decks import deck_link, edit, open_deck
 from oneclaw_google_workspace.slides.elements import TITLE_TYPES, elements_of
 from oneclaw_google_workspace.slides.new_slides import LAYOUT_FIELDS, Plan, Wish, fill, plan_slide, text_place
 from oneclaw_google_workspace.slides.notes import write_notes
-from oneclaw_google_workspace.wording import counted, listing
+from oneclaw_google_workspace.wording import counted, passage, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,10 @@ async def slides_create(
     wishes = [Wish.of(each) for each in slides or ()]
     folder = await find_folder(google, folder_id) if folder_id is not None else None
     more = f" with {counted(len(wishes) + 1, 'slide')}" if wishes else ""
-    await google.ask(f"create the presentation {listing([title])}{in_folder(folder)}{more}")
+    more += f", subtitle {passage(subtitle)}" if subtitle else ""
+    texts = [[each for each in (wish.title, wish.body, wish.notes) if each] for wish in wishes]
+    said = table_said(filter(None, texts))
+    await google.ask(f"create the presentation {passage(title)}{in_folder(folder)}{more}{said}")
     made = await google.call(
         "slides.presentations.create",
         body={"title": title},
@@ -113,8 +116,10 @@ async def slides_add_slide(
     if index is not None and index > count:
         raise invalid(f"index must be at most {count}, the number of slides.")
     plan = plan_slide(wish, deck.raw, index)
-    named = f" {listing([wish.title])}" if wish.title else ""
-    await google.ask(f"add a slide{named} to {deck.named}")
+    named = f" {passage(wish.title)}" if wish.title else ""
+    texts = {"body": wish.body, "notes": wish.notes}
+    said = "".join(f", {name} {passage(text)}" for name, text in texts.items() if text)
+    await google.ask(f"add a slide{named} to {deck.named}{said}")
     await edit(google, wanted, plan.requests, own_id=plan.slide_id)
     failed = await _write_notes(google, wanted, [plan], [wish])
     return {

@@ -13,7 +13,7 @@ from oneclaw_google_workspace.slides.decks import edit, new_id, open_deck
 from oneclaw_google_workspace.slides.elements import title_of
 from oneclaw_google_workspace.slides.new_slides import fill, place_on
 from oneclaw_google_workspace.slides.text import TEXT_FIELDS
-from oneclaw_google_workspace.wording import excerpt, quoted
+from oneclaw_google_workspace.wording import excerpt, passage, quoted, table_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,14 +67,14 @@ async def slides_add_element(
         requests = [{"createShape": {**where, "shapeType": kind}}]
         requests += [*fill(object_id, text), *_styling(object_id, look)] if text else []
         what = "a text box" if element == "text_box" else f"a shape ({shape_type.lower().replace('_', ' ')})"
-        what += f" with the text {quoted(text, 80)}" if text else ""
+        what += f" with the text {passage(text)}" if text else ""
     elif element == "image":
         url = image_address(image_url)
         requests = [{"createImage": {**where, "url": url}}]
         what = f"the image {excerpt(url, 200)}"
     else:
         requests = _table_requests(where, table, look)
-        what = f"a table of {len(table)} x {max(map(len, table))} cells"
+        what = f"a table of {len(table)} x {max(map(len, table))} cells{table_said(table)}"
     if fill_color is not None:
         requests.append(_filling(object_id, fill_color))
     if alt_text:
@@ -83,8 +83,9 @@ async def slides_add_element(
     deck.check_slides([slide_id])
     number = deck.slide_ids.index(slide_id)
     title = title_of(deck.slides[number])
-    named = f"slide {number + 1}{f' ({excerpt(title, 40)})' if title else ''}"
-    await google.ask(f"put {what} on {named} of {deck.named}")
+    named = f"slide {number + 1}{f' ({quoted(title, 40)})' if title else ''}"
+    described = f", described as {passage(alt_text)}" if alt_text else ""
+    await google.ask(f"put {what} on {named} of {deck.named}{described}")
     await edit(google, wanted, requests, own_id=object_id)
     return {
         "object_id": object_id,

@@ -13,6 +13,7 @@ from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.links import file_id
 from oneclaw_google_workspace.problems import GoogleError, invalid
+from oneclaw_google_workspace.shown_size import beginning_within, json_length, room_beside
 from oneclaw_google_workspace.slides.decks import open_deck
 from oneclaw_google_workspace.slides.elements import ELEMENT_FIELDS, elements_of, title_of
 from oneclaw_google_workspace.slides.new_slides import page_size
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from oneclaw_google_workspace.slides.decks import Deck
 
 MAX_CHARACTERS = 100_000
+_HEAD = ("slide_id", "index", "layout", "title")
+_TOO_MANY = "Slides without text are too many for one answer: read them by slide_ids."
+_TOO_LONG = "The first slide is too long for one answer: drive_download_file gives all texts in parts."
 _MAX_PICTURE_BYTES = 20_000_000
 _NOTES_FIELDS = (
     f"notesPage(notesProperties/speakerNotesObjectId,pageElements(objectId,shape(placeholder/type,{TEXT_FIELDS})))"
@@ -53,7 +57,6 @@ async def slides_read(
     target = context.paths.writable(save_thumbnail_to) if save_thumbnail_to is not None else None
     deck = await open_deck(google, wanted, _fields(include_notes, include_elements))
     deck.check_slides([*(slide_ids or ()), *([thumbnail_slide_id] if thumbnail_slide_id else ())])
-    slides, is_truncated = _slides(deck, slide_ids, include_notes, include_elements)
     width, height = page_size(deck.raw)
     answer: dict[str, Any] = {
         "presentation_id": wanted,
@@ -61,15 +64,12 @@ async def slides_read(
         **compact({"revision_id": deck.revision_id}),
         "page_size_pt": {"width": round(width, 1), "height": round(height, 1)},
         "slide_count": len(deck.slides),
-        "slides": slides,
     }
-    if is_truncated:
-        answer |= {
-            "truncated": True,
-            "note": "Slides without text are too many for one answer: read them by slide_ids.",
-        }
     if include_layouts:
         answer["layouts"] = [_layout_row(layout) for layout in deck.raw.get("layouts", [])]
+    room = room_beside(from_outside({**answer, "truncated": True, "note": _TOO_MANY + _TOO_LONG}, "slides"), context)
+    rows = _rows(deck, slide_ids, include_notes, include_elements)
+    answer |= _fitted(rows, MAX_CHARACTERS if room is None else min(room, MAX_CHARACTERS))
     attachments: tuple[Attachment, ...] = ()
     if thumbnail_slide_id is not None:
         picture, size = await _thumbnail(google, wanted, thumbnail_slide_id, thumbnail_size, target)
@@ -89,30 +89,57 @@ def _fields(include_notes: bool, include_elements: bool) -> str:
     return f"pageSize,slides(objectId,pageElements({elements}),{properties}),{layouts}"
 
 
-def _slides(
-    deck: Deck, slide_ids: list[str] | None, include_notes: bool, include_elements: bool
-) -> tuple[list[dict[str, Any]], bool]:
-    """Make the rows of the wanted slides; past a limit they have a title and nothing else."""
+def _rows(deck: Deck, slide_ids: list[str] | None, include_notes: bool, include_elements: bool) -> list[dict[str, Any]]:
+    """Make the rows of the wanted slides."""
     layouts = {layout["objectId"]: _layout_name(layout) for layout in deck.raw.get("layouts", [])}
     rows: list[dict[str, Any]] = []
-    length = 0
     for index, slide in enumerate(deck.slides):
         if slide_ids is not None and slide["objectId"] not in slide_ids:
             continue
         about = slide.get("slideProperties", {})
         head = {"slide_id": slide["objectId"], "index": index, "layout": layouts.get(about.get("layoutObjectId"))}
-        row = compact({**head, "title": title_of(slide)})
         elements = elements_of(slide)
-        texts = [element.line for element in elements if element.line]
         notes_id, notes = _notes(about.get("notesPage", {})) if include_notes else ("", "")
-        length += sum(map(len, texts)) * (1 + include_elements) + len(notes)
-        if length <= MAX_CHARACTERS:
-            row |= {"text": texts, **compact({"notes": notes, "skipped": about.get("isSkipped") or None})}
-            if include_elements:
-                row["elements"] = [element.row() for element in elements]
-                row |= compact({"notes_object_id": notes_id})
+        row = compact({**head, "title": title_of(slide)})
+        row["text"] = [element.line for element in elements if element.line]
+        row |= compact({"notes": notes, "skipped": about.get("isSkipped") or None})
+        if include_elements:
+            row["elements"] = [element.row() for element in elements]
+            row |= compact({"notes_object_id": notes_id})
         rows.append(row)
-    return rows, length > MAX_CHARACTERS
+    return rows
+
+
+def _fitted(rows: list[dict[str, Any]], room: int) -> dict[str, Any]:
+    """Show as many slides as there is room for; of the others their titles, or at least their ids."""
+    heads = [{key: row[key] for key in _HEAD if key in row} for row in rows]
+    if sum(map(_size, heads)) > room // 3:
+        heads = [{"slide_id": row["slide_id"]} for row in rows]
+    left = room - sum(map(_size, heads))
+    shown: list[dict[str, Any]] = []
+    for row, head in zip(rows, heads, strict=True):
+        left -= _size(row) - _size(head)
+        if left < 0:
+            break
+        shown.append(row)
+    if len(shown) == len(rows):
+        return {"slides": shown}
+    notes = [_TOO_MANY] if len(rows) > 1 else []
+    if not shown:
+        notes.append(_TOO_LONG)
+        shown = [_beginning(rows[0], left + _size(rows[0]))]
+    return {"slides": shown + heads[len(shown) :], "truncated": True, "note": " ".join(notes)}
+
+
+def _beginning(row: Mapping[str, Any], room: int) -> dict[str, Any]:
+    """Cut the texts of a slide of which not even one can be shown whole."""
+    head = {key: row[key] for key in _HEAD if key in row}
+    text = beginning_within("\n".join([*row["text"], row.get("notes", "")]), max(room - _size(head) - 50, 500))
+    return {**head, "text": [text], "cut": True}
+
+
+def _size(value: Any) -> int:
+    return json_length(value) + len(", ")
 
 
 def _notes(page: Mapping[str, Any]) -> tuple[str, str]:

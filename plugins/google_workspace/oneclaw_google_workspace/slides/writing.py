@@ -14,7 +14,7 @@ from oneclaw_google_workspace.slides.decks import edit, open_deck
 from oneclaw_google_workspace.slides.elements import elements_of
 from oneclaw_google_workspace.slides.new_slides import BULLETS
 from oneclaw_google_workspace.slides.text import TEXT_FIELDS, shown_text, text_end
-from oneclaw_google_workspace.wording import counted, quoted
+from oneclaw_google_workspace.wording import counted, passage, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,10 +64,10 @@ async def slides_update_text(
     before, end = _present_text(deck, object_id, row, column)
     where = "the table" if row is not None else "a shape"
     if mode == "append":
-        detail = f"append {quoted(text, 80)} to {quoted(before, 40)}"
+        detail = f"append {passage(text)} to {quoted(before)}"
     else:
-        detail = f"replace {quoted(before, 80)} by {quoted(text, 80)}"
-    await google.ask(f"{detail} ({counted(len(text), 'character')}) in {where} of {deck.named}")
+        detail = f"replace {passage(before)} by {passage(text)}"
+    await google.ask(f"{detail} in {where} of {deck.named}")
     place: dict[str, Any] = {"objectId": object_id}
     if row is not None:
         place |= {"cellLocation": {"rowIndex": row, "columnIndex": column}}

@@ -9,7 +9,7 @@ from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.connecting import connect
 from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.tasks.rows import TASK_FIELDS, day, in_order, row
-from oneclaw_google_workspace.wording import counted, listing, quoted
+from oneclaw_google_workspace.wording import counted, listing, passage
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -80,7 +80,8 @@ async def tasks_create(
         raise invalid("In a new list there is no task to put this one under or after.")
     place = f"the list {listing([new_tasklist_title])}" if new_tasklist_title else await _called(google, tasklist_id)
     day_text = f", due {body['due'][:10]}" if due else ""
-    await google.ask(f"create the task {listing([title])}{day_text} in {place}")
+    noted = f", with the notes {passage(notes)}" if notes else ""
+    await google.ask(f"create the task {passage(title)}{day_text} in {place}{noted}")
     if new_tasklist_title:
         tasklist_id = await _list_named(google, new_tasklist_title)
     task = await google.call(
@@ -129,9 +130,7 @@ async def tasks_update(
     before = await google.call("tasks.tasks.get", tasklist=tasklist_id, task=task_id, fields="id,title,parent")
     changed = [*body, *(name for name, value in places.items() if value is not None)]
     new = [
-        f"{name} to {quoted(text, 80)}" if text else f"{name} to nothing"
-        for name, text in texts.items()
-        if name in body
+        f"{name} to {passage(text)}" if text else f"{name} to nothing" for name, text in texts.items() if name in body
     ]
     if is_move:
         target = destination_tasklist_id and await _called(google, destination_tasklist_id)
