@@ -215,6 +215,15 @@ class TaskService:
 
         return await self._database.run(store)
 
+    async def run_with_task(self, run_id: str) -> tuple[Run | None, Task | None]:
+        """A run and the task that it is of, ``None`` for what there is not."""
+
+        def read(connection: Connection) -> tuple[Run | None, Task | None]:
+            run = stored_runs.find_run(connection, run_id)
+            return run, stored_tasks.find_task(connection, run.task_id) if run is not None else None
+
+        return await self._database.run(read)
+
     async def find_run(self, run_id: str) -> Run | None:
         """A run, ``None`` if there is none of that id."""
         return await self._database.run(stored_runs.find_run, run_id)

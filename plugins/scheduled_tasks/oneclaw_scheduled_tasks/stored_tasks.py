@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from oneclaw_core import NotFoundError, UsageError
 from oneclaw_scheduled_tasks.missed import due
@@ -134,7 +134,7 @@ def replan(connection: Connection, now: datetime) -> int:
     """Find out anew when tasks are due whose plan cannot be relied on any more.
 
     That is so after the clock has been put back, and where another version of the time zone database was used. Runs
-    that there have been are not made again, for their ids are the same.
+    that there have been are not made again, for their ids are the same. A task that is due once stays due when it was.
 
     Args:
         connection: of the transaction.
@@ -146,16 +146,23 @@ def replan(connection: Connection, now: datetime) -> int:
     moment = to_milliseconds(now)
     query = (
         select(tasks)
-        .where(tasks.c.is_enabled, tasks.c.next_at > moment)
+        # What is due by now is planned by plan_due.
+        .where(
+            tasks.c.is_enabled, or_(tasks.c.next_at > moment, tasks.c.next_at.is_(None) & (tasks.c.planned_at > moment))
+        )
         .order_by(tasks.c.id)
         .with_for_update(skip_locked=True)
     )
     changed = 0
     for row in connection.execute(query).mappings().all():
-        task = task_from_row(row)
-        if task.is_one_time:
+        try:
+            task = task_from_row(row)
+            next_at = task.next_at if task.is_one_time else _unplanned_after(connection, task, now)
+        except UsageError as error:
+            # As in plan_due; not looked at again before the clock is put back once more.
+            _log.error("the task %s cannot be planned: %s", row["id"], error)
+            connection.execute(update(tasks).where(tasks.c.id == row["id"]).values(planned_at=moment))
             continue
-        next_at = _unplanned_after(connection, task, now)
         if next_at != task.next_at or (task.planned_at is not None and task.planned_at > now):
             changed += 1
             _set_plan(connection, task.id, next_at, now)

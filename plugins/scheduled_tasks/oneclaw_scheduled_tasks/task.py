@@ -22,6 +22,7 @@ MAX_NAME_CHARACTERS = 100
 MAX_PROMPT_CHARACTERS = 50_000
 MAX_RETRIES = 20
 MAX_SECONDS = 24 * 3600
+USUAL_SECONDS = 600
 _MOST_DELAY_SECONDS = 24 * 3600
 _MOST_GRACE_SECONDS = 366 * 24 * 3600
 _MOST_COST = 10**6
@@ -77,7 +78,7 @@ class Task:
     grace_seconds: int = 3600
     retries: int = 0
     retry_delay_seconds: int = 60
-    max_seconds: int = 600
+    max_seconds: int = USUAL_SECONDS
     max_cost: float | None = None
     repeats_calls: bool = False
     is_enabled: bool = True

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import wraps
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from oneclaw_core import NotFoundError, OneClawError, PermissionDeniedError, ToolResult, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from oneclaw_core import ToolContext
     from oneclaw_scheduled_tasks.task import Run, Task
 
 WRITE_PERMISSION = "tasks.write"
 _SHOWN_PROMPT_CHARACTERS = 300
+# Room in what a model is shown for the line that says that there are more.
+_MORE_CHARACTERS = 80
 
 Parameters = ParamSpec("Parameters")
 
@@ -73,6 +76,7 @@ async def schedule_task(
     context: ToolContext,
 ) -> str:
     """Have an agent do something later, once or again and again."""
+    from oneclaw_scheduled_tasks.limits import limited
     from oneclaw_scheduled_tasks.schedules import ScheduleWords
     from oneclaw_scheduled_tasks.service import TaskService, TaskWords
 
@@ -85,11 +89,6 @@ async def schedule_task(
         cron=cron,
         interval_minutes=interval_minutes,
     )
-    if not context.selection.is_everything:
-        # Through a task for somebody else it would have more tools than its own.
-        if agent is not None and agent.strip() != context.agent_name:
-            raise UsageError(f"agent must be {context.agent_name!r} or left out: this agent has a choice of tools only")
-        agent = context.agent_name
     words = TaskWords(
         name=name,
         prompt=prompt,
@@ -102,7 +101,7 @@ async def schedule_task(
         tool_groups=None if tool_groups is None else tuple(tool_groups),
     )
     async with TaskService.open(context.app) as service:
-        task = await service.new(words)
+        task = await service.new(await limited(words, context, service))
         await context.ask_permission(
             WRITE_PERMISSION, f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}"
         )
@@ -114,15 +113,17 @@ async def schedule_task(
 
 
 @_answering("execution_error")
-async def list_scheduled_tasks(*, context: ToolContext) -> str:
-    """List the tasks, the newest first."""
+async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
+    """List the tasks, the newest first, as many as the model is shown."""
     from oneclaw_scheduled_tasks.service import TaskService
 
     async with TaskService.open(context.app) as service:
         found = await service.list_all()
     if not found:
         return "There are no scheduled tasks."
-    return "\n".join(f"- {_described(task, last)}" for task, last in found)
+    if offset >= len(found):
+        raise UsageError(f"offset must be below {len(found)}, the number of tasks")
+    return _listed([f"- {_described(task, last)}" for task, last in found], offset, context.shown_characters)
 
 
 @_answering("run_failed", unknown="run_failed")
@@ -157,6 +158,7 @@ async def update_scheduled_task(
     context: ToolContext,
 ) -> str:
     """Change what is given of a task."""
+    from oneclaw_scheduled_tasks.limits import check_change
     from oneclaw_scheduled_tasks.schedules import ScheduleWords
     from oneclaw_scheduled_tasks.service import TaskService, TaskWords
 
@@ -179,9 +181,8 @@ async def update_scheduled_task(
     )
     async with TaskService.open(context.app) as service:
         before, after = await service.changed(task_id, words)
-        if not context.selection.is_everything and before.agent != context.agent_name and before.prompt != after.prompt:
-            # As in schedule_task: what it says would be done with the tools of another agent.
-            raise UsageError(f"prompt can be changed of tasks of {context.agent_name!r} only: this one is of another")
+        # As in schedule_task: what it says would be done with other tools.
+        await check_change(before, after, context, service)
         changes = describe_changes(before, after)
         if not changes:
             return f"Nothing to change: task '{before.name}' is as it was."
@@ -215,6 +216,17 @@ def describe_changes(before: Task, after: Task) -> list[str]:
     shown.append(("repeat calls", _yes(before.repeats_calls), _yes(after.repeats_calls)))
     shown.append(("notified", _yes(before.is_notified), _yes(after.is_notified)))
     return [f"{key}: {_short(old)} -> {_short(new)}" for key, old, new in shown if old != new]
+
+
+def _listed(lines: Sequence[str], offset: int, shown_characters: int | None) -> str:
+    """Join lines from one on, as far as the model is shown them; one at least."""
+    rest = lines[offset:]
+    if shown_characters is not None:
+        ends = accumulate(len(line) + 1 for line in rest)
+        rest = rest[: max(1, sum(end + _MORE_CHARACTERS <= shown_characters for end in ends))]
+    end = offset + len(rest)
+    more = [f"... and {len(lines) - end} more: go on with offset {end}"] if end < len(lines) else []
+    return "\n".join([*rest, *more])
 
 
 def _described(task: Task, last: Run | None) -> str:

@@ -104,6 +104,36 @@ def test_a_clock_that_is_put_back_repeats_nothing_and_loses_nothing(database):
     assert len(log(database)) == before + 2
 
 
+def test_a_clock_that_is_put_back_is_made_up_for_once(database):
+    """Else every worker would plan everything anew each second, until the clock is where it was."""
+    ahead, now = BEGIN + timedelta(days=30), BEGIN + timedelta(days=1)
+    once = replace(task(OneTime(date(2026, 3, 8), 2, 30)), planned_at=ahead)
+    ended = replace(task(end_date=date(2026, 1, 20)), id="ba9876543210", planned_at=ahead, next_at=None)
+    for each in (once, ended):
+        database.run_here(stored_tasks.add_task, each)
+
+    assert database.run_here(stored_tasks.was_planned_later, now)
+    assert database.run_here(stored_tasks.replan, now) == 2
+
+    assert not database.run_here(stored_tasks.was_planned_later, now)
+    assert database.run_here(stored_tasks.replan, now) == 0
+    assert database.run_here(stored_tasks.get_task, once.id).next_at == once.next_at
+    again = database.run_here(stored_tasks.get_task, ended.id)
+    assert (again.next_at, again.planned_at) == (datetime(2026, 1, 2, 14, tzinfo=UTC), now)
+
+
+def test_a_task_that_cannot_be_planned_keeps_no_worker_from_beginning(database):
+    ahead = BEGIN + timedelta(days=30)
+    database.run_here(stored_tasks.add_task, replace(task(), planned_at=ahead))
+    unknown = replace(task(), id="ba9876543210", planned_at=ahead)
+    database.run_here(stored_tasks.add_task, unknown)
+    lost = update(tasks).where(tasks.c.id == unknown.id).values(time_zone="Mars/Phobos")
+    database.run_here(lambda connection: connection.execute(lost))
+
+    assert database.run_here(stored_tasks.replan, BEGIN) == 1
+    assert not database.run_here(stored_tasks.was_planned_later, BEGIN)
+
+
 def test_a_task_that_comes_once_is_done_with(database):
     database.run_here(stored_tasks.add_task, task(OneTime(date(2026, 3, 8), 2, 30)))
     plan(database, datetime(2026, 3, 8, 7, 0, 30, tzinfo=UTC))

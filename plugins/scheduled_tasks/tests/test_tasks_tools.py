@@ -1,22 +1,27 @@
 """The five tools."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+from oneclaw_scheduled_tasks.schedules import ScheduleWords
+from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_runs import runs_of
 from oneclaw_scheduled_tasks.stored_tasks import change_task, list_tasks
 from oneclaw_scheduled_tasks.tools import update_scheduled_task
 from tasks_rig import Talk
 
-from oneclaw_core import OneClaw, PermissionAnswer, ToolSelection
+from oneclaw_core import ModelResponse, OneClaw, PermissionAnswer, ToolCall, ToolSelection
 from oneclaw_core.cli.main import main
+from oneclaw_core.testing import HomeUnderTest
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}
 DAILY = ("schedule_task", WATER)
+MORNING = ScheduleWords(schedule_type="daily", hour=9, minute=0)
 
 
 def ids(tasks):
@@ -230,3 +235,32 @@ def test_the_plugin_costs_start_up_nothing(home):
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert ran.stdout == "5 False False False False\n"
+
+
+def test_a_model_reads_a_long_list_part_by_part(home, tasks, tmp_path):
+    made = tasks.add(*(TaskWords(name=f"Task {n:03} {'x' * 80}", prompt="Do it", when=MORNING) for n in range(200)))
+    under_test = HomeUnderTest(home, tmp_path, ["scheduled_tasks"])
+    model, parts = under_test.model, []
+
+    def go_on(request):
+        text = request.messages[-1].content
+        assert len(text) <= 30_000
+        parts.append(re.findall(r"^- Task \d+ x+ \(id (\w+)\)", text, re.MULTILINE))
+        following = re.search(r"^\.\.\. and \d+ more: go on with offset (\d+)$", text, re.MULTILINE)
+        if following is None:
+            return "That was all."
+        model.then(go_on)
+        arguments = f'{{"offset": {following[1]}}}'
+        return ModelResponse(tool_calls=(ToolCall(f"more_{len(parts)}", "list_scheduled_tasks", arguments),))
+
+    model.calls("load_tool_group", group_name="scheduled_tasks").calls("list_scheduled_tasks").then(go_on)
+    try:
+        under_test.send("List them")
+        refused = under_test.call_tool("list_scheduled_tasks", offset=200)
+    finally:
+        under_test.close()
+
+    read = [each for part in parts for each in part]
+    assert sorted(read) == sorted(task.id for task in made)
+    assert len(parts) == 2
+    assert refused.error_message == "Offset must be below 200, the number of tasks"
