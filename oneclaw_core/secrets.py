@@ -17,8 +17,10 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWD|PASSPHRASE)S?(?:_|$)|PASSWORD|(?:TOKEN|SECRET|_PWD|_PAT)$", re.IGNORECASE
 )
 _OWN_PREFIX = "ONECLAW_"
-# Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, or ?password=PASSWORD as libpq takes it.
-_PASSWORD_IN_URL = re.compile(r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&]password=([^\s&#]+)")
+# Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, ?password=PASSWORD as libpq takes it, or ?key=KEY.
+_PASSWORD_IN_URL = re.compile(
+    r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&](?:[\w-]*[_-])?(?:password|key|apikey|token|secret)=([^\s&#]+)", re.IGNORECASE
+)
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8
 # A shorter one, or a path, can be part of what programs need, such as PATH.
@@ -76,6 +78,11 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
         for name, value in environ.items()
         if name not in hidden and not any(_repeats(value, secret) for secret in secrets)
     }
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a name speaks of a key, token, secret or password, such as ``api-key``."""
+    return _SECRET_NAME.search(name.replace("-", "_")) is not None
 
 
 def _is_own(name: str) -> bool:

@@ -30,8 +30,13 @@ def test_passwords_in_urls_are_secrets_whatever_the_variable_is_called():
         "HOMEPAGE": "https://example.com:8080/a:b@c",
         "SEVERAL": "redis://:redis-pass@a/0, amqp://guest:rabbit-pass@b/%2f",
     }
-    text = "p%40ss%3Aword p@ss:word correct-horse proxy-pass redis-pass rabbit-pass"
-    assert redact(text, environ) == " ".join([REDACTED] * 6)
+    environ |= {
+        "SERVICE": "https://lab.example/v1?v=12345678&api-key=lab-key-1&sslkey=/etc/client.key",
+        "OTHER": "https://lab.example?Key=lab-key-2#x",
+    }
+    text = "p%40ss%3Aword p@ss:word correct-horse proxy-pass redis-pass rabbit-pass lab-key-1 lab-key-2"
+    assert redact(text, environ) == " ".join([REDACTED] * 8)
+    assert redact("12345678 /etc/client.key", environ) == "12345678 /etc/client.key"
     assert redact("https://example.com:8080/a:b@c app me guest require", environ) == (
         "https://example.com:8080/a:b@c app me guest require"
     )

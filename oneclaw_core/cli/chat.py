@@ -15,7 +15,7 @@ from oneclaw_core import __version__
 from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
-from oneclaw_core.cli.output import is_terminal, print_error, print_text, printable_name, reserved_stdout
+from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.skills.catalog import SkillStatus
 
@@ -156,7 +156,10 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
             print_error(str(error))
         except BrokenPipeError:
             raise
-        except Exception as error:  # noqa: BLE001  # one turn that broke is no reason to lose the conversation
+        except Exception as error:
+            if has_no_room(error):
+                raise
+            # One turn that broke is no reason to lose the conversation.
             is_all_well = False
             _log.error("unexpected %s", type(error).__name__, exc_info=error)
             _tell_programs(conversation.view, error)

@@ -19,13 +19,9 @@ class EventLines:
 
     Args:
         stdout: where they go.
-
-    Attributes:
-        is_verbose: without meaning here: all is printed always.
     """
 
     def __init__(self, stdout: TextIO) -> None:
-        self.is_verbose = True
         self._stdout = stdout
 
     def show(self, event: TurnEvent) -> None:

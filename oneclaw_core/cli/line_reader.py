@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 
+from oneclaw_core.errors import UsageError
+
+MAX_LINE_BYTES = 10_000_000
 _PIECE_BYTES = 65_536
 
 
@@ -25,8 +28,13 @@ class LineReader:
 
         Returns:
             The line; ``None`` at the end of the input. Bytes that are no UTF-8 are replaced.
+
+        Raises:
+            UsageError: the line is longer than anybody writes, or has no end.
         """
         while b"\n" not in self._received and not self._is_at_end:
+            if len(self._received) > MAX_LINE_BYTES:
+                raise UsageError(f"a line of standard input is longer than {MAX_LINE_BYTES:,} bytes")
             await self._wait()
             try:
                 piece = os.read(self._descriptor, _PIECE_BYTES)

@@ -17,7 +17,7 @@ import click
 
 from oneclaw_core import __version__
 from oneclaw_core.cli.log import logging_to_home
-from oneclaw_core.cli.output import print_error, printable_line, warn
+from oneclaw_core.cli.output import has_no_room, print_error, printable_line, warn
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
@@ -166,12 +166,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
-            _leave_closed_pipe()
+            _leave_stdout()
             return 1
         except KeyboardInterrupt:
             return INTERRUPTED_STATUS
         except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches the terminal
-            _report_unexpected(error, log)
+            if has_no_room(error):
+                print_error(f"not all could be written: {error}; make room on the disk, and try again")
+                _leave_stdout()
+            else:
+                _report_unexpected(error, log)
             return 1
         return status
 
@@ -215,7 +219,7 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # until the end
 
 
-def _leave_closed_pipe() -> None:
+def _leave_stdout() -> None:
     """Let nothing be written any more, so that Python does not complain when it flushes stdout at its end."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -5,6 +5,7 @@ Results go to stdout, everything else to stderr. Both are looked up when they ar
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -30,6 +31,9 @@ _UNSEEN = "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-
 _CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_UNSEEN}]")
 # Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
 _CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{_UNSEEN}\ud800-\udfff]")
+
+# The disk is full, the user's share of it is used up, or the file may grow no more.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _GAP_CHARACTERS = 3
 _INDENT_CHARACTERS = 4
@@ -125,6 +129,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         _draw_table(columns, lines)
     else:
         _print_aligned(columns, [[" ".join(value.split()) for value in line] for line in lines])
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Whether an error says that what is printed has no room where it goes, such as a file on a full disk."""
+    return isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None
 
 
 def warn(message: str) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.chat.events import TurnEvent
 
+MAX_STDIN_BYTES = 10_000_000
+
 
 @click.command()
 @conversation_options
@@ -62,10 +64,13 @@ def read_stdin() -> str:
     """Read all of standard input.
 
     Raises:
-        UsageError: it is no text.
+        UsageError: it is no text, or more than a model could ever take.
     """
+    content = sys.stdin.buffer.read(MAX_STDIN_BYTES + 1)
+    if len(content) > MAX_STDIN_BYTES:
+        raise UsageError(f"standard input is longer than {MAX_STDIN_BYTES:,} bytes; send a part of it")
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError("standard input is not UTF-8 text") from None
 

@@ -212,7 +212,12 @@ async def _compact(conversation: Conversation, rest: str) -> None:
 
 
 async def _verbose(conversation: Conversation, rest: str) -> None:
+    from oneclaw_core.cli.event_lines import EventLines
+
     view = conversation.view
+    if isinstance(view, EventLines):
+        print_text("With --json, arguments and results of tool calls are always printed.")
+        return
     view.is_verbose = not view.is_verbose
     shown = "shown" if view.is_verbose else "not shown any more"
     print_text(f"Arguments and results of tool calls are {shown}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
 from oneclaw_core.keys import KeySource, key_variable_of
@@ -16,6 +16,8 @@ from oneclaw_core.models import (
     is_preconfigured,
     provider_configs,
 )
+from oneclaw_core.providers.service_url import shown_url
+from oneclaw_core.secrets import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -35,7 +37,7 @@ class ProviderState:
         name: the first part of ``PROVIDER/MODEL``.
         display_name: what people read.
         type: the wire format it speaks.
-        base_url: where it is, without a password; ``None`` for the type's own place.
+        base_url: where it is, without a password and the values in its query; ``None`` for the type's own place.
         key_source: where its key comes from, ``None`` if it has none.
         key_variable: the environment variable its key is read from, ``None`` for a type that wants none.
         is_preconfigured: known from the start.
@@ -277,7 +279,7 @@ def check_base_url(url: str | None, name: str) -> None:
         name: of the provider, for the message.
 
     Raises:
-        UsageError: it is no HTTP address, or holds a password.
+        UsageError: it is no HTTP address, or holds a password or another secret.
     """
     if url is None:
         return
@@ -293,6 +295,14 @@ def check_base_url(url: str | None, name: str) -> None:
         raise UsageError(
             "the base URL must hold no user or password, for it is stored as it is: "
             f"set the environment variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
+        )
+    if parts.fragment or url.endswith("#"):
+        raise UsageError("the base URL must have no part behind a #: nothing of that is ever sent")
+    secret = next((each for each, _ in parse_qsl(parts.query) if is_secret_name(each)), None)
+    if secret is not None:
+        raise UsageError(
+            f"the base URL must hold no secret, such as {secret!r}, for it is stored as it is: set the environment "
+            f"variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
         )
 
 
@@ -313,18 +323,9 @@ def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySou
         name=config.name,
         display_name=display_name if isinstance(display_name, str) else config.name,
         type=config.type,
-        base_url=_without_password(config.base_url),
+        base_url=None if config.base_url is None else shown_url(config.base_url),
         key_source=KeySource.ENVIRONMENT if config.api_key else stored_key,
         key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
         is_preconfigured=is_preconfigured(config.name),
         is_enabled=config.is_enabled,
     )
-
-
-def _without_password(url: object) -> str | None:
-    """A URL as it can be shown: one from the environment may hold a password."""
-    if url is None:
-        return None
-    scheme, separator, rest = str(url).rpartition("://")
-    host, slash, path = rest.partition("/")
-    return scheme + separator + host.rpartition("@")[2] + slash + path

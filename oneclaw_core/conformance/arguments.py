@@ -142,7 +142,8 @@ def _of_type(type_name: str, schema: Mapping[str, Any], root: Mapping[str, Any],
             }
         case _:
             text = _FORMATS.get(str(schema.get("format")), "text")
-            longest, shortest = schema.get("maxLength", _LONG), schema.get("minLength", 0)
+            # JSON Schema takes 5.0 for a whole number, too.
+            longest, shortest = (int(schema.get(key, bound)) for key, bound in (("maxLength", _LONG), ("minLength", 0)))
             return text[:longest].ljust(min(shortest, _LONG), "x")
 
 

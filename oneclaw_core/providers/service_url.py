@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from oneclaw_core.errors import SettingsError
+from oneclaw_core.secrets import REDACTED
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig
+
+# What stands in a URL behind the user and the password, and before a query and a fragment.
+_AROUND_SECRETS = "@?#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class ServiceUrl:
         except ValueError:
             is_usable = False
         if not is_usable or not text.isprintable() or " " in text:
-            shown = "" if "@" in text else f", not {text[:200]!r}"
+            shown = "" if any(mark in text for mark in _AROUND_SECRETS) else f", not {text[:200]!r}"
             raise SettingsError(
                 f"the base URL of provider {config.name!r} must look like https://host.example/v1{shown}"
             )
@@ -81,3 +85,23 @@ class ServiceUrl:
     def is_loopback(self) -> bool:
         """Whether the service is on this machine."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def shown_url(url: str) -> str:
+    """A base URL as it can be shown: without user and password, and with the names alone of what its query says.
+
+    Args:
+        url: as it was written, and perhaps of no use.
+    """
+    if not any(mark in url for mark in _AROUND_SECRETS):
+        return url
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        return REDACTED
+    names = [name for name, is_named, _ in (each.partition("=") for each in parts.query.split("&")) if is_named]
+    query = "&".join(f"{name}={REDACTED}" for name in names) or (REDACTED if parts.query else "")
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment=""))

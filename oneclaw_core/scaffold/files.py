@@ -95,7 +95,11 @@ def compatible_range(version: str) -> str:
     """The versions that keep the promises of a version: before 1.0 its minor version, then its major version.
 
     Args:
-        version: such as ``0.1.3``.
+        version: such as ``0.1.3``, or ``0.2rc1``, which comes before ``0.2``.
     """
-    major, minor = (int(part) for part in version.split(".")[:2])
-    return f">={major}.{minor},<{major + 1}" if major else f">=0.{minor},<0.{minor + 1}"
+    from packaging.version import Version
+
+    own = Version(version)
+    major, minor = own.major, own.minor
+    lowest = min(Version(f"{major}.{minor}"), own)
+    return f">={lowest},<{major + 1}" if major else f">={lowest},<0.{minor + 1}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from typing import TYPE_CHECKING
@@ -40,6 +41,8 @@ Say what to do, step by step, as to a capable colleague who knows nothing about 
 What is long, or not always needed, goes into files beside this one, such as references/details.md; say here when to
 read which.
 """
+# JSON leaves these characters as they are, and YAML does not have them.
+_NOT_IN_YAML = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 _DESCRIPTION = "Describe what this skill does, and when to use it; a model decides by this sentence alone."
 
 
@@ -63,7 +66,8 @@ def new_skill(directory: Path, name: str, description: str | None = None) -> Pat
     _check_name(name)
     folder = directory / name
     # JSON is YAML; quoted, any text will do.
-    written = json.dumps(" ".join((description or _DESCRIPTION).split()), ensure_ascii=False)
+    visible = _NOT_IN_YAML.sub(" ", description or "").split() or _DESCRIPTION.split()
+    written = json.dumps(" ".join(visible), ensure_ascii=False)
     title = " ".join(name.split("-")).capitalize()
     try:
         content = _SKELETON.format(name=name, description=written, title=title).encode()
@@ -102,6 +106,8 @@ def add_skill(source: Path, directory: Path) -> Path:
     target = directory / entry.skill.name
     if os.path.lexists(target):
         raise UsageError(f"there is {target} already; remove it first, or name the new skill otherwise")
+    if os.path.realpath(directory).startswith(os.path.join(os.path.realpath(source), "")):  # noqa: PTH118  # as a prefix
+        raise SkillError(f"{source} holds {directory}, where skills lie: copy the skill to a folder of its own first")
     try:
         _check_tree(source)
         directory.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from oneclaw_core.errors import JavaScriptError, UsageError
 from oneclaw_core.tools.manifest import parse_json, parse_manifest
@@ -11,7 +12,7 @@ from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.user_tools.javascript import definition_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from oneclaw_core.tools.definition import ToolDefinition
 
@@ -59,6 +60,9 @@ _TOP_KEYWORDS = frozenset(
         "$comment",
     }
 )
+
+# What stands there is data, be it like a schema or not.
+_EXAMPLE_KEYWORDS = frozenset({"default", "examples", "enum", "const"})
 
 
 def checked_description(text: str) -> str:
@@ -111,10 +115,44 @@ def checked_parameters(given: str | Mapping[str, Any]) -> dict[str, Any]:
     schema.setdefault("properties", {})
     required, properties = schema.get("required", []), schema["properties"]
     if isinstance(required, list) and isinstance(properties, dict):
-        unknown = [str(each) for each in required if each not in properties]
+        unknown = [each for each in required if isinstance(each, str) and each not in properties]
         if unknown:
             raise UsageError(f"{what}: required names {', '.join(unknown[:5])}, which properties does not describe")
+    for reference in _references(schema):
+        if not _leads_somewhere(reference, schema):
+            raise UsageError(
+                f"{what}: $ref {reference[:100]!r} leads nowhere: describe what is meant in the schema itself, such as "
+                "under #/$defs/NAME"
+            )
     return schema
+
+
+def _references(schema: dict[str, Any]) -> Iterator[str]:
+    remaining: list[Any] = [schema]
+    while remaining:
+        found = remaining.pop()
+        if isinstance(found, list):
+            remaining += found
+        elif isinstance(found, dict):
+            if isinstance(found.get("$ref"), str):
+                yield found["$ref"]
+            remaining += [value for key, value in found.items() if key not in _EXAMPLE_KEYWORDS]
+
+
+def _leads_somewhere(reference: str, schema: dict[str, Any]) -> bool:
+    """Whether a reference names a place in the schema; others would be fetched from elsewhere, which is never done."""
+    if not reference.startswith("#/"):
+        return reference.startswith("#")  # the whole, or an anchor
+    found: Any = schema
+    for step in unquote(reference[2:]).split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        elif isinstance(found, dict) and step in found:
+            found = found[step]
+        else:
+            return False
+    return isinstance(found, dict | bool)
 
 
 def checked_permissions(given: str) -> list[str]:

@@ -1,12 +1,17 @@
+import asyncio
 import json
 import os
 import stat
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from model_server import calls, chunk, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
+from oneclaw_core import http
 from oneclaw_core.cli.slash import SLASH_COMMANDS
 
 MODEL = ("--model", "openai_compatible/test")
@@ -227,6 +232,48 @@ def test_verbose_shows_arguments_and_results(chat, serve):
         '• get_current_time\n    {\n      "timezone": "UTC"\n    }\n• get_current_time … success '
     )
     assert brief.startswith("• get_current_time UTC … 20")
+
+
+@pytest.mark.parametrize(("model", "prepared"), [(MODEL, 1), ((), 0)])
+def test_the_first_request_is_prepared_while_somebody_types(oneclaw, serve, monkeypatch, model, prepared):
+    found = []
+
+    class Typist:
+        def __init__(self, *arguments):
+            pass
+
+        async def read(self):
+            deadline = time.monotonic() + (20 if prepared else 0)
+            while not (ready := http._ssl_context.cache_info().currsize) and time.monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            found.append(ready)
+
+    serve()
+    http._ssl_context.cache_clear()
+    monkeypatch.setattr("oneclaw_core.cli.chat.is_terminal", lambda stream: True)
+    monkeypatch.setattr("oneclaw_core.cli.chat_input.TerminalInput", Typist)
+    assert oneclaw("chat", "--no-worker", *model).status == 0
+    assert found == [prepared]
+
+
+def test_verbose_changes_nothing_for_programs_and_says_so(chat, serve):
+    call = calls(("get_current_time", {"timezone": "UTC"}))
+    serve(call, text("Late."))
+    outcome = chat("/verbose", "what time?", options=[*MODEL, "--json"])
+    assert outcome.stderr == "With --json, arguments and results of tool calls are always printed.\n"
+    (called,) = [each for each in map(json.loads, outcome.stdout.splitlines()) if each["event"] == "tool_call"]
+    assert called["arguments"] == {"timezone": "UTC"}
+
+
+def test_output_that_has_no_room_ends_the_chat(home, tmp_path):
+    (tmp_path / "lines").write_text("hello\nhello again\n")
+    for options in ((), ("--json",)):
+        with (tmp_path / "lines").open() as lines, Path("/dev/full").open("w") as full:
+            program = [sys.executable, "-m", "oneclaw_core", "chat", *options]
+            done = subprocess.run(program, stdin=lines, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1
+        assert done.stderr.endswith("No space left on device; make room on the disk, and try again\n")
+        assert done.stderr.count("oneclaw: ") == 1
 
 
 def test_clear_begins_a_new_session_and_says_how_to_find_the_old_one(chat, serve, ok):

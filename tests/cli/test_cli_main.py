@@ -3,6 +3,8 @@ import os
 import stat
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -185,6 +187,33 @@ def test_ctrl_c_is_silent(oneclaw, install_plugin):
     assert (outcome.status, outcome.stdout, outcome.stderr) == (130, "", "")
 
 
+# Ctrl-C at the moment at which the program's first module is imported.
+INTERRUPTED_AT_ONCE = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "oneclaw_core.cli.main":
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("start", ["the module", "the script"])
+def test_ctrl_c_while_the_program_starts_is_silent(home, start):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    module, _, function = project["scripts"]["oneclaw"].partition(":")
+    starts = {
+        "the module": "import runpy; runpy.run_module('oneclaw_core', run_name='__main__')",
+        "the script": f"from {module} import {function}; sys.exit({function}())",
+    }
+    program = [sys.executable, "-c", INTERRUPTED_AT_ONCE + starts[start], "tools", "list"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_a_closed_pipe_is_left_quietly(home):
     reader, writer = os.pipe()
     os.close(reader)
@@ -192,6 +221,17 @@ def test_a_closed_pipe_is_left_quietly(home):
     done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("arguments", [["tools", "list"], ["--help"], ["run", "hello"]])
+def test_a_full_disk_behind_the_output_is_one_line(home, arguments):
+    with Path("/dev/full").open("w") as full:
+        program = [sys.executable, "-m", "oneclaw_core", *arguments]
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "oneclaw: not all could be written: [Errno 28] No space left on device; make room on the disk, and try again\n"
+    )
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])

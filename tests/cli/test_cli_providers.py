@@ -152,6 +152,46 @@ def test_a_base_url_with_a_password_is_refused_without_repeating_it(oneclaw):
     assert SECRET not in outcome.stderr
 
 
+@pytest.mark.parametrize("rest", [f"?key={SECRET}", f"?v=1&api-key={SECRET}", f"#{SECRET}", "#"])
+def test_a_base_url_with_a_secret_or_a_fragment_is_refused_without_repeating_it(oneclaw, ok, rest):
+    url = f"https://lab.example/v1{rest}"
+    outcome = oneclaw("providers", "add", "lab", "--type", "openai_compatible", "--base-url", url)
+
+    assert outcome.status == 2
+    assert outcome.stderr.startswith("oneclaw: the base URL must h")
+    assert SECRET not in outcome.stderr
+    assert "lab" not in [each["name"] for each in ok("providers", "list", "--json")]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"https://lab.example/v1?key={SECRET}&v=7", "https://lab.example/v1?key=[redacted]&v=[redacted]"),
+        (f"https://{SECRET}@lab.example:8/v1?{SECRET}#{SECRET}", "https://lab.example:8/v1?[redacted]"),
+        (f"https://me:{SECRET}@lab.example?next=https://a@b/{SECRET}", "https://lab.example?next=[redacted]"),
+        (f"https://me:x/{SECRET}@lab.example/v1", "[redacted]"),
+        (f"lab.example/v1?key={SECRET}", "[redacted]"),
+        ("localhost:8000", "localhost:8000"),
+    ],
+)
+def test_secrets_in_a_base_url_of_the_environment_are_not_shown(oneclaw, ok, monkeypatch, url, shown):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    (openai,) = [each for each in ok("providers", "list", "--json") if each["name"] == "openai"]
+
+    assert openai["base_url"] == shown
+    for command in ("providers", "list"), ("doctor",):
+        outcome = oneclaw(*command)
+        assert SECRET not in outcome.stdout + outcome.stderr
+
+
+@pytest.mark.parametrize("url", [f"lab.example/v1?key={SECRET}", f"lab.example#{SECRET}", f"me:{SECRET}@lab.example"])
+def test_a_base_url_that_cannot_be_used_is_not_repeated_if_it_may_hold_a_secret(oneclaw, monkeypatch, url):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    outcome = oneclaw("run", "--model", "openai/x", "hello")
+    assert "must look like https://host.example/v1" in outcome.stderr
+    assert SECRET not in outcome.stderr
+
+
 def test_what_is_preconfigured_or_unknown_or_in_use_cannot_be_removed(oneclaw, ok):
     assert "cannot be removed" in oneclaw("providers", "remove", "offline").stderr
     assert oneclaw("providers", "remove", "nobody").status == 2

@@ -151,6 +151,18 @@ def test_stdin_that_is_no_text_is_refused(oneclaw, stdin):
     assert (outcome.status, outcome.stderr) == (2, "oneclaw: standard input is not UTF-8 text\n")
 
 
+def test_stdin_without_end_is_refused(oneclaw, serve, stdin, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.cli.run.MAX_STDIN_BYTES", 5)
+    server = serve(text("Yes."))
+    stdin(b"12345")
+    assert oneclaw("run", *MODEL, "-").status == 0
+    stdin(b"123456")
+    outcome = oneclaw("run", *MODEL, "-")
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert outcome.stderr == "oneclaw: standard input is longer than 5 bytes; send a part of it\n"
+    assert len(server.bodies) == 1
+
+
 def test_json_tells_of_a_message_that_cannot_be_read(oneclaw, stdin):
     stdin(b"\xff\xfe")
     for arguments in (("-",), ("--attach", "nothing.pdf", "hello")):

@@ -86,6 +86,7 @@ scalars = st.sampled_from(
     [
         {"type": "string"},
         {"type": "string", "minLength": 3, "maxLength": 5},
+        {"type": "string", "minLength": 2.0, "maxLength": 3.0},
         {"type": "string", "enum": ["a", "b"]},
         {"type": "string", "format": "date"},
         {"type": "integer", "minimum": 4},

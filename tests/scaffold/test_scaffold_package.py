@@ -161,7 +161,8 @@ def test_its_workflow_and_tox_run_the_same(package):
 
 
 @pytest.mark.parametrize(
-    ("version", "range_"), [("0.1.0", ">=0.1,<0.2"), ("0.12.3.dev1", ">=0.12,<0.13"), ("2.4.0", ">=2.4,<3")]
+    ("version", "range_"),
+    [("0.1.0", ">=0.1,<0.2"), ("0.12.3.dev1", ">=0.12,<0.13"), ("2.4.0", ">=2.4,<3"), ("0.2rc1", ">=0.2rc1,<0.3")],
 )
 def test_the_versions_of_the_core_that_it_is_for(version, range_):
     assert compatible_range(version) == range_

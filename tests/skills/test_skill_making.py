@@ -24,6 +24,25 @@ def test_a_new_skill_is_a_valid_one(tmp_path, description):
     assert "# Pdf report" in entry.skill.document.body
 
 
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [("  \n", making._DESCRIPTION), ("\x7f\x9b\ufffe", making._DESCRIPTION), ("a\x7fb", "a b")],
+)
+def test_a_description_of_what_yaml_does_not_have_makes_a_valid_skill_all_the_same(tmp_path, description, expected):
+    entry = read_entry(SkillFolder(new_skill(tmp_path, "pdf-report", description).parent))
+    assert (entry.status, entry.problems) == (SkillStatus.OK, ())
+    assert entry.skill.description == expected
+
+
+def test_a_folder_is_not_copied_into_itself(tmp_path):
+    folder = write_skill(tmp_path, "pdf-report")
+    directory = folder / "home" / "skills"
+    directory.mkdir(parents=True)
+    with pytest.raises(SkillError, match="where skills lie"):
+        add_skill(folder, directory)
+    assert list(directory.iterdir()) == []
+
+
 def test_what_is_hinted_at_in_a_new_skill_works_when_it_is_uncommented(tmp_path):
     path = new_skill(tmp_path, "report")
     lines = [line.removeprefix("# ").replace("#   ", "  ") for line in path.read_text().splitlines()[:8]]

@@ -90,6 +90,21 @@ def test_whatever_a_schema_says_by_example_is_kept(defaults):
     assert definition.parameters == schema
 
 
+def test_references_within_a_schema_are_kept():
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"$ref": "#/$defs/a%20b~1c"},
+            "b": {"$ref": "#"},
+            "c": {"default": {"$ref": "https://example.com/"}},
+            "d": {"$ref": "#/properties/e/anyOf/1"},
+            "e": {"anyOf": [{"type": "null"}, {"type": "string"}]},
+        },
+        "$defs": {"a b/c": {"type": "string"}},
+    }
+    assert checked_parameters(schema) == schema
+
+
 REFUSED = {
     "an empty name": {"name": ""},
     "a short name": {"name": "a"},
@@ -104,6 +119,11 @@ REFUSED = {
     "half a character in it": {"description": "\ud800"},
     "a schema that is no JSON": {"parameters": "{"},
     "a schema that is a list": {"parameters": "[]"},
+    "a reference to elsewhere": {"parameters": {"properties": {"a": {"$ref": "https://example.com/schema.json"}}}},
+    "a reference to a file": {"parameters": {"properties": {"a": {"items": [{"$ref": "file:///etc/passwd"}]}}}},
+    "a reference to nowhere": {"parameters": {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"b": {}}}},
+    "a reference to no schema": {"parameters": {"properties": {"a": {"$ref": "#/required"}}, "required": ["a"]}},
+    "required that names no names": {"parameters": {"properties": {}, "required": [{}]}},
     "a key that stands twice": {"parameters": '{"properties": {"a": {}, "a": {}}}'},
     "NaN": {"parameters": {"properties": {"a": {"default": float("nan")}}}},
     "a parameter beside the properties": {"parameters": {"city": {"type": "string"}}},
