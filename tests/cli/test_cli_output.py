@@ -74,7 +74,8 @@ def test_sentences_without_room_beside_the_other_columns_go_below_them(monkeypat
 
     shown = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()).splitlines()]
     if is_beside:
-        assert shown[-1] == f"{name}   acme_parcels   {sentence}"
+        # How it shares out the room that is left, rich has changed from release to release.
+        assert shown[-1].split() == [name, "acme_parcels", *sentence.split()]
     else:
         assert shown[0].split() == ["name", "group"]
         assert shown[1:] == ["    description", "─" * width, f"{name}   acme_parcels", f"    {sentence}"]

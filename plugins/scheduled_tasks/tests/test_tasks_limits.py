@@ -9,7 +9,7 @@ from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.stored_tasks import add_run, add_task, list_tasks
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
-from oneclaw_core import MessageType, PathGuard, ToolContext, ToolSelection
+from oneclaw_core import MessageType, PathGuard, ToolContext, ToolSelection, hookimpl, tool
 from oneclaw_core.testing import HomeUnderTest
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -35,10 +35,23 @@ RUN = Run(
 NEW = {"name": "New", "prompt": "More", "schedule_type": "daily", "hour": 9, "minute": 0}
 
 
+@tool(group="papers")
+def read_paper():
+    """Read a paper."""
+
+
+class Papers:
+    """A plugin with another group."""
+
+    @hookimpl
+    def register_tools(self, register):
+        register(read_paper)
+
+
 @pytest.fixture
 def under_test(home, tmp_path):
     (tmp_path / "project").mkdir()
-    plugins = ["scheduled_tasks", "pdf"]
+    plugins = ["scheduled_tasks", Papers()]
     made = HomeUnderTest(home, tmp_path / "project", plugins, allow=["tasks.write"])
     yield made
     made.close()
@@ -81,7 +94,7 @@ def test_a_task_that_a_limited_run_schedules_has_the_groups_of_the_run(run, task
     assert made(tasks)["New"].agent == "General Assistant"
 
 
-@pytest.mark.parametrize("groups", [["pdf"], ["*"], ["scheduled_tasks", "pdf"]])
+@pytest.mark.parametrize("groups", [["papers"], ["*"], ["scheduled_tasks", "papers"]])
 def test_a_limited_run_can_give_no_groups_that_it_has_not(run, tasks, groups):
     (refused,) = run(("schedule_task", {**NEW, "tool_groups": groups}))
 
@@ -113,7 +126,7 @@ def test_limits_in_time_and_money_are_those_of_the_run(run, tasks):
     ("limits", "reason"),
     [
         ({"tool_groups": None}, "not '*'"),
-        ({"tool_groups": ("pdf",)}, "not 'pdf'"),
+        ({"tool_groups": ("papers",)}, "not 'papers'"),
         ({"max_seconds": 61}, "take and cost no more than this run itself"),
         ({"max_cost": None}, "take and cost no more than this run itself"),
         ({"max_cost": 0.26}, "take and cost no more than this run itself"),
