@@ -38,12 +38,10 @@ class Case:
     Attributes:
         name: what is tried.
         arguments: JSON data.
-        is_plain: whether a good model could send them.
     """
 
     name: str
     arguments: dict[str, Any]
-    is_plain: bool = False
 
 
 def cases(parameters: Mapping[str, Any], secret_file: str) -> Iterator[Case]:
@@ -57,12 +55,12 @@ def cases(parameters: Mapping[str, Any], secret_file: str) -> Iterator[Case]:
     properties: dict[str, Any] = found if isinstance(found, dict) else {}
     plain = {name: sample(schema, parameters) for name, schema in properties.items()}
     required = {name: value for name, value in plain.items() if name in parameters.get("required", ())}
-    yield Case("no arguments", {}, is_plain=not required)
+    yield Case("no arguments", {})
     if not properties:
         yield Case("an unknown argument", {"no_such_argument": 1})
         return
-    yield Case("only what is required", required, is_plain=True)
-    yield Case("plain arguments", plain, is_plain=True)
+    yield Case("only what is required", required)
+    yield Case("plain arguments", plain)
     yield Case("an unknown argument", {**plain, "no_such_argument": 1})
     yield Case("wrong types", {name: _wrong(schema, parameters) for name, schema in properties.items()})
     yield Case("nulls", dict.fromkeys(properties))

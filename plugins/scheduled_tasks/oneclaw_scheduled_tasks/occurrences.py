@@ -124,8 +124,7 @@ class Occurrences:
         if isinstance(schedule, Cron):
             yield from _cron_walls(schedule.expression, wall, is_forward=True)
         elif isinstance(schedule, OneTime):
-            if FIRST_DAY <= schedule.day <= LAST_DAY:
-                yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
+            yield from _one_time_walls(schedule)
         elif isinstance(schedule, Daily | Weekly):
             day = wall.date()
             while day <= LAST_DAY:
@@ -138,14 +137,18 @@ class Occurrences:
         if isinstance(schedule, Cron):
             yield from _cron_walls(schedule.expression, wall, is_forward=False)
         elif isinstance(schedule, OneTime):
-            if FIRST_DAY <= schedule.day <= LAST_DAY:
-                yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
+            yield from _one_time_walls(schedule)
         elif isinstance(schedule, Daily | Weekly):
             day = wall.date()
             while day >= FIRST_DAY:
                 if isinstance(schedule, Daily) or day.weekday() == schedule.weekday:
                     yield datetime.combine(day, time(schedule.hour, schedule.minute))
                 day -= _DAY
+
+
+def _one_time_walls(schedule: OneTime) -> Iterator[datetime]:
+    if FIRST_DAY <= schedule.day <= LAST_DAY:
+        yield datetime.combine(schedule.day, time(schedule.hour, schedule.minute))
 
 
 def _cron_walls(expression: str, wall: datetime, *, is_forward: bool) -> Iterator[datetime]:
