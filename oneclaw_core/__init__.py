@@ -72,8 +72,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.home import Home as Home
     from oneclaw_core.home import find_home as find_home
-    from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
-    from oneclaw_core.hookspecs import hookimpl as hookimpl
     from oneclaw_core.javascript.bridges import JavaScriptBridges as JavaScriptBridges
     from oneclaw_core.javascript.result import ConsoleLine as ConsoleLine
     from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
@@ -87,6 +85,15 @@ if TYPE_CHECKING:
     from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
     from oneclaw_core.owner_files import read_private as read_private
     from oneclaw_core.owner_files import write_private as write_private
+    from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
+    from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
+    from oneclaw_core.plugins.registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
+    from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
+    from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
+    from oneclaw_core.plugins.registrars import WorkerHost as WorkerHost
+    from oneclaw_core.plugins.registrars import WorkerRegistrar as WorkerRegistrar
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -100,13 +107,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import WireRequest as WireRequest
-    from oneclaw_core.registrars import CommandRegistrar as CommandRegistrar
-    from oneclaw_core.registrars import GroupRegistrar as GroupRegistrar
-    from oneclaw_core.registrars import ProviderRegistrar as ProviderRegistrar
-    from oneclaw_core.registrars import SkillRegistrar as SkillRegistrar
-    from oneclaw_core.registrars import ToolRegistrar as ToolRegistrar
-    from oneclaw_core.registrars import WorkerHost as WorkerHost
-    from oneclaw_core.registrars import WorkerRegistrar as WorkerRegistrar
     from oneclaw_core.secret_store import SecretPlace as SecretPlace
     from oneclaw_core.secret_store import SecretStore as SecretStore
     from oneclaw_core.secret_store import SecretWords as SecretWords
@@ -167,7 +167,7 @@ _MODULE_OF = {
             "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
         ),
         "home": "Home find_home",
-        "hookspecs": "CONTRACT_VERSION hookimpl",
+        "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
         "javascript.bridges": "JavaScriptBridges",
         "javascript.result": "ConsoleLine JavaScriptResult",
         "javascript.running": "check_javascript run_javascript",
@@ -177,7 +177,7 @@ _MODULE_OF = {
             "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
             "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
         ),
-        "registrars": (
+        "plugins.registrars": (
             "CommandRegistrar GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
         ),
         "secret_store": "SecretPlace SecretStore SecretWords",

@@ -36,7 +36,7 @@ from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import model_facts, model_overrides
 from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
 from oneclaw_core.open_providers import OpenProviders
-from oneclaw_core.plugins import Catalog, EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
 from oneclaw_core.settings import Settings, SettingsReader

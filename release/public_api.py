@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "release" / "public-api.txt"
 # What is public of the package: its own names, the hooks, and what the tests of plugins use.
-MODULES = ("oneclaw_core", "oneclaw_core.hookspecs", "oneclaw_core.testing")
+MODULES = ("oneclaw_core", "oneclaw_core.plugins.hookspecs", "oneclaw_core.testing")
 _LONGEST_VALUE = 200
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from oneclaw_core.hookspecs import hookimpl
+from oneclaw_core.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from oneclaw_core.plugins.registrars import ProviderRegistrar, SkillRegistrar, ToolRegistrar
     from oneclaw_core.providers.base import Provider, ProviderConfig
-    from oneclaw_core.registrars import ProviderRegistrar, SkillRegistrar, ToolRegistrar
 
 MANIFESTS = (
     "get_current_time",

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import print_text
-from oneclaw_core.plugins import background_workers
-from oneclaw_core.registrars import WorkerHost
+from oneclaw_core.plugins.loading import background_workers
+from oneclaw_core.plugins.registrars import WorkerHost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.registrars import BackgroundWorker
+    from oneclaw_core.plugins.registrars import BackgroundWorker
 
 _PROMPT_POLL_SECONDS = 0.3
 _log = logging.getLogger("oneclaw.cli")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.home import find_home
-from oneclaw_core.plugins import Catalog, disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading import Catalog, disabled_plugins, load_plugins
 from oneclaw_core.store.quick_states import QuickStates, states_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.home import Home
-    from oneclaw_core.plugin_record import PluginRecord
+    from oneclaw_core.plugins.record import PluginRecord
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_SPACE_BYTES = 50_000_000
@@ -277,7 +277,7 @@ def check_keys(home: Home) -> Iterator[Finding]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:
     """Does every plugin work?"""
-    from oneclaw_core.plugins import disabled_plugins
+    from oneclaw_core.plugins.loading import disabled_plugins
     from oneclaw_core.skills.catalog import SkillCatalog
 
     # Reading the skills of plugins reports what is wrong with them.

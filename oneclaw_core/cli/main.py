@@ -124,7 +124,7 @@ class CommandLine(click.Group):
             return
         self._are_plugins_loaded = True
         from oneclaw_core.cli.catalog import load_catalog
-        from oneclaw_core.plugins import add_plugin_commands
+        from oneclaw_core.plugins.loading import add_plugin_commands
 
         try:
             catalog = load_catalog()

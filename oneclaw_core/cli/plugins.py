@@ -16,14 +16,14 @@ from oneclaw_core.cli.output import json_option, print_json, print_table, print_
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.errors import UsageError
 from oneclaw_core.home import find_home
-from oneclaw_core.loading_notes import forget_endings
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN
-from oneclaw_core.plugins import discover
+from oneclaw_core.plugins.loading import discover
+from oneclaw_core.plugins.loading_notes import forget_endings
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugin_record import PluginRecord
+    from oneclaw_core.plugins.record import PluginRecord
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.keys import KeyStore
     from oneclaw_core.model_lists import ModelList, ModelLists
+    from oneclaw_core.plugins.registrars import ProviderFactory
     from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.registrars import ProviderFactory
     from oneclaw_core.store.store import Store
 
 LIST_SECONDS = 20

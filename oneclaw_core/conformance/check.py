@@ -27,7 +27,7 @@ from oneclaw_core.conformance.subject import PluginPoint, Subject, find_subject
 from oneclaw_core.conformance.transcript import called_from, facts_of, neighbour_from, open_step, steps_of
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:

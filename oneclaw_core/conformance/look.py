@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import importlib_metadata
 
-from oneclaw_core import hookspecs
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN
-from oneclaw_core.plugins import (
+from oneclaw_core.plugins import hookspecs
+from oneclaw_core.plugins.loading import (
     ENTRY_POINT_GROUP,
     Catalog,
     EntryPoint,
@@ -24,13 +23,14 @@ from oneclaw_core.plugins import (
     discover,
     load_plugins,
 )
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from oneclaw_core.conformance.probe import Channel
-    from oneclaw_core.plugin_record import PluginRecord
+    from oneclaw_core.plugins.record import PluginRecord
     from oneclaw_core.tools.manifest_tool import ManifestTool
 
 _BUILTIN_TARGET = "oneclaw_core.builtin"

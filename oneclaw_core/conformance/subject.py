@@ -12,7 +12,7 @@ import importlib_metadata
 
 from oneclaw_core.conformance import package as package_checks
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins import ENTRY_POINT_GROUP, discover
+from oneclaw_core.plugins.loading import ENTRY_POINT_GROUP, discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

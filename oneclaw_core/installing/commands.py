@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.installing.environment import PIPX_METADATA, UV_RECEIPT, Environment, EnvironmentKind
 from oneclaw_core.installing.uv_receipt import ForeignReceiptError, UvReceipt, read_receipt
-from oneclaw_core.plugin_compatibility import CORE_DISTRIBUTION, CORE_VERSION
+from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION, CORE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

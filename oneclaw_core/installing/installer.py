@@ -16,7 +16,7 @@ from oneclaw_core.installing.plugin_changes import LoadedPlugin, describe_change
 from oneclaw_core.installing.record import InstallationRecord, RecordedPlugin
 from oneclaw_core.installing.requirement import PluginRequirement, normalised, parse_name, parse_requirement
 from oneclaw_core.installing.running import installer_environ, run_program
-from oneclaw_core.plugin_compatibility import CORE_DISTRIBUTION, core_requirements, find_incompatibility
+from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION, core_requirements, find_incompatibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.plugin_compatibility import CORE_DISTRIBUTION
+from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION
 from oneclaw_core.secrets import remember_secret
 
 _ARCHIVES = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".tar.xz", ".tgz")

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN
-from oneclaw_core.plugins import discover
+from oneclaw_core.plugins.loading import discover
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.plugin_record import PluginRecord
-    from oneclaw_core.plugins import EntryPoint
+    from oneclaw_core.plugins.loading import EntryPoint
+    from oneclaw_core.plugins.record import PluginRecord
 
 SCRIPTED_MODEL_PLUGIN = "scripted_model"
 

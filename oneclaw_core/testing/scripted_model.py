@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.hookspecs import hookimpl
 from oneclaw_core.messages import TokenUsage, ToolCall
+from oneclaw_core.plugins.hookspecs import hookimpl
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
+    from oneclaw_core.plugins.registrars import ProviderRegistrar
     from oneclaw_core.providers.base import ModelEvent, ProviderConfig
-    from oneclaw_core.registrars import ProviderRegistrar
 
 PROVIDER = "scripted"
 MODEL = f"{PROVIDER}/model"

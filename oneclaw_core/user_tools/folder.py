@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import DuplicateError, DuplicateToolError, OneClawError
-from oneclaw_core.plugin_record import PluginProblem, PluginRecord
-from oneclaw_core.plugins import disabled_plugins
+from oneclaw_core.plugins.loading import disabled_plugins
+from oneclaw_core.plugins.record import PluginProblem, PluginRecord
 from oneclaw_core.tools.groups import generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.threads import run_in_thread
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from oneclaw_core.home import Home
-    from oneclaw_core.plugins import Catalog
+    from oneclaw_core.plugins.loading import Catalog
     from oneclaw_core.tools.groups import ToolGroupDefinition
     from oneclaw_core.user_tools.changes import ToolChange, ToolChanges
     from oneclaw_core.user_tools.reading import Reading

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
-from oneclaw_core.plugin_record import PluginProblem
+from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.secrets import redact
 from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.tools.result import ToolResult

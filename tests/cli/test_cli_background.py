@@ -9,7 +9,7 @@ from oneclaw_core import hookimpl
 from oneclaw_core.cli import background
 from oneclaw_core.cli.background import working_in_background
 from oneclaw_core.home import find_home
-from oneclaw_core.plugins import background_workers, load_plugins
+from oneclaw_core.plugins.loading import background_workers, load_plugins
 
 
 class Point:

@@ -8,7 +8,8 @@ import sys
 import pytest
 from broken_plugins.kinds import KINDS, install
 
-from oneclaw_core import OneClaw, plugins
+from oneclaw_core import OneClaw
+from oneclaw_core.plugins import loading
 
 pytestmark = pytest.mark.one_python
 
@@ -23,7 +24,7 @@ def installed(tmp_path, monkeypatch):
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr(plugins, "LOAD_SECONDS", 2.0)
+    monkeypatch.setattr(loading, "LOAD_SECONDS", 2.0)
     monkeypatch.setenv("LC_THINGS", "")  # one of them sets it
     monkeypatch.chdir(tmp_path)
     yield lambda name: install(name, site)

@@ -16,10 +16,11 @@ CORE = Path(oneclaw_core.__file__).parent
 REPORTED = sorted(
     set(
         re.findall(
-            r'"((?:hooks|import|names|groups|package|skills|manifests)\.[a-z-]+)"', (CORE / "plugins.py").read_text()
+            r'"((?:hooks|import|names|groups|package|skills|manifests)\.[a-z-]+)"',
+            (CORE / "plugins" / "loading.py").read_text(),
         )
     )
-    | set(re.findall(r'check="([^"]+)"', (CORE / "registrars.py").read_text()))
+    | set(re.findall(r'check="([^"]+)"', (CORE / "plugins" / "registrars.py").read_text()))
 )
 
 

@@ -13,13 +13,14 @@ from documentation_pages import PAGES, ROOT, anchors_of, blocks_of, links_of
 from forked_python import fork_probes
 from page_reader import PageReader, assert_shown
 
-from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors, hookspecs
+from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
 from oneclaw_core.conformance import imports
 from oneclaw_core.keys import KeySource
 from oneclaw_core.model_overrides import ModelOverrides
 from oneclaw_core.models import provider_configs
+from oneclaw_core.plugins import hookspecs
 from oneclaw_core.settings import Settings
 from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS

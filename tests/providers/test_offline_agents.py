@@ -6,7 +6,7 @@ import pytest
 from history_entries import user
 
 from oneclaw_core import ToolRegistry
-from oneclaw_core.plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.offline.rules import decide
 from oneclaw_core.tools.groups import active_tools

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import hookimpl
-from oneclaw_core.loading_notes import LOADING, RETRY_SECONDS, LoadingNotes, forget_endings
-from oneclaw_core.plugin_record import PluginRecord
-from oneclaw_core.plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.loading_notes import LOADING, RETRY_SECONDS, LoadingNotes, forget_endings
+from oneclaw_core.plugins.record import PluginRecord
 
 ENDING = """
 import os, pathlib, sys
-from oneclaw_core.loading_notes import LoadingNotes
-from oneclaw_core.plugin_record import PluginRecord
+from oneclaw_core.plugins.loading_notes import LoadingNotes
+from oneclaw_core.plugins.record import PluginRecord
 with LoadingNotes(pathlib.Path(sys.argv[1])) as notes:
     with notes.during(PluginRecord("before", "acme-before", "1", "before"), "loading"):
         pass

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS

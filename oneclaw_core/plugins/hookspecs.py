@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from oneclaw_core.registrars import (
+    from oneclaw_core.plugins.registrars import (
         CommandRegistrar,
         GroupRegistrar,
         ProviderRegistrar,

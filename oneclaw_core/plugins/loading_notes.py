@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from oneclaw_core.plugin_record import PluginRecord
+    from oneclaw_core.plugins.record import PluginRecord
 
 RETRY_SECONDS = 3600.0
 """After which a plugin is tried once more by itself: the process may have been killed for another reason."""

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 import oneclaw_core
-from oneclaw_core import plugins
-from oneclaw_core.plugin_compatibility import (
+from oneclaw_core.plugins import loading
+from oneclaw_core.plugins.compatibility import (
     UnreadableRequirementError,
     core_requirements,
     find_incompatibility,
 )
-from oneclaw_core.plugins import load_plugins
+from oneclaw_core.plugins.loading import load_plugins
 
 HEAD = "Metadata-Version: 2.4\nName: acme-tools\nVersion: 3.1\n"
 
@@ -162,7 +162,7 @@ def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
     import sys
 
     program = (
-        "import sys; from oneclaw_core.plugin_compatibility import find_incompatibility as find; "
+        "import sys; from oneclaw_core.plugins.compatibility import find_incompatibility as find; "
         "assert find(['oneclaw-core<9.3,>=0.1']) is None; print('packaging' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
@@ -171,7 +171,7 @@ def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
 
 def deprecating_hookspecs():
     """The contract of a version in which one argument is on its way out."""
-    hookspec = plugins.hookspecs.hookspec
+    hookspec = loading.hookspecs.hookspec
     warning = DeprecationWarning("the argument 'database' goes in contract 2: take 'register' instead")
 
     @hookspec(warn_on_impl_args={"database": warning})
@@ -182,9 +182,9 @@ def deprecating_hookspecs():
 
 
 def test_a_deprecated_argument_is_told_once_with_the_plugin_and_what_takes_its_place(monkeypatch):
-    monkeypatch.setattr(plugins, "hookspecs", deprecating_hookspecs())
+    monkeypatch.setattr(loading, "hookspecs", deprecating_hookspecs())
     point = Unloadable("oneclaw-core")
-    plugin = SimpleNamespace(register_groups=plugins.pluggy.HookimplMarker("oneclaw")(lambda database: None))
+    plugin = SimpleNamespace(register_groups=loading.pluggy.HookimplMarker("oneclaw")(lambda database: None))
     point.load = lambda: plugin
     notes = [problem for problem in record_of(point).problems if "database" in problem.cause and not problem.is_error]
     assert [note.cause for note in notes] == ["the argument 'database' goes in contract 2: take 'register' instead"]

@@ -11,9 +11,9 @@ import click
 import pytest
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
-from oneclaw_core.plugins import add_plugin_commands, disabled_plugins, discover, load_plugins
+from oneclaw_core.plugins.loading import add_plugin_commands, disabled_plugins, discover, load_plugins
 
-OURS = sorted(path.parent.name for path in Path(__file__).parents[1].glob("plugins/*/pyproject.toml"))
+OURS = sorted(path.parent.name for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"))
 
 
 class StandIn:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import importlib_metadata
 import pluggy
 
-from oneclaw_core import hookspecs
 from oneclaw_core.errors import PluginError
-from oneclaw_core.loading_notes import LOADING, LoadingNotes
-from oneclaw_core.plugin_compatibility import (
+from oneclaw_core.plugins import hookspecs
+from oneclaw_core.plugins.compatibility import (
     CORE_DISTRIBUTION,
     CORE_VERSION,
     UnreadableRequirementError,
@@ -26,8 +25,9 @@ from oneclaw_core.plugin_compatibility import (
     find_incompatibility,
     name_and_version,
 )
-from oneclaw_core.plugin_record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
-from oneclaw_core.registrars import (
+from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
+from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
+from oneclaw_core.plugins.registrars import (
     BackgroundWorker,
     CommandRegistrar,
     GroupRegistrar,
@@ -214,7 +214,7 @@ def _bring_in(point: EntryPoint, record: PluginRecord, catalog: Catalog) -> None
         with _deprecations_reported(record):
             manager.register(plugin, point.name)
     except Exception as error:  # noqa: BLE001  # pluggy looks into a foreign object
-        remedy = "take only arguments that the hook has; see oneclaw_core.hookspecs"
+        remedy = "take only arguments that the hook has; see oneclaw_core.plugins.hookspecs"
         record.report("hooks", _describe(error), remedy, check="hooks.arguments")
         return
     record.manager = manager

@@ -1,0 +1,1 @@
+"""The plugin contract and everything that finds, loads and calls plugins."""
