@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
-from oneclaw_core.tools.definition import Tool, ToolDefinition
+from oneclaw_core.tools.definition import Tool, ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.selected_tools import SelectedTools
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
@@ -81,8 +81,13 @@ class ToolRegistry:
     def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
         """Add a tool.
 
+        Args:
+            tool: the tool.
+            source_info: where it comes from. Without a group there, the tool joins the one that ``@tool(group=...)``
+                names.
+
         Raises:
-            ToolDefinitionError: the object has no definition or no ``execute``.
+            ToolDefinitionError: the object has no definition or no ``execute``, or its group cannot have that name.
             DuplicateToolError: the name is taken; the first registration stays.
         """
         definition = getattr(tool, "definition", None)
@@ -97,6 +102,10 @@ class ToolRegistry:
             raise DuplicateToolError(
                 f"a tool named {name!r} is registered already, by {holder}; the first one stays: rename the other"
             )
+        group_name = getattr(tool, "group", None)
+        if source_info.group_name is None and group_name is not None:
+            check_name(group_name, "tool group")
+            source_info = replace(source_info, group_name=group_name)
         self._tools[name] = tool
         self._definitions_by_name[name] = definition
         self._sources[name] = source_info

@@ -11,6 +11,7 @@ from oneclaw_core import (
     ToolResult,
     ToolSourceInfo,
     ToolSourceType,
+    tool,
 )
 
 
@@ -75,6 +76,44 @@ def test_get_tool_groups_includes_tools_with_a_group_regardless_of_type():
     registry.register(NamedTool("tool2"), grouped("google_gmail", ToolSourceType.TOOL_GROUP))
     registry.register(NamedTool("tool3"))
     assert registry.get_tool_groups() == {"config": ["tool1"], "google_gmail": ["tool2"]}
+
+
+def test_a_tool_joins_the_group_that_its_decorator_names():
+    @tool(group="lamps")
+    def switch_lamp(lamp: str) -> str:
+        """Switch a lamp."""
+        return lamp
+
+    registry = ToolRegistry()
+    registry.register(switch_lamp, ToolSourceInfo(ToolSourceType.PLUGIN, plugin="acme"))
+
+    assert registry.get_tool_groups() == {"lamps": ["switch_lamp"]}
+    assert registry.get_core_tool_definitions() == []
+    assert registry.get_source_info("switch_lamp") == ToolSourceInfo(ToolSourceType.PLUGIN, "lamps", "acme")
+
+
+def test_the_group_of_the_source_goes_before_that_of_the_decorator():
+    @tool(group="lamps")
+    def switch_lamp(lamp: str) -> str:
+        """Switch a lamp."""
+        return lamp
+
+    registry = ToolRegistry()
+    registry.register(switch_lamp, grouped("house"))
+
+    assert registry.get_tool_groups() == {"house": ["switch_lamp"]}
+
+
+def test_a_group_that_cannot_have_its_name_is_refused():
+    @tool(group="my lamps")
+    def switch_lamp(lamp: str) -> str:
+        """Switch a lamp."""
+        return lamp
+
+    registry = ToolRegistry()
+    with pytest.raises(ToolDefinitionError, match="tool group name 'my lamps' is not acceptable"):
+        registry.register(switch_lamp)
+    assert registry.get_all_tool_names() == []
 
 
 def test_a_name_is_unique_and_the_first_registration_stays():
