@@ -107,13 +107,20 @@ def load_manifest(path: Path | Traversable, *, default_module: str | None = None
     return parse_manifest(content, path.name, default_module=default_module)
 
 
-def parse_manifest(content: bytes, file_name: str, *, default_module: str | None = None) -> Manifest:
+def parse_manifest(
+    content: bytes,
+    file_name: str,
+    *,
+    default_module: str | None = None,
+    rewrite: Callable[[Any], Any] | None = None,
+) -> Manifest:
     """Read the content of a manifest; whatever is wrong with it is among its problems.
 
     Args:
         content: JSON in UTF-8.
         file_name: with ``.json``.
         default_module: as for :func:`load_manifest`.
+        rewrite: changes the JSON data before they are read.
     """
     problems: list[ManifestProblem] = []
     base_name = re.sub(r"\.json$", "", file_name, flags=re.IGNORECASE)
@@ -123,6 +130,8 @@ def parse_manifest(content: bytes, file_name: str, *, default_module: str | None
             ManifestProblem(file_name, None, "", f"the key {key!r} stands twice in an object; the last one counts")
             for key in repeated_keys
         )
+        if rewrite is not None:
+            document = rewrite(document)
         if isinstance(document, list):
             tools, group = parse_group_manifest(
                 document, base_name, file_name, default_module=default_module, problems=problems

@@ -29,7 +29,6 @@ TOOL_KEYS = (
     "isolation",
     "asks_itself",
 )
-OTHER_SPELLINGS = {"requiredPermissions": "required_permissions", "timeoutSeconds": "timeout_seconds"}
 SINGLE_FORM_FUNCTION = "execute"
 
 _FUNCTION = re.compile(
@@ -79,7 +78,7 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
     if entry.get("_meta") is True:
         report("/_meta", "a '_meta' entry describes a tool group and stands first in an array; this one is left out")
         return None
-    values, keys = _read_keys(entry, report, allowed=("$schema",) if is_single else ())
+    values = _read_keys(entry, report, allowed=("$schema",) if is_single else ())
     if is_single:
         values.setdefault("function", SINGLE_FORM_FUNCTION)
     missing = [key for key in ("name", "description", "function") if key not in values]
@@ -87,12 +86,12 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
         report("", f"{key!r} is missing")
     faults = [(key, fault) for key, check in _CHECKS.items() if key in values and (fault := check(values[key]))]
     for key, fault in faults:
-        report(json_pointer([keys[key]]), fault)
+        report(json_pointer([key]), fault)
     target = _find_target(values, source, report)
     if is_single and "name" in values and values["name"] != source.base_name:
         report("/name", f"the tool must be named like its file, {source.base_name!r}, not {values['name']!r}")
         missing.append("name")
-    definition = _define(values, keys, report) if not missing and not faults else None
+    definition = _define(values, report) if not missing and not faults else None
     if definition is None or target is None:
         return None
     return ManifestTool(definition, target, values.get("isolation"), asks_itself=values.get("asks_itself", False))
@@ -107,25 +106,17 @@ def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None
     report(json_pointer([key]), f"unknown key {key[:80]!r}, which is ignored; {hint}", is_error=False)
 
 
-def _read_keys(
-    entry: Mapping[str, Any], report: Report, allowed: tuple[str, ...]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Bring the keys to one spelling; also give how each was spelled."""
+def _read_keys(entry: Mapping[str, Any], report: Report, allowed: tuple[str, ...]) -> dict[str, Any]:
+    """Select the known keys and report the others."""
     values: dict[str, Any] = {}
-    spelled: dict[str, str] = {}
     for key, value in entry.items():
-        name = OTHER_SPELLINGS.get(key, key)
-        if name not in TOOL_KEYS:
-            if key not in allowed:
-                report_unknown_key(key, TOOL_KEYS, report)
-            elif not isinstance(value, str):
-                report(json_pointer([key]), f"must be a text, not {_kind(value)}")
-        elif name != key and name in entry:
-            report(json_pointer([key]), f"{name!r} is given too, and counts")
-        else:
-            values[name] = value
-            spelled[name] = key
-    return values, spelled
+        if key in TOOL_KEYS:
+            values[key] = value
+        elif key not in allowed:
+            report_unknown_key(key, TOOL_KEYS, report)
+        elif not isinstance(value, str):
+            report(json_pointer([key]), f"must be a text, not {_kind(value)}")
+    return values
 
 
 def _check_parameters(value: object) -> str | None:
@@ -180,8 +171,8 @@ def _find_target(values: Mapping[str, Any], source: ManifestSource, report: Repo
     return FunctionTarget(module, match["attribute"], f"tool {values.get('name')!r} of manifest {source.file_name}")
 
 
-def _define(values: Mapping[str, Any], keys: Mapping[str, str], report: Report) -> ToolDefinition | None:
-    parameters = values.get("parameters", {"properties": {}})
+def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
+    parameters = values.get("parameters", {"properties": {}, "additionalProperties": False})
     if "type" not in parameters:
         parameters = {"type": "object", **parameters}
     try:
@@ -193,8 +184,7 @@ def _define(values: Mapping[str, Any], keys: Mapping[str, str], report: Report) 
             timeout_seconds=values.get("timeout_seconds", 30),
         )
     except ToolDefinitionError as error:
-        key = error.pointer.removeprefix("/").partition("/")[0]
-        report(error.pointer.replace(key, keys.get(key, key), 1), str(error))
+        report(error.pointer, str(error))
         return None
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from oneclaw_core.errors import DuplicateError, NotFoundError, OneClawError, ProtectedError, UsageError
 from oneclaw_core.tools.manifest import parse_json
-from oneclaw_core.tools.manifest_entry import OTHER_SPELLINGS
 from oneclaw_core.user_tools.checking import (
     DEFAULT_TIMEOUT_SECONDS,
     checked_code,
@@ -21,6 +20,7 @@ from oneclaw_core.user_tools.checking import (
     written_manifest,
 )
 from oneclaw_core.user_tools.javascript import ENTRY_FUNCTION
+from oneclaw_core.user_tools.manifest import with_current_keys
 from oneclaw_core.user_tools.user_tool import Language
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class ToolChanges:
         old_manifest, old_code = before = self._tools.files.read(name)
         if old_manifest is None or old_code is None:
             raise NotFoundError(f"the files of the tool {name!r} are gone: create it anew with create_js_tool")
-        document = parse_json(old_manifest)
+        document = with_current_keys(parse_json(old_manifest))
         if not isinstance(document, dict):
             raise OneClawError(f"{name}.json has changed meanwhile: look at it, and try again")
         _, old = written_manifest(document)
@@ -166,9 +166,9 @@ class ToolChanges:
         if parameters is not None:
             changed["parameters"] = checked_parameters(parameters)
         if required_permissions is not None:
-            changed[_spelling("required_permissions", document)] = checked_permissions(required_permissions)
+            changed["required_permissions"] = checked_permissions(required_permissions)
         if timeout_seconds is not None:
-            changed[_spelling("timeout_seconds", document)] = checked_timeout(timeout_seconds)
+            changed["timeout_seconds"] = checked_timeout(timeout_seconds)
         manifest, new = written_manifest(changed)
         written = old_code if code is None else await checked_code(code, str(document.get("function", ENTRY_FUNCTION)))
         differences = [*_differences(old, new)]
@@ -244,13 +244,6 @@ def _holder(tools: UserTools, name: str) -> str:
     return (
         f"the user's file {own.file}" if own is not None else source.distribution or source.plugin or str(source.type)
     )
-
-
-def _spelling(key: str, document: Mapping[str, Any]) -> str:
-    """How a key is spelled in a manifest."""
-    if key in document:
-        return key
-    return next((other for other, own in OTHER_SPELLINGS.items() if own == key and other in document), key)
 
 
 def _differences(old: ToolDefinition, new: ToolDefinition) -> list[str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from oneclaw_core.errors import JavaScriptError, UsageError
-from oneclaw_core.tools.manifest import parse_json, parse_manifest
+from oneclaw_core.tools.manifest import parse_json
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.user_tools.javascript import definition_fault
+from oneclaw_core.user_tools.manifest import parse_user_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -193,7 +194,7 @@ def written_manifest(document: Mapping[str, Any]) -> tuple[bytes, ToolDefinition
         content = (json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
     except UnicodeEncodeError:
         raise UsageError("a text holds half a character (an unpaired surrogate)") from None
-    parsed = parse_manifest(content, f"{name}.json", default_module="javascript")
+    parsed = parse_user_manifest(content, f"{name}.json", default_module="javascript")
     faults = [problem.message for problem in parsed.problems if problem.is_error]
     if not parsed.tools or faults:
         raise UsageError(faults[0] if faults else "this is no manifest of a tool")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.secrets import redact
-from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.user_tools.manifest import parse_user_manifest
 from oneclaw_core.user_tools.user_tool import FileTools, Language, UserTool
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def read_javascript(name: str, manifest: bytes, code: bytes) -> FileTools:
         text = code.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return FileTools(problems=(_problem(f"{name}.js is not UTF-8: {error.reason} at byte {error.start + 1}"),))
-    parsed = parse_manifest(manifest, file, default_module=_CODE_MODULE)
+    parsed = parse_user_manifest(manifest, file, default_module=_CODE_MODULE)
     problems = [_problem(str(each), is_error=each.is_error) for each in parsed.problems]
     if len(parsed.tools) > MAX_GROUP_TOOLS:
         problems.append(_problem(f"{file}: {len(parsed.tools)} tools are too many for one group: {MAX_GROUP_TOOLS}"))

@@ -14,7 +14,7 @@ from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.tools.function import FunctionTool
 from oneclaw_core.tools.groups import generated_group_definition
-from oneclaw_core.tools.manifest import parse_manifest
+from oneclaw_core.user_tools.manifest import parse_user_manifest
 from oneclaw_core.user_tools.user_tool import FileTools, Language, UserTool
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _import(path: Path, code: bytes) -> ModuleType:
 
 def _of_manifest(path: Path, module: ModuleType, manifest: bytes) -> FileTools:
     file = f"{path.stem}.json"
-    parsed = parse_manifest(manifest, file, default_module=module.__name__)
+    parsed = parse_user_manifest(manifest, file, default_module=module.__name__)
     problems = [_problem(str(each), is_error=each.is_error) for each in parsed.problems]
     group = parsed.group.name if parsed.group is not None else None
     tools = []

@@ -10,7 +10,7 @@ import pytest
 def folder(home):
     folder = home / "tools"
     folder.mkdir(parents=True, mode=0o700)
-    (folder / "mine.json").write_text(json.dumps({"name": "mine", "description": "One of mine.", "timeoutSeconds": 9}))
+    (folder / "mine.json").write_text(json.dumps({"name": "mine", "description": "One of mine.", "timeout_seconds": 9}))
     (folder / "mine.js").write_text("function execute() { return 'mine' }")
     return folder
 

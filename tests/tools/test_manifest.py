@@ -158,23 +158,22 @@ def test_an_entry_becomes_a_definition():
 
 def test_what_is_left_out_has_a_default():
     definition = parse_group(entry())[0][0].definition
-    assert definition.parameters == {"type": "object", "properties": {}}
+    assert definition.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
     assert (definition.required_permissions, definition.timeout_seconds) == ((), 30)
 
 
-def test_the_original_spelling_and_the_short_form_of_parameters():
+def test_the_short_form_of_parameters():
     short = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
-    tools, _, problems = parse_group(entry(parameters=short, requiredPermissions=["files.read"], timeoutSeconds=2.5))
-    definition = tools[0].definition
+    tools, _, problems = parse_group(entry(parameters=short))
     assert problems == []
-    assert definition.parameters == {"type": "object", **short}
-    assert (definition.required_permissions, definition.timeout_seconds) == (("files.read",), 2.5)
+    assert tools[0].definition.parameters == {"type": "object", **short}
 
 
-def test_a_key_in_both_spellings_is_reported_and_ours_counts():
-    tools, _, problems = parse_group(entry(timeoutSeconds=1, timeout_seconds=2))
-    assert tools[0].definition.timeout_seconds == 2
-    assert [problem.pointer for problem in problems] == ["/0/timeoutSeconds"]
+@pytest.mark.parametrize("key", ["permissions", "requiredPermissions"])
+def test_another_word_for_required_permissions_is_an_unknown_key(key):
+    _, _, problems = parse_group(entry(**{key: ["files.read"]}))
+    assert [problem.pointer for problem in problems] == [f"/0/{key}"]
+    assert "did you mean 'required_permissions'?" in problems[0].message
 
 
 def test_where_a_function_is_found():
@@ -238,10 +237,9 @@ def test_a_function_that_is_no_name_is_refused(function):
             "no valid JSON Schema",
         ),
         ({"required_permissions": "files.read"}, "/0/required_permissions", "must be a list of permission names"),
-        ({"requiredPermissions": {"a": 1}}, "/0/requiredPermissions", "must be a list of permission names"),
         ({"required_permissions": ["", 1]}, "/0/required_permissions", "must be a list of permission names"),
         ({"timeout_seconds": 0}, "/0/timeout_seconds", "above 0 and at most 86400"),
-        ({"timeoutSeconds": "10"}, "/0/timeoutSeconds", "above 0 and at most 86400"),
+        ({"timeout_seconds": "10"}, "/0/timeout_seconds", "above 0 and at most 86400"),
         ({"timeout_seconds": True}, "/0/timeout_seconds", "above 0 and at most 86400"),
         ({"isolation": "thread"}, "/0/isolation", 'must be "process"'),
         ({"isolation": None}, "/0/isolation", 'must be "process", not null'),
@@ -628,9 +626,7 @@ KEYS = st.sampled_from(
         "parameters",
         "function",
         "required_permissions",
-        "requiredPermissions",
         "timeout_seconds",
-        "timeoutSeconds",
         "isolation",
         "_meta",
         "display_name",

@@ -205,13 +205,23 @@ def test_what_another_process_changed_meanwhile_is_not_overwritten(own):
     assert json.loads(files_of(own)["weather.json"])["description"] == "Theirs."
 
 
+def test_an_update_of_a_tool_of_version_0_1_writes_the_keys_of_today(own):
+    own.write("weather", CODE, parameters=SCHEMA, requiredPermissions=["files.read"], timeoutSeconds=7)
+
+    own.run(lambda claw: updated(claw, timeout_seconds=5))
+
+    manifest = json.loads(files_of(own)["weather.json"])
+    assert (manifest["required_permissions"], manifest["timeout_seconds"]) == (["files.read"], 5)
+    assert not {"requiredPermissions", "timeoutSeconds"} & manifest.keys()
+
+
 def test_an_update_keeps_what_is_not_given(own):
     own.write(
         "weather",
         CODE,
         parameters=SCHEMA,
-        requiredPermissions=["files.read"],
-        timeoutSeconds=3600,
+        required_permissions=["files.read"],
+        timeout_seconds=3600,
         function="execute",
         **{"$schema": "x"},
     )
@@ -228,8 +238,8 @@ def test_an_update_keeps_what_is_not_given(own):
 
     assert json.loads(files_of(own)["weather.json"]) == before | {
         "description": "Another.",
-        "requiredPermissions": ["files.read", "network.public"],
-        "timeoutSeconds": 5,
+        "required_permissions": ["files.read", "network.public"],
+        "timeout_seconds": 5,
     }
     assert "Rain" in files_of(own)["weather.js"]
     assert summaries == (

@@ -371,7 +371,7 @@ def test_a_manifest_with_python_beside_it(python):
     (python.folder / "sums.json").write_text(
         json.dumps(
             [
-                {"name": "add", "description": "Add.", "function": "add"},
+                {"name": "add", "description": "Add.", "function": "add", "parameters": {}},
                 {"name": "absent", "description": "x", "function": "absent"},
                 {"name": "elsewhere", "description": "x", "function": "os:system"},
                 {"name": "isolated", "description": "x", "function": "add", "isolation": "process"},
@@ -430,7 +430,8 @@ def test_files_in_two_homes_do_not_meet(python, tmp_path):
 
     other = OwnTools(tmp_path / "other", python.environ)
     for each, factor in ((python, "2 *"), (other, "5 *")):
-        (each.folder / "m.json").write_text(json.dumps({"name": "m", "description": "x", "function": "m"}))
+        manifest = {"name": "m", "description": "x", "function": "m", "parameters": {}}
+        (each.folder / "m.json").write_text(json.dumps(manifest))
         (each.folder / "m.py").write_text(f"def m(n):\n    return {factor} n\n")
 
     async def both(claw):

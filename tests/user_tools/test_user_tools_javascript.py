@@ -26,7 +26,7 @@ def test_a_pair_of_files_is_a_core_tool(own):
     assert outcome.result.result == "Hello Ada"
 
 
-def test_keys_in_the_other_spelling_count(own):
+def test_a_manifest_of_version_0_1_keeps_its_meaning(own):
     own.write("slow", requiredPermissions=["files.write"], timeoutSeconds=7)
 
     async def work(claw):
@@ -94,13 +94,21 @@ def test_what_a_function_returns_is_the_result(own, returned, result):
 
 
 def test_the_variables_of_the_user_are_in_the_parameters_whatever_the_model_sends(own):
-    own.write("show", "function execute(params) { return [params._env.CITY, params.x] }")
+    own.write("show", "function execute(params) { return [params._env.CITY, params.x] }", parameters={})
 
     async def work(claw):
         claw.configuration.environment.set("CITY", "Bern")
         return (await claw.call_tool("show", {"_env": {"CITY": "Rome"}, "x": 1})).result
 
     assert own.run(work).result == ["Bern", 1]
+
+
+def test_a_manifest_without_parameters_takes_no_arguments(own):
+    own.write("now", "function execute() { return 'now' }")
+
+    refused, called = own.call(("now", {"zone": "UTC"}), ("now", {}))
+
+    assert (refused.error_type, called.result) == ("validation_error", "now")
 
 
 def test_no_parameter_can_be_named_like_the_variables(own):
@@ -152,7 +160,9 @@ def test_the_console_is_shown_as_it_is_written(own):
 def test_a_library_of_the_user_is_shared(own):
     (own.folder / "lib").mkdir()
     (own.folder / "lib" / "units.js").write_text("exports.metres = (feet) => feet * 0.3048")
-    own.write("convert", "const { metres } = lib('units')\nfunction execute({ feet }) { return metres(feet) }")
+    own.write(
+        "convert", "const { metres } = lib('units')\nfunction execute({ feet }) { return metres(feet) }", parameters={}
+    )
 
     assert [each.result for each in own.call(("convert", {"feet": 10}))] == [3.048]
 
@@ -182,7 +192,7 @@ def test_what_it_declares_is_granted_before_it_runs(own):
 
 
 def test_a_loopback_address_is_asked_for(own):
-    own.write("get", "async function execute({ url }) { return (await fetch(url)).status }")
+    own.write("get", "async function execute({ url }) { return (await fetch(url)).status }", parameters={})
     with ModelServer([status(200)]) as server:
         (denied,) = own.call(("get", {"url": f"{server.url}/x"}))
         own.answer = PermissionAnswer.ONCE

@@ -20,10 +20,8 @@ def markdown(arguments: list[str], lines: list[str]) -> str:
     rows = []
     for key, given in definitions[name]["properties"].items():
         schema = _resolved(given, definitions)
-        meaning = text(schema.get("description", ""))
-        if schema.get("deprecated"):
-            meaning = f"An older name, still read. {meaning}"
-        rows.append((code(key), _type(schema), "yes" if key in required else "", _default(schema), meaning))
+        is_required = "yes" if key in required else ""
+        rows.append((code(key), _type(schema), is_required, _default(schema), text(schema.get("description", ""))))
     return table(["key", "type", "required", "default", "meaning"], rows)
 
 
