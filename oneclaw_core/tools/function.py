@@ -44,7 +44,7 @@ class FunctionTool(Generic[_P, _R]):
         name: str | None = None,
         description: str | None = None,
         group: str | None = None,
-        permissions: Sequence[str] = (),
+        required_permissions: Sequence[str] = (),
         timeout_seconds: float = 30,
         isolation: Literal["process"] | None = None,
         local_names: Mapping[str, Any] | None = None,
@@ -56,7 +56,7 @@ class FunctionTool(Generic[_P, _R]):
             name: as for :func:`tool`.
             description: likewise.
             group: likewise.
-            permissions: likewise.
+            required_permissions: likewise.
             timeout_seconds: likewise.
             isolation: likewise.
             local_names: names that the function's type hints may use beside those of its module.
@@ -73,13 +73,16 @@ class FunctionTool(Generic[_P, _R]):
         self.group = group
         self.isolation = isolation
         self._given_description = description
-        self._permissions = permissions
+        self._required_permissions = required_permissions
         self._timeout_seconds = timeout_seconds
         self._local_names = dict(local_names or {})
+        self._definition: ToolDefinition | None = None
         check_name(self.name, "tool")
-        if isinstance(permissions, str) or not isinstance(permissions, list | tuple | set | frozenset):
+        if isinstance(required_permissions, str) or not isinstance(
+            required_permissions, list | tuple | set | frozenset
+        ):
             raise ToolDefinitionError(
-                f"tool {self.name!r}: permissions must be a list of permission names", "/required_permissions"
+                f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
             )
         if isolation is not None:
             self._check_isolation(function)
@@ -98,13 +101,19 @@ class FunctionTool(Generic[_P, _R]):
             return self._given_description.strip()
         return (self._docstring.description or "").strip() if self._docstring is not None else ""
 
-    @cached_property
+    # Not a cached_property: for type checkers other than mypy, that cannot stand for the property of the protocol Tool.
+    @property
     def definition(self) -> ToolDefinition:
         """What a model is told about the tool; made when first used.
 
         Raises:
             ToolDefinitionError: a parameter or the description is not acceptable.
         """
+        if self._definition is None:
+            self._definition = self._define()
+        return self._definition
+
+    def _define(self) -> ToolDefinition:
         parameters = self._parameters.schema(self._parameter_descriptions())
         description = self.description
         if not description:
@@ -117,7 +126,7 @@ class FunctionTool(Generic[_P, _R]):
             name=self.name,
             description=description,
             parameters=parameters,
-            required_permissions=tuple(self._permissions),
+            required_permissions=tuple(self._required_permissions),
             timeout_seconds=self._timeout_seconds,
         )
 
@@ -214,7 +223,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     group: str | None = None,
-    permissions: Sequence[str] = (),
+    required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
     isolation: Literal["process"] | None = None,
 ) -> Callable[[Callable[_P, _R]], FunctionTool[_P, _R]]: ...
@@ -227,11 +236,11 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     group: str | None = None,
-    permissions: Sequence[str] = (),
+    required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
     isolation: Literal["process"] | None = None,
 ) -> Any:
-    """Make a tool of a function: ``@tool``, or ``@tool(permissions=["files.write"])``.
+    """Make a tool of a function: ``@tool``, or ``@tool(required_permissions=["files.write"])``.
 
     The type hints become the JSON Schema of the parameters. The docstring (Google, NumPy or Sphinx style) gives the
     descriptions; ``Annotated[..., Field(description=...)]`` goes before it. A parameter annotated ``ToolContext``
@@ -242,7 +251,7 @@ def tool(
         name: of the tool; the function's if not given.
         description: for the model; the docstring's text if not given.
         group: the tool group it belongs to; none makes it a core tool, sent with every request.
-        permissions: what must be granted before it runs, such as ``files.write``.
+        required_permissions: what must be granted before it runs, such as ``files.write``.
         timeout_seconds: how long one run may take.
         isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
             function at the top level of a module.
@@ -260,7 +269,7 @@ def tool(
             name=name,
             description=description,
             group=group,
-            permissions=permissions,
+            required_permissions=required_permissions,
             timeout_seconds=timeout_seconds,
             isolation=isolation,
             local_names=_local_names(function, frame_depth + 1),

@@ -174,9 +174,9 @@ def test_a_neighbour_that_kills_the_process_is_a_note(oneclaw, install_plugin, p
 def test_permissions_can_be_given(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
     source.write_text(
-        GOOD.replace('@tool(group="shelf")', '@tool(group="shelf", permissions=["files.read", "shelf.look"])').replace(
-            '"Find books on the shelf")', '"Find books on the shelf", {"shelf.look": "look at the shelf"})'
-        )
+        GOOD.replace(
+            '@tool(group="shelf")', '@tool(group="shelf", required_permissions=["files.read", "shelf.look"])'
+        ).replace('"Find books on the shelf")', '"Find books on the shelf", {"shelf.look": "look at the shelf"})')
     )
 
     denied = oneclaw("plugins", "check", str(project), "--json").json

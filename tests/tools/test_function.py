@@ -100,7 +100,7 @@ def test_bare_decorator_makes_a_tool_that_is_still_callable():
 
 
 def test_options_go_into_the_definition():
-    @tool(name="sum_up", description=" Adds. ", group="maths", permissions=["files.read"], timeout_seconds=5)
+    @tool(name="sum_up", description=" Adds. ", group="maths", required_permissions=["files.read"], timeout_seconds=5)
     def add(first: int) -> int:
         """Something else."""
         return first
@@ -160,7 +160,7 @@ def test_wrong_permissions_are_refused(permissions):
         return ""
 
     with pytest.raises(ToolDefinitionError, match="permission"):
-        tool(permissions=permissions)(probe).definition  # noqa: B018  # made when first used
+        tool(required_permissions=permissions)(probe).definition  # noqa: B018  # made when first used
 
 
 # Schemas

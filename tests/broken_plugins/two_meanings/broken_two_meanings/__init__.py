@@ -3,7 +3,7 @@
 from oneclaw_core import ToolGroupDefinition, hookimpl, tool
 
 
-@tool(group="things", permissions=["things.look"])
+@tool(group="things", required_permissions=["things.look"])
 def thing_lookup(name: str) -> str:
     """Look a thing up by its name, when the user asks for one.
 
@@ -13,7 +13,7 @@ def thing_lookup(name: str) -> str:
     return name[:20]
 
 
-@tool(group="others", permissions=["things.look"])
+@tool(group="others", required_permissions=["things.look"])
 def other_lookup(name: str) -> str:
     """Look another thing up by its name, when the user asks for what is no thing.
 

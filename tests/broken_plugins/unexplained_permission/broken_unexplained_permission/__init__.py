@@ -3,7 +3,7 @@
 from oneclaw_core import ToolGroupDefinition, hookimpl, tool
 
 
-@tool(group="things", permissions=["things.look"])
+@tool(group="things", required_permissions=["things.look"])
 def thing_lookup(name: str) -> str:
     """Look a thing up by its name, when the user asks for one.
 
