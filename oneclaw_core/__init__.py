@@ -85,8 +85,31 @@ if TYPE_CHECKING:
     from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
     from oneclaw_core.owner_files import read_private as read_private
     from oneclaw_core.owner_files import write_private as write_private
+    from oneclaw_core.plugins.arguments import Ask as Ask
+    from oneclaw_core.plugins.arguments import CallInfo as CallInfo
+    from oneclaw_core.plugins.arguments import Deny as Deny
+    from oneclaw_core.plugins.arguments import ModelAnswer as ModelAnswer
+    from oneclaw_core.plugins.arguments import ModelCall as ModelCall
+    from oneclaw_core.plugins.arguments import ModelWork as ModelWork
+    from oneclaw_core.plugins.arguments import PermissionOutcome as PermissionOutcome
+    from oneclaw_core.plugins.arguments import PromptSection as PromptSection
+    from oneclaw_core.plugins.arguments import SessionInfo as SessionInfo
+    from oneclaw_core.plugins.arguments import ToolWork as ToolWork
+    from oneclaw_core.plugins.arguments import TurnInfo as TurnInfo
+    from oneclaw_core.plugins.arguments import TurnOutcome as TurnOutcome
+    from oneclaw_core.plugins.arguments import TurnWork as TurnWork
+    from oneclaw_core.plugins.arguments import Work as Work
+    from oneclaw_core.plugins.context import PluginContext as PluginContext
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
+    from oneclaw_core.plugins.named_registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
+    from oneclaw_core.plugins.named_registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.named_registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.named_registrars import ServiceRegistrar as ServiceRegistrar
+    from oneclaw_core.plugins.named_registrars import SettingsRegistrar as SettingsRegistrar
+    from oneclaw_core.plugins.named_registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.named_registrars import TriggerRegistrar as TriggerRegistrar
     from oneclaw_core.plugins.registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
@@ -167,6 +190,15 @@ _MODULE_OF = {
             "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
         ),
         "home": "Home find_home",
+        "plugins.arguments": (
+            "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
+            "TurnInfo TurnOutcome TurnWork Work"
+        ),
+        "plugins.context": "PluginContext",
+        "plugins.named_registrars": (
+            "ChannelRegistrar ChatCommandRegistrar CheckRegistrar RouteRegistrar ServiceRegistrar SettingsRegistrar "
+            "StoreRegistrar TriggerRegistrar"
+        ),
         "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
         "javascript.bridges": "JavaScriptBridges",
         "javascript.result": "ConsoleLine JavaScriptResult",

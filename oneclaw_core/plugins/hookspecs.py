@@ -1,20 +1,49 @@
-"""The plugin contract: what a plugin may implement, a function a hook.
+"""The plugin contract: every hook that a plugin can implement, one function each.
 
-A plugin is an installed package with an entry point in the group ``oneclaw`` that names a module (or any object) with
-functions of these names, each marked by :data:`hookimpl`. It implements the hooks it needs and takes the arguments it
-uses; hooks can gain arguments without breaking it. What is to go is marked here, by the ``warn_on_impl`` and
-``warn_on_impl_args`` of :data:`hookspec`, for at least one minor version before it goes. Plugins are loaded one at a
-time, built-in tools first, then by name; what a plugin registers is kept under its name, and what goes wrong in it
-harms no other.
+A plugin is an installed package with an entry point in the group ``oneclaw`` that names a module or an object. It marks
+functions with :data:`hookimpl`, implements the hooks it needs, and takes only the arguments it uses. A hook can gain
+arguments without breaking plugins; what is removed warns for one minor version before.
+
+Registration hooks run once, when the plugin is loaded, and do no I/O: the result is cached. Wherever they take a
+target, it is an object or its name ``module:attribute``, imported when it is needed. All other hooks run while OneClaw
+works, and may be sync or async. The kind of a hook decides its order, time limit and what a failure means.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from contextlib import AbstractContextManager
+
+    from oneclaw_core.plugins.arguments import (
+        Ask,
+        CallInfo,
+        Deny,
+        ModelAnswer,
+        ModelCall,
+        PermissionOutcome,
+        PromptSection,
+        SessionInfo,
+        TurnInfo,
+        TurnOutcome,
+        Work,
+    )
+    from oneclaw_core.plugins.context import PluginContext
+    from oneclaw_core.plugins.named_registrars import (
+        ChannelRegistrar,
+        ChatCommandRegistrar,
+        CheckRegistrar,
+        RouteRegistrar,
+        ServiceRegistrar,
+        SettingsRegistrar,
+        StoreRegistrar,
+        TriggerRegistrar,
+    )
     from oneclaw_core.plugins.registrars import (
         CommandRegistrar,
         GroupRegistrar,
@@ -23,62 +52,307 @@ if TYPE_CHECKING:
         ToolRegistrar,
         WorkerRegistrar,
     )
+    from oneclaw_core.tools.result import ToolResult
 
 CONTRACT_VERSION = 1
 
-hookspec = pluggy.HookspecMarker("oneclaw")
-hookimpl = pluggy.HookimplMarker("oneclaw")
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_mark = pluggy.HookimplMarker("oneclaw")
 
 
-@hookspec
+class HookKind(StrEnum):
+    """What a hook is for, which decides how it is called."""
+
+    REGISTRATION = "registration"
+    LIFECYCLE = "lifecycle"
+    PROMPT = "prompt"
+    REWRITER = "rewriter"
+    GATE = "gate"
+    AROUND = "around"
+    OBSERVER = "observer"
+
+
+@overload
+def hookimpl(function: _Function, /) -> _Function: ...
+@overload
+def hookimpl(
+    *,
+    tools: Collection[str] | None = None,
+    timeout_seconds: float | None = None,
+    tryfirst: bool = False,
+    trylast: bool = False,
+) -> Callable[[_Function], _Function]: ...
+def hookimpl(
+    function: Any = None,
+    /,
+    *,
+    tools: Collection[str] | None = None,
+    timeout_seconds: float | None = None,
+    tryfirst: bool = False,
+    trylast: bool = False,
+) -> Any:
+    """Mark a function as the implementation of the hook of its name.
+
+    Args:
+        function: the function, for use without parentheses.
+        tools: the only tools, or tool groups, whose calls the hook is about; ``None`` for all.
+        timeout_seconds: time limit of one call, instead of the limit of the hook's kind.
+        tryfirst: run before the plain implementations of other plugins.
+        trylast: run behind them.
+    """
+
+    def mark(marked: Any) -> Any:
+        marked.oneclaw_options = {
+            "tools": None if tools is None else tuple(tools),
+            "timeout_seconds": timeout_seconds,
+        }
+        return _mark(marked, tryfirst=tryfirst, trylast=trylast)
+
+    return mark if function is None else mark(function)
+
+
+def _spec(kind: HookKind) -> Callable[[_Function], _Function]:
+    """Mark a function of this module as the specification of a hook."""
+
+    def mark(function: _Function) -> _Function:
+        function.kind = kind  # type: ignore[attr-defined]  # read by hook_kinds
+        return pluggy.HookspecMarker("oneclaw")(function)
+
+    return mark
+
+
+_registration, _lifecycle, _prompt = _spec(HookKind.REGISTRATION), _spec(HookKind.LIFECYCLE), _spec(HookKind.PROMPT)
+_rewriter, _gate, _around, _observer = map(
+    _spec, (HookKind.REWRITER, HookKind.GATE, HookKind.AROUND, HookKind.OBSERVER)
+)
+
+
+# Registration: once, when the plugin is loaded.
+
+
+@_registration
 def register_tools(register: ToolRegistrar) -> None:
-    """Register tools; called once when the program starts.
+    """Register tools: ``register(tool)`` for a function decorated with ``@tool`` or a ``Tool`` object,
+    ``register.manifest(path)`` for a JSON manifest, ``register.source("name", target)`` for a tool source.
 
-    ``register(tool)`` takes a function decorated with ``@tool``, or a ``Tool`` object; ``register(tool,
-    group="name")`` puts it into a tool group. ``register.manifest(path)`` takes a JSON manifest.
+    ``register(tool, group="name")`` puts a tool into a tool group.
     """
 
 
-@hookspec
+@_registration
 def register_groups(register: GroupRegistrar) -> None:
-    """Register the metadata of tool groups; called once, before ``register_tools``.
+    """Register the metadata of tool groups: ``register(ToolGroupDefinition(name, display_name, description))``.
 
-    ``register(ToolGroupDefinition(name, display_name, description))``. A group without metadata, here or in a
-    manifest's ``_meta`` entry, gets generated ones. ``permissions={"tables.delete": "delete tables for good"}`` says
-    what permissions of the plugin's own mean to the users who are asked for them.
+    Runs before ``register_tools``. A group without metadata, here or in a manifest's ``_meta`` entry, gets generated
+    ones. ``permissions={"tables.delete": "delete tables"}`` explains permissions of the plugin to users.
     """
 
 
-@hookspec
+@_registration
 def register_providers(register: ProviderRegistrar) -> None:
-    """Register provider types, that is wire formats; called once.
+    """Register provider types, that is wire formats: ``register("type_name", factory)``.
 
-    ``register("type_name", factory)``, where ``factory(config: ProviderConfig)`` makes a ``Provider``.
+    ``factory(config: ProviderConfig)`` makes a ``Provider``.
     """
 
 
-@hookspec
+@_registration
 def register_skills(register: SkillRegistrar) -> None:
-    """Register skills, that is instructions which a model loads on demand; called once.
+    """Register skills: ``register(folder)`` for a folder with a ``SKILL.md`` in the Agent Skills format."""
 
-    ``register(folder)`` takes a folder with a ``SKILL.md`` in the Agent Skills format, such as
-    ``importlib.resources.files(__package__) / "skills" / "pdf-report"``.
+
+@_registration
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register the plugin's settings: ``register(target)``, where the target is one pydantic model.
+
+    Each field becomes ``PLUGIN.FIELD`` in ``oneclaw config`` and ``ONECLAW_PLUGIN_FIELD`` in the environment. A field
+    of type ``SecretStr`` lives in the secret store and is set by ``oneclaw keys set PLUGIN.FIELD``.
     """
 
 
-@hookspec
+@_registration
+def register_stores(register: StoreRegistrar) -> None:
+    """Register a store for a URL scheme: ``register("scheme", target)``, where ``target(url)`` opens it."""
+
+
+@_registration
+def register_services(register: ServiceRegistrar) -> None:
+    """Register long-running tasks: ``register("name", target, help="...", runs_in=("serve", "chat"))``.
+
+    The target is an async function of a ``ServiceContext`` that works until it is cancelled.
+    """
+
+
+@_registration
+def register_channels(register: ChannelRegistrar) -> None:
+    """Register ways to reach a person: ``register("name", target, is_send_only=False)``.
+
+    ``target(context)`` makes a ``Channel``.
+    """
+
+
+@_registration
+def register_routes(register: RouteRegistrar) -> None:
+    """Register HTTP routes below ``/PLUGIN/`` of ``oneclaw serve``: ``register("path", target, methods=("GET",))``.
+
+    The target is an async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``.
+    """
+
+
+@_registration
+def register_triggers(register: TriggerRegistrar) -> None:
+    """Register what can start a scheduled task beside time: ``register("name", target, help="...")``.
+
+    The target is an async function of a ``PluginContext``, the trigger's parameters and a function ``fire(text)``; it
+    works until it is cancelled.
+    """
+
+
+@_registration
 def register_commands(cli: CommandRegistrar) -> None:
-    """Add commands to the ``oneclaw`` command line; called when a command that is not built in is asked for, or
-    ``oneclaw --help``.
-
-    ``cli`` is used like a ``click.Group``: ``@cli.command()``, ``@cli.group()``, ``cli.add_command(command)``.
-    """
+    """Add commands to the ``oneclaw`` command line; ``cli`` is used like a ``click.Group``."""
 
 
-@hookspec
+@_registration
 def register_workers(register: WorkerRegistrar) -> None:
-    """Register what works in the background while ``oneclaw chat`` is open in a terminal; called when it is opened.
+    """Register what works in the background while ``oneclaw chat`` is open: ``register("name", work)``."""
 
-    ``register("name", work)``, where ``work(host: WorkerHost)`` is an async function. It runs until the chat ends,
-    which cancels it.
+
+@_registration
+def register_chat_commands(register: ChatCommandRegistrar) -> None:
+    """Register slash commands of every channel: ``register("name", target, help="...")``.
+
+    The target is an async function of a ``ChatCommandContext`` and the text behind the command's name. It returns the
+    text to show.
     """
+
+
+@_registration
+def register_checks(register: CheckRegistrar) -> None:
+    """Register checks of ``oneclaw doctor``: ``register("name", target)``.
+
+    The target is a sync or async function of a ``PluginContext`` that yields or returns ``Finding`` objects.
+    """
+
+
+# Lifecycle: at the first need of the plugin, not at the start of the program; 30 s to start, 5 s to stop.
+
+
+@_lifecycle
+async def plugin_started(context: PluginContext) -> None:
+    """Prepare what the plugin needs; called once, before anything of the plugin is first used.
+
+    ``NotReadyError`` makes OneClaw try again later; ``SignInNeededError`` names the command that signs in.
+    """
+
+
+@_lifecycle
+async def plugin_stopped(context: PluginContext) -> None:
+    """Release it; called when the home closes, also after a failed start."""
+
+
+@_lifecycle
+async def settings_changed(context: PluginContext, changed: frozenset[str]) -> None:
+    """Use new settings; called with the names of the fields that changed, before the next use."""
+
+
+# Prompt: gathered in the order of the plugins' names and kept with the session or the message; fails open.
+
+
+@_prompt
+async def prompt_sections(context: PluginContext, session: SessionInfo) -> Iterable[PromptSection] | None:
+    """Return sections of the system prompt; called once a session, and again when its history is compacted."""
+
+
+@_prompt
+async def message_context(context: PluginContext, turn: TurnInfo) -> str | None:
+    """Return text to send and store with the user's message; called once a turn. 5 s."""
+
+
+# Rewriters: each sees what the one before returned; the result is validated again; fails closed. 15 s.
+
+
+@_rewriter
+async def rewrite_tool_call(context: PluginContext, call: CallInfo) -> dict[str, Any] | None:
+    """Return other arguments for a call, or ``None``."""
+
+
+@_rewriter
+async def rewrite_tool_result(context: PluginContext, call: CallInfo, result: ToolResult) -> ToolResult | None:
+    """Return another result for a call that ran, before it is stored, or ``None``."""
+
+
+# Gates: before the ordinary permissions, which no gate can skip; fails closed. 15 s.
+
+
+@_gate
+async def before_turn(context: PluginContext, turn: TurnInfo) -> Deny | None:
+    """Refuse a turn before the model is asked."""
+
+
+@_gate
+async def before_tool_call(context: PluginContext, call: CallInfo) -> Deny | Ask | None:
+    """Refuse a call, or have the user asked; sees the arguments that the tool will get."""
+
+
+# Around: entered in the task that does the work, for tracing; no I/O; fails open.
+
+
+@_around
+def around(context: PluginContext, work: Work) -> AbstractContextManager[Any] | None:
+    """Return a sync context manager to enter around a turn, a model request or a tool call."""
+
+
+# Observers: from a queue per plugin, in order, off the hot path; fails open. 30 s.
+
+
+@_observer
+async def turn_started(context: PluginContext, turn: TurnInfo) -> None:
+    """Observe that a turn begins."""
+
+
+@_observer
+async def turn_finished(context: PluginContext, turn: TurnInfo, outcome: TurnOutcome) -> None:
+    """Observe that a turn has ended: with an answer, an error or an interruption."""
+
+
+@_observer
+async def before_model_request(context: PluginContext, turn: TurnInfo, request: ModelCall) -> None:
+    """Observe a request to a model; called for each attempt."""
+
+
+@_observer
+async def after_model_response(
+    context: PluginContext, turn: TurnInfo, request: ModelCall, response: ModelAnswer
+) -> None:
+    """Observe what came of a request: an answer or an error."""
+
+
+@_observer
+async def after_tool_call(context: PluginContext, call: CallInfo, result: ToolResult) -> None:
+    """Observe the result of a call, also of one that was denied, timed out or was interrupted."""
+
+
+@_observer
+async def permission_decided(context: PluginContext, call: CallInfo, decision: PermissionOutcome) -> None:
+    """Observe a decision on a permission, and who or which grant made it."""
+
+
+@_observer
+async def history_compacted(context: PluginContext, session: SessionInfo, summary: str) -> None:
+    """Observe that the older part of a history was replaced by a summary."""
+
+
+@_observer
+async def session_created(context: PluginContext, session: SessionInfo) -> None:
+    """Observe a new session."""
+
+
+@_observer
+async def session_deleted(context: PluginContext, session: SessionInfo) -> None:
+    """Observe that a session was deleted."""
+
+
+HOOK_KINDS: dict[str, HookKind] = {
+    name: value.kind for name, value in list(globals().items()) if hasattr(value, "oneclaw_spec")
+}

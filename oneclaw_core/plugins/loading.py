@@ -25,7 +25,9 @@ from oneclaw_core.plugins.compatibility import (
     find_incompatibility,
     name_and_version,
 )
+from oneclaw_core.plugins.hookspecs import HookKind
 from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
+from oneclaw_core.plugins.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.plugins.registrars import (
     BackgroundWorker,
@@ -227,6 +229,8 @@ def _bring_in(point: EntryPoint, record: PluginRecord, catalog: Catalog) -> None
     report_ignored_meanings(registry, record)
     _call_hook(record, "register_providers", register=ProviderRegistrar(catalog.provider_types, record))
     _call_hook(record, "register_skills", register=SkillRegistrar(catalog.skills, record))
+    for registrar in NAMED_REGISTRARS:
+        _call_hook(record, registrar.hook, register=registrar(record))
 
 
 def _is_compatible(point: EntryPoint, record: PluginRecord) -> bool:
@@ -288,7 +292,11 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
     else:
         _check_unmarked(manager, plugin, record)
     for caller in manager.get_hookcallers(plugin) or ():
-        if any(inspect.iscoroutinefunction(implementation.function) for implementation in caller.get_hookimpls()):
+        # A contract of a test can have hooks of its own.
+        is_registration = hookspecs.HOOK_KINDS.get(caller.name, HookKind.REGISTRATION) is HookKind.REGISTRATION
+        if is_registration and any(
+            inspect.iscoroutinefunction(implementation.function) for implementation in caller.get_hookimpls()
+        ):
             cause = f"the hook {caller.name} is an async function"
             record.report("hooks", cause, "write it without async", check="hooks.async")
     try:

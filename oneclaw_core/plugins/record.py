@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import pluggy
 
+    from oneclaw_core.plugins.registrations import Registration
+
 BUILTIN_PLUGIN = "builtin"
 
 _log = logging.getLogger("oneclaw.plugins")
@@ -53,6 +55,7 @@ class PluginRecord:
         import_ms: how long importing it and calling its hooks took, in milliseconds.
         tools, groups, providers, skills, commands: the names of what it registered.
         manifests: the paths of the manifests it registered.
+        registrations: what else it registered, by name.
         problems: what went wrong.
     """
 
@@ -68,6 +71,7 @@ class PluginRecord:
     skills: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     manifests: list[str] = field(default_factory=list)
+    registrations: list[Registration] = field(default_factory=list)
     problems: list[PluginProblem] = field(default_factory=list)
     manager: pluggy.PluginManager | None = field(default=None, repr=False)
 
@@ -78,7 +82,7 @@ class PluginRecord:
             return "disabled"
         if not any(problem.is_error for problem in self.problems):
             return "ok"
-        registered = (self.tools, self.groups, self.providers, self.skills, self.commands)
+        registered = (self.tools, self.groups, self.providers, self.skills, self.commands, self.registrations)
         return "degraded" if any(registered) else "failed"
 
     @property

@@ -171,14 +171,14 @@ def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
 
 def deprecating_hookspecs():
     """The contract of a version in which one argument is on its way out."""
-    hookspec = loading.hookspecs.hookspec
+    hookspec = loading.pluggy.HookspecMarker("oneclaw")
     warning = DeprecationWarning("the argument 'database' goes in contract 2: take 'register' instead")
 
     @hookspec(warn_on_impl_args={"database": warning})
     def register_groups(register, database):
         """Register groups."""
 
-    return SimpleNamespace(register_groups=register_groups, CONTRACT_VERSION=1)
+    return SimpleNamespace(register_groups=register_groups, CONTRACT_VERSION=1, HOOK_KINDS={})
 
 
 def test_a_deprecated_argument_is_told_once_with_the_plugin_and_what_takes_its_place(monkeypatch):

@@ -1,0 +1,214 @@
+"""What event hooks are called with and what they return. All of it is frozen; OneClaw makes it, plugins read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.messages import TokenUsage
+    from oneclaw_core.providers.base import ModelRequest, ModelResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
+    """A conversation.
+
+    Attributes:
+        id: of the session.
+        name: given by the user, ``None`` for a session without one.
+        agent: name of its agent.
+        parent_id: the session of the turn that a sub-agent works for.
+    """
+
+    id: str
+    name: str | None = None
+    agent: str
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInfo:
+    """A turn: from a user's message to the final answer.
+
+    Attributes:
+        id: unique.
+        session: the conversation.
+        agent: name of the agent.
+        model: as ``PROVIDER/MODEL``.
+        text: the user's message.
+        can_ask: True if a person can be asked for permissions.
+        parent_call_id: the tool call that a sub-agent's turn works for.
+    """
+
+    id: str
+    session: SessionInfo
+    agent: str
+    model: str
+    text: str
+    can_ask: bool = False
+    parent_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallInfo:
+    """A tool call.
+
+    Attributes:
+        id: unique within the session.
+        tool: name of the tool.
+        arguments: validated; a deep copy.
+        group: the tool's group, ``None`` for a core tool.
+        plugin: the plugin that registered the tool.
+        required_permissions: of the tool.
+        agent: name of the agent.
+        turn: the turn that the call belongs to, ``None`` outside one (``oneclaw call``).
+        caller: what made the call.
+    """
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    group: str | None = None
+    plugin: str | None = None
+    required_permissions: tuple[str, ...] = ()
+    agent: str = ""
+    turn: TurnInfo | None = None
+    caller: Literal["model", "command line", "program", "javascript"] = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """How a turn ended.
+
+    Attributes:
+        text: the final answer; empty if there is none.
+        usage: tokens of all its requests.
+        cost: in US dollars, ``None`` if unknown.
+        error: one line, ``None`` for an answer.
+        is_interrupted: True if the turn was cancelled or its process ended.
+    """
+
+    text: str = ""
+    usage: TokenUsage
+    cost: float | None = None
+    error: str | None = None
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One request to a model.
+
+    Attributes:
+        model: as ``PROVIDER/MODEL``.
+        provider_type: its wire format.
+        purpose: ``answer``, or ``summary`` for compaction.
+        request: what is sent.
+    """
+
+    model: str
+    provider_type: str
+    purpose: Literal["answer", "summary"] = "answer"
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """What came of a request.
+
+    Attributes:
+        response: the answer, ``None`` after an error.
+        error: one line, ``None`` for an answer.
+        error_type: name of the error's class.
+        duration_ms: from sending to the end of the answer.
+    """
+
+    response: ModelResponse | None = None
+    error: str | None = None
+    error_type: str | None = None
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionOutcome:
+    """A decision on a permission.
+
+    Attributes:
+        permission: its name.
+        subject: what it was asked for, such as a command; ``None`` if it has none.
+        is_granted: True if the tool may go on.
+        decided_by: ``user``, ``grant``, ``denial``, ``plugin NAME``, ``option`` (``--allow``), or ``default`` where no
+            person could be asked.
+    """
+
+    permission: str
+    subject: str | None = None
+    is_granted: bool
+    decided_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWork:
+    """A turn that ``around`` is entered for."""
+
+    turn: TurnInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWork:
+    """A model request that ``around`` is entered for; ``turn`` is ``None`` outside one."""
+
+    turn: TurnInfo | None
+    request: ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWork:
+    """A tool call that ``around`` is entered for."""
+
+    call: CallInfo
+
+
+Work = TurnWork | ModelWork | ToolWork
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """A gate's refusal.
+
+    Attributes:
+        reason: shown to the model and the user.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A gate's demand that the user is asked, as for any other permission.
+
+    Attributes:
+        permission: its name; a grant of it answers without a question.
+        detail: what exactly is about to be done.
+        subject: what patterns of grants are compared with.
+    """
+
+    permission: str
+    detail: str = ""
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """A section of the system prompt.
+
+    Attributes:
+        id: unique within the plugin; sections are sorted by plugin and id.
+        text: Markdown, at most 4,000 characters.
+    """
+
+    id: str
+    text: str

@@ -1,0 +1,200 @@
+"""Registrars for what plugins register by name; each registration is attributed and validated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.registrations import Registration, target_name
+
+if TYPE_CHECKING:
+    from oneclaw_core.plugins.record import PluginRecord
+
+Target = str | Callable[..., Any]
+"""An object, or its name ``module:attribute``, which is imported when it is needed."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,62}")
+_PATH = re.compile(r"[A-Za-z0-9_{][A-Za-z0-9_{}/.-]{0,254}|")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+@dataclass(slots=True)
+class _NamedRegistrar:
+    """Base of the registrars passed to one hook of one plugin."""
+
+    hook: ClassVar[str]
+    _record: PluginRecord
+
+    def _add(self, name: str, target: Target, *, pattern: re.Pattern[str] = _NAME, **options: Any) -> None:
+        registrations = self._record.registrations
+        try:
+            where = target_name(target)
+        except PluginError as error:
+            self._report(str(error), "correct the name", "hooks.target")
+            return
+        if not isinstance(name, str) or not pattern.fullmatch(name):
+            cause = f"the name {name!r} is invalid: it must match {pattern.pattern}"
+            self._report(cause, "use another name", "names.invalid")
+        elif not isinstance(target, str) and not callable(target):
+            cause = f"{target!r}, registered as {name!r}, cannot be called"
+            self._report(cause, "register a function, a class or a name 'module:attribute'", "hooks.target")
+        elif any((each.hook, each.name) == (self.hook, name) for each in registrations):
+            self._report(f"{name!r} is registered twice; the first one stays", "register it once", "names.twice")
+        else:
+            value = None if isinstance(target, str) else target
+            registrations.append(Registration(self.hook, self._record.name, name, where, options, value))
+
+    def _report(self, cause: str, remedy: str, check: str) -> None:
+        self._record.report(self.hook, cause, remedy, check=check)
+
+
+class SettingsRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_settings``."""
+
+    hook: ClassVar = "register_settings"
+
+    def __call__(self, target: Target) -> None:
+        """Register the plugin's settings.
+
+        Args:
+            target: one pydantic model, whose fields become ``PLUGIN.FIELD``.
+        """
+        self._add("settings", target)
+
+
+class StoreRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_stores``."""
+
+    hook: ClassVar = "register_stores"
+
+    def __call__(self, scheme: str, target: Target) -> None:
+        """Register a store.
+
+        Args:
+            scheme: of the database URLs that it opens, such as ``postgresql``.
+            target: function of the URL that opens the store.
+        """
+        self._add(scheme, target, pattern=_SCHEME)
+
+
+class ServiceRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_services``."""
+
+    hook: ClassVar = "register_services"
+
+    def __call__(self, name: str, target: Target, *, help: str = "", runs_in: Collection[str] = ("serve",)) -> None:  # noqa: A002  # as click has it
+        """Register a long-running task.
+
+        Args:
+            name: for messages and ``oneclaw serve``.
+            target: async function of a ``ServiceContext``; works until it is cancelled.
+            help: one line for ``oneclaw serve --help``.
+            runs_in: ``serve``, ``chat`` or both.
+        """
+        unknown = set(runs_in) - {"serve", "chat"}
+        if unknown or isinstance(runs_in, str):
+            self._report(f"runs_in of {name!r} must be ('serve',), ('chat',) or both", "correct it", "hooks.service")
+            return
+        self._add(name, target, help=help, runs_in=sorted(runs_in))
+
+
+class ChannelRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_channels``."""
+
+    hook: ClassVar = "register_channels"
+
+    def __call__(self, name: str, target: Target, *, is_send_only: bool = False) -> None:
+        """Register a way to reach a person.
+
+        Args:
+            name: such as ``telegram``.
+            target: function of a ``PluginContext`` that makes a ``Channel``.
+            is_send_only: True for one that receives nothing, such as mail or a desktop notification.
+        """
+        self._add(name, target, is_send_only=is_send_only)
+
+
+class RouteRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_routes``."""
+
+    hook: ClassVar = "register_routes"
+
+    def __call__(
+        self, path: str, target: Target, *, methods: Collection[str] = ("GET",), is_public: bool = False
+    ) -> None:
+        """Register an HTTP route of ``oneclaw serve``.
+
+        Args:
+            path: below ``/PLUGIN/``, such as ``hook/{name}``; empty for ``/PLUGIN/`` itself.
+            target: async function of a ``PluginContext`` and a ``WebRequest`` that returns a ``WebResponse``.
+            methods: the HTTP methods it answers.
+            is_public: True if the route checks its callers itself, such as a webhook with a signature.
+        """
+        if isinstance(methods, str) or not set(methods) <= set(_METHODS) or not methods:
+            self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.route")
+            return
+        self._add(path.lstrip("/"), target, pattern=_PATH, methods=sorted(methods), is_public=is_public)
+
+
+class TriggerRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_triggers``."""
+
+    hook: ClassVar = "register_triggers"
+
+    def __call__(self, name: str, target: Target, *, help: str = "") -> None:  # noqa: A002  # as click has it
+        """Register what can start a scheduled task.
+
+        Args:
+            name: such as ``file_changed``.
+            target: async function of a ``PluginContext``, the trigger's parameters and ``fire(text)``; works until it
+                is cancelled.
+            help: one line for users.
+        """
+        self._add(name, target, help=help)
+
+
+class ChatCommandRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_chat_commands``."""
+
+    hook: ClassVar = "register_chat_commands"
+
+    def __call__(self, name: str, target: Target, *, help: str = "") -> None:  # noqa: A002  # as click has it
+        """Register a slash command of every channel.
+
+        Args:
+            name: without the slash.
+            target: async function of a ``ChatCommandContext`` and the text behind the name; returns the text to show.
+            help: one line for ``/help``.
+        """
+        self._add(name, target, help=help)
+
+
+class CheckRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_checks``."""
+
+    hook: ClassVar = "register_checks"
+
+    def __call__(self, name: str, target: Target) -> None:
+        """Register a check of ``oneclaw doctor``.
+
+        Args:
+            name: a word or two, in snake_case or with hyphens.
+            target: sync or async function of a ``PluginContext`` that returns or yields ``Finding`` objects.
+        """
+        self._add(name, target)
+
+
+NAMED_REGISTRARS = (
+    SettingsRegistrar,
+    StoreRegistrar,
+    ServiceRegistrar,
+    ChannelRegistrar,
+    RouteRegistrar,
+    TriggerRegistrar,
+    ChatCommandRegistrar,
+    CheckRegistrar,
+)
