@@ -353,6 +353,39 @@ def test_other_requests_refuse_arguments_of_another_type_too(tmp_path):
     asyncio.run(run())
 
 
+class Answer:
+    """An answer that can be iterated and not closed."""
+
+    def __init__(self, *events):
+        self.events = list(events)
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        if not self.events:
+            raise StopAsyncIteration
+        return self.events.pop(0)
+
+
+class Iterating:
+    def stream(self, request):
+        return Answer(TextDelta("Good day"), ModelResponse(text="Good day"))
+
+    async def aclose(self):
+        pass
+
+
+def test_an_answer_that_cannot_be_closed_is_taken(tmp_path):
+    async def run():
+        async with opened(tmp_path) as claw:
+            claw.catalog.provider_types["iterating"] = lambda config: Iterating()
+            await claw.store.set_setting("provider:polite", {"type": "iterating"})
+            return await events_of(claw, "Hello", model="polite/x")
+
+    assert asyncio.run(run())[-1].text == "Good day"
+
+
 class Slow:
     """A model that calls a tool which never ends, or never answers."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from oneclaw_core.chat.dispatch import undispatched_response
 from oneclaw_core.chat.events import UsageEvent
@@ -19,7 +19,8 @@ from oneclaw_core.spending import Spending, start_of_day
 from oneclaw_core.store.usage import UsageRecord
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
     from oneclaw_core.chat.fingerprints import Fingerprints
     from oneclaw_core.costs import ModelPrices
@@ -94,7 +95,7 @@ class ModelCalls:
         sent = sent_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
         calls_dispatcher = is_dispatched(request, self._tool_loading)
         refused: LoadingRefused | None = None
-        async with aclosing(self._chosen.provider.stream(sent)) as events:
+        async with _closing(self._chosen.provider.stream(sent)) as events:
             async for event in events:
                 if isinstance(event, LoadingRefused):
                     refused = event
@@ -151,3 +152,8 @@ class ModelCalls:
         _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
         learned = {"tool_loading": str(refused.instead), "base_url": self._chosen.config.base_url}
         await self._store.set_setting(LEARNED_SETTING + name, learned)
+
+
+def _closing(events: AsyncIterator[ModelEvent]) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
+    """Close a provider's answer at the end, if it can be closed: plugins may write an iterator without ``aclose``."""
+    return aclosing(cast("Any", events)) if hasattr(events, "aclose") else nullcontext(events)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from oneclaw_core.messages import Message
     from oneclaw_core.tools.groups import ActiveTools
@@ -239,10 +239,10 @@ class Provider(Protocol):
     the summary of a conversation, by default so.
     """
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Send a request and yield its answer as it comes, a :class:`ModelResponse` last.
 
-        Closing the generator, or cancelling, closes the connection.
+        As a rule an async generator. Closing it by ``aclose``, or cancelling, closes the connection.
 
         Raises:
             ProviderError: in its finer kinds; with what the user can do, without the key.
