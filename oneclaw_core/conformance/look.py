@@ -128,7 +128,7 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
 def look_at_neighbours(request: Mapping[str, Any], channel: Channel) -> None:
     """Load all installed plugins but those of one package, and send what names they take."""
     for point in discover():
-        name = getattr(point.dist, "name", None)
+        name = getattr(getattr(point, "dist", None), "name", None)
         excluded = request["package"]
         if (excluded and name and _normal(name) == _normal(excluded)) or point.value in request["values"]:
             continue

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from oneclaw_core.conformance.finding import Finding
+    from oneclaw_core.plugins.loading import EntryPoint
 
 MAX_WHEEL_BYTES = 500 * 1024 * 1024
 _PYPROJECT = "pyproject.toml"
@@ -136,12 +137,16 @@ def find_installed(name: str) -> Subject | None:
     """Find an installed plugin by its own name, or all plugins of an installed package by its."""
     points = discover()
     found = [point for point in points if point.name == name] or [
-        point for point in points if _normal(getattr(point.dist, "name", None) or "") == _normal(name)
+        point for point in points if _normal(getattr(_distribution(point), "name", None) or "") == _normal(name)
     ]
     if not found:
         return None
     own = [PluginPoint(point.name, point.value) for point in found]
-    return Subject(_metadata(found[0].dist), tuple(own))
+    return Subject(_metadata(_distribution(found[0])), tuple(own))
+
+
+def _distribution(point: EntryPoint) -> Any:
+    return getattr(point, "dist", None)
 
 
 def read_wheel(path: Path, unpack_to: Path) -> Subject:

@@ -59,7 +59,10 @@ _log = logging.getLogger("oneclaw.plugins")
 
 
 class EntryPoint(Protocol):
-    """The part of an entry point that loading needs; importlib_metadata's own, or a stand-in."""
+    """The part of an entry point that loading needs; that of importlib, or a stand-in.
+
+    As ``dist`` it may have the distribution that it belongs to, with ``name`` and ``version``.
+    """
 
     @property
     def name(self) -> str:
@@ -69,11 +72,6 @@ class EntryPoint(Protocol):
     @property
     def value(self) -> str:
         """What it names, as ``module`` or ``module:attribute``."""
-        ...
-
-    @property
-    def dist(self) -> Any:
-        """The distribution it belongs to, with ``name`` and ``version``."""
         ...
 
     def load(self) -> Any:

@@ -79,7 +79,9 @@ def check_plugins(records: Iterable[PluginRecord]) -> None:
 
 def _named(installed: Iterable[EntryPoint], name: str) -> list[EntryPoint]:
     wanted = name.strip()
-    points = [point for point in installed if wanted in (point.name, getattr(point.dist, "name", None))]
+    points = [
+        point for point in installed if wanted in (point.name, getattr(getattr(point, "dist", None), "name", None))
+    ]
     if not points:
         names = ", ".join(point.name for point in installed)
         raise NotFoundError(
