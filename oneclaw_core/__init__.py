@@ -146,6 +146,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.groups import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.tools.groups import restore_loaded_groups as restore_loaded_groups
+    from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.paths import PathGuard as PathGuard
     from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
@@ -223,7 +224,7 @@ _MODULE_OF = {
             "ActiveTools LoadToolGroupTool ToolGroupDefinition build_system_prompt_with_tool_groups "
             "restore_loaded_groups"
         ),
-        "tools.manifest": "parse_group_manifest",
+        "tools.manifest": "ManifestProblem parse_group_manifest",
         "tools.paths": "PathGuard",
         "tools.permissions": "PermissionAnswer PermissionRequest",
         "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
