@@ -38,11 +38,15 @@ def scaffold_of(name):
 
 
 def _files_of_example(example):
-    if example.suffix == ".py":
-        return {example.name: example.read_text(encoding="utf-8")}
-    paths = [path.relative_to(example) for path in example.rglob("*.py")]
+    """Give the Python files of an example, a folder or a single file; its tests are no example."""
+    root = example if example.is_dir() else example.parent
+    paths = sorted(example.rglob("*.py")) if example.is_dir() else [example]
     return {
-        path.as_posix(): (example / path).read_text(encoding="utf-8") for path in paths if "tests" not in path.parts
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+        if path.suffix == ".py"
+        and not path.name.startswith(("test_", "conftest"))
+        and "tests" not in path.relative_to(root).parts
     }
 
 
