@@ -15,7 +15,7 @@ from typing import Any
 
 CLOSING_LINE = re.compile(r"^=+ (.*\d+ \w+.* in [\d.]+s.*?) =+$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-RUNS_TESTS = re.compile(r"py\d+|plugin-.*|third-party|lowest|release")
+RUNS_TESTS = re.compile(r"py\d+|plugins|third-party|lowest|release")
 
 
 def main(report_path: Path, required_versions: list[str]) -> int:
