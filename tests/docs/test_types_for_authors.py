@@ -36,5 +36,5 @@ def test_mypy_finds_nothing(code, pytestconfig):
 
 
 def test_pyright_finds_nothing(code):
-    pytest.importorskip("pyright", reason="pyright is not installed; it is in the dependency group lint")
+    pytest.importorskip("pyright", reason="pyright is not installed; it is in the dependency group types")
     check(code, "pyright", "--pythonpath", sys.executable)
