@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.chat.events import UsageEvent as UsageEvent
     from oneclaw_core.chat.sent_request import RequestPreview as RequestPreview
     from oneclaw_core.cli.event_loop import run_async as run_async
+    from oneclaw_core.cli.line_reader import read_input_line as read_input_line
     from oneclaw_core.cli.output import json_option as json_option
     from oneclaw_core.cli.output import print_json as print_json
     from oneclaw_core.cli.output import print_table as print_table
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import JavaScriptTimeoutError as JavaScriptTimeoutError
     from oneclaw_core.errors import MemoryChangeError as MemoryChangeError
     from oneclaw_core.errors import NotFoundError as NotFoundError
+    from oneclaw_core.errors import OAuthError as OAuthError
+    from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import OneClawError as OneClawError
     from oneclaw_core.errors import PermissionDeniedError as PermissionDeniedError
     from oneclaw_core.errors import PluginError as PluginError
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import SessionBusyError as SessionBusyError
     from oneclaw_core.errors import SettingsError as SettingsError
+    from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.errors import SkillError as SkillError
     from oneclaw_core.errors import SpendingLimitError as SpendingLimitError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
@@ -72,6 +76,14 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.home import Home as Home
     from oneclaw_core.home import find_home as find_home
+    from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
+    from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
+    from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
+    from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
+    from oneclaw_core.http.oauth.grant import AccessToken as AccessToken
+    from oneclaw_core.http.oauth.grant import OAuthGrant as OAuthGrant
+    from oneclaw_core.http.oauth.redirect import RedirectListener as RedirectListener
+    from oneclaw_core.http.oauth.service import OAuthService as OAuthService
     from oneclaw_core.javascript.bridges import JavaScriptBridges as JavaScriptBridges
     from oneclaw_core.javascript.result import ConsoleLine as ConsoleLine
     from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
@@ -177,6 +189,7 @@ _MODULE_OF = {
         ),
         "chat.sent_request": "RequestPreview",
         "cli.event_loop": "run_async",
+        "cli.line_reader": "read_input_line",
         "cli.output": "json_option print_json print_table print_text",
         "configuration": "Configuration",
         "configuration.models": "ModelState",
@@ -184,11 +197,12 @@ _MODULE_OF = {
         "configuration.settings": "SettingState",
         "errors": (
             "AgentError ContextTooLongError DuplicateError DuplicateToolError InUseError JavaScriptError "
-            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError OneClawError "
-            "PermissionDeniedError PluginError ProtectedError ProviderAuthenticationError ProviderError "
-            "ProviderQuotaError ProviderRateLimitError ProviderRequestError ProviderUnavailableError SessionBusyError "
-            "SettingsError SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError "
-            "ToolDefinitionError TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
+            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError OAuthError "
+            "OAuthUnavailableError OneClawError PermissionDeniedError PluginError ProtectedError "
+            "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
+            "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
+            "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
+            "TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
         ),
         "home": "Home find_home",
         "plugins.arguments": (
@@ -201,6 +215,12 @@ _MODULE_OF = {
             "StoreRegistrar TriggerRegistrar"
         ),
         "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
+        "http.oauth.accounts": "OAuthAccount OAuthAccounts",
+        "http.oauth.client": "OAuthClient",
+        "http.oauth.consent": "OAuthConsent",
+        "http.oauth.grant": "AccessToken OAuthGrant",
+        "http.oauth.redirect": "RedirectListener",
+        "http.oauth.service": "OAuthService",
         "javascript.bridges": "JavaScriptBridges",
         "javascript.result": "ConsoleLine JavaScriptResult",
         "javascript.running": "check_javascript run_javascript",

@@ -23,6 +23,9 @@
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
     │   └── SessionBusyError        another process is in the middle of a turn
+    ├── OAuthError                  a service that users sign in to gives no access
+    │   ├── SignInNeededError       nobody is signed in, or the sign-in has ended: the message names the command
+    │   └── OAuthUnavailableError   unreachable, overloaded or broken; worth another try
     ├── ProviderError               the model service could not answer
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try
     │   ├── ProviderRateLimitError      too many requests for now
@@ -157,6 +160,35 @@ class StoreDamagedError(StoreError):
 
 class SessionBusyError(StoreError):
     """Another turn of the same session is under way."""
+
+
+class OAuthError(OneClawError):
+    """A service that users sign in to gives no access. A tool that raises this fails with its ``error_type``.
+
+    Attributes:
+        error_type: of the tool's result.
+        code: the service's error code (RFC 6749, section 5.2), ``""`` if it gave none.
+        status: of the HTTP response, ``None`` if there was none.
+        description: the code and the service's explanation on one line, for messages.
+    """
+
+    error_type = "not_available"
+
+    def __init__(self, message: str, *, code: str = "", status: int | None = None, description: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.description = description
+
+
+class SignInNeededError(OAuthError):
+    """The user has to sign in, or to sign in again; the message names the command."""
+
+
+class OAuthUnavailableError(OAuthError):
+    """The service is unreachable, overloaded or broken; another try may succeed."""
+
+    error_type = "service_unavailable"
 
 
 class ProviderError(OneClawError):

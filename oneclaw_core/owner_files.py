@@ -103,7 +103,7 @@ def write_private(path: Path, content: bytes) -> None:
     Raises:
         OSError: it cannot be written; what was there is still there.
     """
-    _make_directory(path.parent)
+    make_private_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{token_hex(8)}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -118,10 +118,14 @@ def write_private(path: Path, content: bytes) -> None:
         raise
 
 
-def _make_directory(path: Path) -> None:
-    """Make a directory and those above it, each for its owner alone; ``parents`` of mkdir would open those above."""
+def make_private_directory(path: Path) -> None:
+    """Make a directory and those above it, each for its owner alone; ``parents`` of mkdir would open those above.
+
+    Raises:
+        OSError: that is not possible.
+    """
     if not path.is_dir():
-        _make_directory(path.parent)
+        make_private_directory(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 

@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.owner_files import KeptFiles, read_private, write_private
+from oneclaw_core.owner_files import KeptFiles, make_private_directory, read_private, write_private
 from oneclaw_core.secrets import remember_secret
 from oneclaw_core.system_keyring import NoKeyringError, delete_from_keyring, read_from_keyring, store_in_keyring
 
@@ -199,7 +199,7 @@ class SecretStore:
         from filelock import FileLock, Timeout
 
         try:
-            self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directory(self._locks)
             with FileLock(self._locks / f"{self._path.stem}.lock", timeout=_LOCK_SECONDS, mode=0o600):
                 entries = self._read()
                 yield entries

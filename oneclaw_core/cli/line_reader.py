@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 
 from oneclaw_core.errors import UsageError
 
@@ -59,3 +60,12 @@ class LineReader:
             await readable.wait()
         finally:
             loop.remove_reader(self._descriptor)
+
+
+async def read_input_line() -> str | None:
+    """Read a line of standard input; ``None`` at its end, or if there is no standard input."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return await LineReader(descriptor).read_line()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import socket
-import threading
 from typing import TYPE_CHECKING
 
 import httpx
 
 from oneclaw_core.http.addresses import is_public_address
+from oneclaw_core.http.background import start_in_background
 from oneclaw_core.http.faults import connection_fault
 
 if TYPE_CHECKING:
+    import concurrent.futures
     import ssl
 
     from oneclaw_core.http import AddressGate, SyncAddressGate
@@ -122,19 +122,12 @@ def _connect_timeout(request: httpx.Request) -> float | None:
 
 def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
     """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
-    future: concurrent.futures.Future[list[str]] = concurrent.futures.Future()
-    future.set_running_or_notify_cancel()
 
-    def look_up() -> None:
-        try:
-            answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as fault:
-            future.set_exception(fault)
-        else:
-            future.set_result(list(dict.fromkeys(str(address[0]) for *_, address in answers)))
+    def look_up() -> list[str]:
+        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(address[0]) for *_, address in answers))
 
-    threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
-    return future
+    return start_in_background(look_up, f"resolve {host}")
 
 
 def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request:

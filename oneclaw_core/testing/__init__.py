@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.assertions import assert_tool_not_offered as assert_tool_not_offered
     from oneclaw_core.testing.assertions import assert_tool_offered as assert_tool_offered
     from oneclaw_core.testing.assertions import assert_tool_succeeded as assert_tool_succeeded
+    from oneclaw_core.testing.authorization_server import AuthorizationServer as AuthorizationServer
     from oneclaw_core.testing.home_under_test import CallTool as CallTool
     from oneclaw_core.testing.home_under_test import HomeFactory as HomeFactory
     from oneclaw_core.testing.home_under_test import HomeUnderTest as HomeUnderTest
@@ -40,6 +41,7 @@ _MODULE_OF = {
             "assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called assert_tool_error "
             "assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
         ),
+        "authorization_server": "AuthorizationServer",
         "home_under_test": "CallTool HomeFactory HomeUnderTest",
         "scripted_model": "ScriptedModel",
         "scripted_user": "ScriptedUser",

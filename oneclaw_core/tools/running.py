@@ -8,7 +8,7 @@ import logging
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.errors import OAuthError, PermissionDeniedError
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.threads import run_in_thread, watched_threads
 
@@ -100,6 +100,8 @@ async def _invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -
                 value = await value
     except PermissionDeniedError as error:
         return ToolResult.error("permission_denied", str(error))
+    except OAuthError as error:
+        return ToolResult.error(error.error_type, str(error))
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too

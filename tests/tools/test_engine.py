@@ -12,6 +12,7 @@ from oneclaw_core import (
     ActiveTools,
     LoadToolGroupTool,
     PathGuard,
+    SignInNeededError,
     ToolCall,
     ToolDefinition,
     ToolGroupDefinition,
@@ -212,6 +213,16 @@ def test_remote_references_in_a_schema_are_never_fetched(bench):
     result = bench.result(arguments={"a": 1})
     assert result.error_type == "execution_error"
     assert "Unresolvable" in result.error_message
+
+
+def test_a_tool_without_a_sign_in_is_not_available(bench):
+    def run(arguments, context):
+        raise SignInNeededError("No Notes account is signed in.")
+
+    bench.add(run=run)
+
+    result = bench.result()
+    assert (result.error_type, result.error_message) == ("not_available", "No Notes account is signed in.")
 
 
 def test_exceptions_become_execution_errors_and_the_traceback_goes_to_the_log(bench, caplog):

@@ -1,0 +1,335 @@
+"""The accounts that users have signed in to at one service: their public data, secrets and access tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
+from oneclaw_core.http.oauth.grant import AccessToken
+from oneclaw_core.owner_files import make_private_directory, read_private, write_private
+from oneclaw_core.secret_store import SecretPlace, SecretStore, SecretWords
+from oneclaw_core.secrets import remember_secret
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from pathlib import Path
+
+    from oneclaw_core.http.oauth.service import OAuthService
+
+# A process that holds the lock of an account may be waiting for the service.
+TOKEN_LOCK_SECONDS = 90
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+_MAX_FILE_BYTES = 1_000_000
+_LOCK_SECONDS = 10
+_SECRET_KEYS = ("client_secret", "refresh_token", "access_token", "private_key")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthAccount:
+    """An account at a service.
+
+    Attributes:
+        name: the user's word for it.
+        scopes: what was granted, without the service's prefix.
+        email: whose account it is; ``None`` if the service did not say.
+        details: what else a plugin knows of it, as JSON data that is not secret.
+    """
+
+    name: str
+    scopes: tuple[str, ...] = ()
+    email: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The name, and whose account it is; for people."""
+        return f"{self.name} ({self.email})" if self.email and self.email != self.name else self.name
+
+
+class OAuthAccounts:
+    """The accounts of one service in one home, and which of them is the default.
+
+    Public data lies in ``accounts.json``, in a file for its owner alone. Refresh tokens lie in the system keyring, or
+    without one in such a file; access tokens, which expire, in such a file each.
+
+    Args:
+        service: for names and messages.
+        folder: where the files lie; made when something is stored.
+        locks: where lock files lie, by default in the folder.
+    """
+
+    def __init__(self, service: OAuthService, folder: Path, locks: Path | None = None) -> None:
+        self._service = service
+        self._folder = folder
+        self._path = folder / "accounts.json"
+        self._locks = locks or folder / "locks"
+        title = service.title
+        words = SecretWords(
+            f"the {title} sign-in of {{name}}", f"the {title} sign-ins", "sign-in", service.command("{name}")
+        )
+        self._secrets = SecretStore(folder / f"{service.name}_sign_ins.json", self._locks, words)
+
+    def list(self) -> dict[str, OAuthAccount]:
+        """List all accounts by name, in the order of signing in.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return self._read()[1]
+
+    def get(self, name: str) -> OAuthAccount:
+        """Find an account.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            OneClawError: the file is open to others or damaged.
+        """
+        accounts = self.list()
+        if name not in accounts:
+            known = f"signed in are: {', '.join(accounts)}" if accounts else "none is signed in"
+            raise NotFoundError(f"there is no {self._service.title} account {name[:100]!r}; {known}")
+        return accounts[name]
+
+    @property
+    def default_name(self) -> str | None:
+        """The account used when none is named; ``None`` if there is no account."""
+        return self._read()[0]
+
+    def set_default(self, name: str) -> None:
+        """Choose the default account.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            OneClawError: it cannot be stored.
+        """
+        self.get(name)
+        with self._changing() as (_, accounts):
+            self._write(name, accounts)
+
+    def check_name(self, name: str) -> str:
+        """Check a name for an account, new or known.
+
+        Raises:
+            UsageError: it cannot be a name, or differs from another account's in nothing but the case of letters:
+                where files are found in any case, the two would share one access token.
+        """
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name[:100]!r} cannot be an account's name: use letters, digits, and . _ @ + - behind the first"
+            )
+        for known in self.list():
+            if known != name and known.casefold() == name.casefold():
+                raise UsageError(f"there is an account {known}: give that name, or one that differs in more than case")
+        return name
+
+    def save(self, account: OAuthAccount, secret: Mapping[str, Any], *, in_file: bool = False) -> SecretPlace:
+        """Add an account, or replace the one of its name; the first account becomes the default.
+
+        Args:
+            account: its public data.
+            secret: JSON data that access tokens can be had with.
+            in_file: do not use the system keyring.
+
+        Returns:
+            Where the secret is.
+
+        Raises:
+            OneClawError: it cannot be stored.
+        """
+        self.check_name(account.name)
+        place = self._secrets.set(account.name, json.dumps(dict(secret)), in_file=in_file)
+        self.forget_access_token(account.name)
+        with self._changing() as (default, accounts):
+            accounts[account.name] = account
+            self._write(default or account.name, accounts)
+        return place
+
+    def remove(self, name: str) -> None:
+        """Forget an account and its secrets; if it was the default, the next one is.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            OneClawError: it cannot be forgotten.
+        """
+        self.get(name)
+        self.forget_access_token(name)
+        problem = None
+        try:
+            self._secrets.remove(name)
+        except OneClawError as error:  # raised once everything else is forgotten
+            problem = error
+        with self._changing() as (default, accounts):
+            accounts.pop(name, None)
+            self._write(default if default in accounts else next(iter(accounts), None), accounts)
+        if problem is not None:
+            raise problem
+
+    def note_scopes(self, name: str, scopes: tuple[str, ...]) -> None:
+        """Store what is granted by now, if it has changed."""
+        account = self.list().get(name)
+        if account is None or set(account.scopes) == set(scopes):
+            return
+        with self._changing() as (default, accounts):
+            if name in accounts:
+                accounts[name] = replace(accounts[name], scopes=scopes)
+                self._write(default, accounts)
+
+    def places(self) -> dict[str, SecretPlace]:
+        """Return where the secret of each account is; no keyring is asked.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return self._secrets.stored()
+
+    def secret(self, name: str) -> dict[str, Any]:
+        """Read the data that access tokens of an account can be had with; the keyring may make this wait.
+
+        Raises:
+            OneClawError: it cannot be read.
+        """
+        with suppress(ValueError, TypeError, RecursionError):
+            secret = json.loads(self._secrets.get(name) or "")
+            if isinstance(secret, dict):
+                for key in _SECRET_KEYS:
+                    if secret.get(key):
+                        remember_secret(str(secret[key]))
+                return secret
+        raise self.damaged(name)
+
+    def change_secret(self, name: str, secret: Mapping[str, Any]) -> None:
+        """Replace an account's secret where it is, for instance when the service has replaced a refresh token.
+
+        Raises:
+            OneClawError: it cannot be stored.
+        """
+        in_file = self._secrets.stored().get(name) is SecretPlace.FILE
+        self._secrets.set(name, json.dumps(dict(secret)), in_file=in_file)
+
+    def damaged(self, name: str) -> OneClawError:
+        """Make the error for a secret that lacks something."""
+        return OneClawError(
+            f"the {self._service.title} sign-in of {name} is lost or damaged: sign in again with: "
+            f"{self._service.command(name)}"
+        )
+
+    def access_token(self, name: str) -> AccessToken | None:
+        """Read the access token that was stored last; it may have expired."""
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            content = read_private(self._token_path(name), _MAX_FILE_BYTES)
+            if content is not None:
+                values = json.loads(content)
+                expires_at = values["expires_at"]
+                found = AccessToken(str(values["token"]), None if expires_at is None else float(expires_at))
+                remember_secret(found.token)
+                return found
+        return None
+
+    def save_access_token(self, name: str, token: AccessToken) -> None:
+        """Store an access token for the next call, in any process.
+
+        Raises:
+            OneClawError: it cannot be stored.
+        """
+        remember_secret(token.token)
+        try:
+            document = {"token": token.token, "expires_at": token.expires_at}
+            write_private(self._token_path(name), json.dumps(document).encode())
+        except OSError as error:
+            raise self._not_writable(error) from None
+
+    def forget_access_token(self, name: str) -> None:
+        """Have the next call get a new access token."""
+        with suppress(FileNotFoundError):
+            self._token_path(name).unlink()
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[None]:
+        """Keep all other calls in all processes from refreshing or changing the sign-in of an account.
+
+        Raises:
+            OAuthUnavailableError: others take too long.
+            OneClawError: there can be no lock file.
+        """
+        from filelock import AsyncFileLock, Timeout
+
+        lock = AsyncFileLock(self._token_lock(name), timeout=TOKEN_LOCK_SECONDS, mode=0o600)
+        try:
+            make_private_directory(self._locks)
+            await lock.acquire()
+        except Timeout:
+            raise OAuthUnavailableError(
+                f"Another process has been asking {self._service.title} for access for {name} for "
+                f"{TOKEN_LOCK_SECONDS} s. Try again later."
+            ) from None
+        except OSError as error:
+            raise self._not_writable(error) from None
+        try:
+            yield
+        finally:
+            await lock.release()
+
+    def _token_lock(self, name: str) -> Path:
+        return self._locks / f"{self._service.name}_token-{name}.lock"
+
+    def _token_path(self, name: str) -> Path:
+        return self._folder / f"access_token-{name}.json"
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[str | None, dict[str, OAuthAccount]]]:
+        """Read the accounts while no other process changes them."""
+        from filelock import FileLock, Timeout
+
+        try:
+            make_private_directory(self._locks)
+            lock = FileLock(self._locks / f"{self._service.name}_accounts.lock", timeout=_LOCK_SECONDS, mode=0o600)
+            with lock:
+                yield self._read()
+        except Timeout:
+            raise OneClawError(
+                f"another process is changing the {self._service.title} accounts: try again when it is done"
+            ) from None
+        except OSError as error:
+            raise self._not_writable(error) from None
+
+    def _write(self, default: str | None, accounts: Mapping[str, OAuthAccount]) -> None:
+        entries = {name: _entry(account) for name, account in accounts.items()}
+        write_private(self._path, json.dumps({"default": default, "accounts": entries}, indent=2).encode())
+
+    def _read(self) -> tuple[str | None, dict[str, OAuthAccount]]:
+        content = read_private(self._path, _MAX_FILE_BYTES)
+        if content is None:
+            return None, {}
+        with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            document = json.loads(content)
+            accounts = {name: _account(name, entry) for name, entry in document["accounts"].items()}
+            default = document["default"]
+            if default is None or default in accounts:
+                return default, accounts
+        raise OneClawError(
+            f"{self._path} is damaged: put a backup copy in its place, or delete it and sign in again with: "
+            f"{self._service.command()}"
+        )
+
+    def _not_writable(self, error: OSError) -> OneClawError:
+        return OneClawError(
+            f"the {self._service.title} accounts cannot be stored in {self._folder}: {error.strerror or error}; make "
+            "it writable"
+        )
+
+
+def _entry(account: OAuthAccount) -> dict[str, Any]:
+    return {**account.details, "name": account.name, "email": account.email, "scopes": list(account.scopes)}
+
+
+def _account(name: str, entry: Mapping[str, Any]) -> OAuthAccount:
+    details = {key: value for key, value in entry.items() if key not in ("name", "email", "scopes")}
+    email = entry["email"]
+    if entry["name"] != name or not _NAME.fullmatch(name):
+        raise ValueError(name)
+    return OAuthAccount(name, tuple(map(str, entry["scopes"])), email and str(email), details)

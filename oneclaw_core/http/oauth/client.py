@@ -1,0 +1,265 @@
+"""Signing in to a service, and access tokens from then on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import OAuthError, OneClawError, SignInNeededError, UsageError
+from oneclaw_core.http import create_client
+from oneclaw_core.http.oauth.accounts import OAuthAccount, OAuthAccounts
+from oneclaw_core.http.oauth.authorization import authorize
+from oneclaw_core.http.oauth.service import DEFAULT_ACCOUNT
+from oneclaw_core.http.oauth.token_endpoint import TokenEndpoint, client_fields
+from oneclaw_core.http.oauth.tokens import AccessTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from oneclaw_core.http.oauth.consent import ReadLine
+    from oneclaw_core.http.oauth.grant import OAuthGrant
+    from oneclaw_core.http.oauth.service import OAuthService
+    from oneclaw_core.http.oauth.token_endpoint import OpenHttp
+    from oneclaw_core.http.oauth.tokens import Renewal
+    from oneclaw_core.secret_store import SecretPlace
+
+
+class OAuthClient:
+    """Signs users in to a service, and gives access tokens; plugins get one from ``context.oauth(service)``.
+
+    Args:
+        service: what to sign in to.
+        accounts: where sign-ins are stored.
+        open_http: gives an HTTP client for the length of one request. By default one that goes through the proxies of
+            the environment.
+        renewal: makes the form that asks for a new access token, from an account and its secret, where that is not a
+            refresh token: a signed assertion, for instance. ``None`` from it means the refresh token after all.
+    """
+
+    def __init__(
+        self,
+        service: OAuthService,
+        accounts: OAuthAccounts,
+        *,
+        open_http: OpenHttp = create_client,
+        renewal: Renewal | None = None,
+    ) -> None:
+        self.service = service
+        self.accounts = accounts
+        self._endpoint = TokenEndpoint(service, open_http)
+        self._tokens = AccessTokens(service, accounts, self._endpoint, renewal)
+
+    async def sign_in(
+        self,
+        *,
+        account: str | None = None,
+        scopes: Iterable[str] | None = None,
+        open_browser: bool,
+        show: Callable[[str], None],
+        read_line: ReadLine,
+        in_file: bool = False,
+    ) -> OAuthAccount:
+        """Have the user agree in a browser, and store the sign-in.
+
+        Args:
+            account: its name; by default the default account. One that is signed in keeps what it was granted.
+            scopes: what for; by default those of the service.
+            open_browser: open a browser on this machine; without one the user opens the address anywhere, and pastes
+                the one where the browser ends up.
+            show: writes a line for the user; not to standard output where that is for data.
+            read_line: reads a line from the user, ``None`` at the end of the input.
+            in_file: do not use the system keyring.
+
+        Returns:
+            The account, with what was granted; the user may have granted less than asked for.
+
+        Raises:
+            OAuthError: the user said no, or the service refuses or is not available.
+            UsageError: the name or what was pasted is not acceptable, or the user has signed in as somebody else.
+        """
+        name = self.accounts.check_name(account or self.accounts.default_name or DEFAULT_ACCOUNT)
+        known = self.accounts.list().get(name)
+        wanted = tuple(self.service.scopes if scopes is None else scopes)
+        grant = await self.authorize(
+            scopes=dict.fromkeys([*(known.scopes if known else ()), *wanted]),
+            email=known.email if known else None,
+            open_browser=open_browser,
+            show=show,
+            read_line=read_line,
+        )
+        self.check_same_user(name, known.email if known else None, grant)
+        email = grant.email or (known.email if known else None)
+        made = OAuthAccount(name, grant.scopes or (), email, known.details if known else {})
+        await self.save(made, grant, in_file=in_file)
+        return made
+
+    async def authorize(
+        self,
+        *,
+        scopes: Iterable[str],
+        email: str | None = None,
+        open_browser: bool,
+        show: Callable[[str], None],
+        read_line: ReadLine,
+    ) -> OAuthGrant:
+        """Have the user agree in a browser; nothing is stored. :meth:`sign_in` is this and :meth:`save`.
+
+        Args:
+            scopes: what for.
+            email: of the account, if it is known; browsers with several accounts choose this one.
+            open_browser: as for :meth:`sign_in`.
+            show: likewise.
+            read_line: likewise.
+
+        Raises:
+            OAuthError: as for :meth:`sign_in`.
+            UsageError: likewise.
+        """
+        return await authorize(
+            self.service,
+            self._endpoint,
+            scopes=scopes,
+            email=email,
+            open_browser=open_browser,
+            show=show,
+            read_line=read_line,
+        )
+
+    async def exchange(self, form: Mapping[str, str]) -> OAuthGrant:
+        """Send a token request of the caller's making; nothing is stored.
+
+        Args:
+            form: with ``grant_type``.
+
+        Raises:
+            OAuthUnavailableError: the service is not available.
+            OAuthError: it refuses; ``code`` says why.
+        """
+        return await self._endpoint.request(form)
+
+    def check_same_user(self, name: str, email: str | None, grant: OAuthGrant) -> None:
+        """Refuse a grant of another user than the one whose account it is to be.
+
+        Args:
+            name: of the account.
+            email: whose it is, ``None`` if that is not known.
+            grant: has the user in its claims, if the service says it.
+
+        Raises:
+            UsageError: it is another user's.
+        """
+        if email and grant.email and grant.email.lower() != email.lower():
+            raise UsageError(
+                f"you have signed in as {grant.email}, and the account {name} is {email}: sign in again as that one, "
+                "or give this one another name with --account"
+            )
+
+    async def save(
+        self,
+        account: OAuthAccount,
+        grant: OAuthGrant,
+        *,
+        secret: Mapping[str, Any] | None = None,
+        in_file: bool = False,
+    ) -> SecretPlace:
+        """Store a sign-in.
+
+        Args:
+            account: what is not secret.
+            grant: the tokens.
+            secret: what access tokens can be had with, for ``renewal``; by default what is in the grant.
+            in_file: do not use the system keyring.
+
+        Returns:
+            Where the secret is.
+
+        Raises:
+            OneClawError: it cannot be stored.
+        """
+        stored = self._secret_of(grant) if secret is None else secret
+        async with self.accounts.alone(account.name):
+            place = await asyncio.to_thread(self.accounts.save, account, stored, in_file=in_file)
+            if "access_token" not in stored:
+                self.accounts.save_access_token(account.name, grant.access_token)
+        return place
+
+    async def access_token(self, account: str | None = None, *, refused: str | None = None) -> str:
+        """Return a token that is valid as far as is known, a new one if need be.
+
+        Of any number of calls that need a new one, in all processes, one asks the service, and the others wait for it.
+
+        Args:
+            account: its name; by default the default account.
+            refused: a token that the service has just refused.
+
+        Raises:
+            SignInNeededError: nobody is signed in, or the sign-in has ended; the message names the command.
+            OAuthUnavailableError: the service is not available for now.
+            OAuthError: the service refuses for another reason.
+            OneClawError: the sign-in cannot be read.
+        """
+        name = account or self.accounts.default_name
+        if name is None:
+            raise SignInNeededError(
+                f"No {self.service.title} account is signed in. The user can sign in with: {self.service.command()}"
+            )
+        return await self._tokens.get(name, refused)
+
+    async def check(self, account: str) -> None:
+        """Ask the service whether a sign-in still works, if there is a way to ask.
+
+        Raises:
+            OAuthError: it does not, or the service is not available.
+            OneClawError: the sign-in cannot be read.
+        """
+        await self._tokens.renew(account, None, is_forced=True)
+
+    async def sign_out(self, account: str) -> str | None:
+        """Forget an account, and revoke the sign-in at the service.
+
+        Returns:
+            Why the service may still give access, for the user; ``None`` if the sign-in is revoked.
+
+        Raises:
+            NotFoundError: there is no such account.
+            OneClawError: it cannot be forgotten.
+        """
+        self.accounts.get(account)
+        async with self.accounts.alone(account):
+            problem = await self._revoke(account)
+            await asyncio.to_thread(self.accounts.remove, account)
+        return problem
+
+    def _secret_of(self, grant: OAuthGrant) -> dict[str, Any]:
+        service = self.service
+        secret: dict[str, Any] = {
+            **client_fields(service.client_id, service.client_secret),
+            "issuer": service.authority,
+        }
+        if grant.refresh_token:
+            return {**secret, "refresh_token": grant.refresh_token}
+        # All there is: it may last for years, so it lies with the secrets.
+        token = grant.access_token
+        return {**secret, "access_token": token.token, "expires_at": token.expires_at}
+
+    async def _revoke(self, name: str) -> str | None:
+        try:
+            secret = await asyncio.to_thread(self.accounts.secret, name)
+        except OneClawError:
+            return "its secret cannot be read"
+        token = next((key for key in ("refresh_token", "access_token") if secret.get(key)), None)
+        if token is None:
+            return None
+        title = self.service.title
+        if self.service.revocation_endpoint is None:
+            return f"{title} has no way to take access back from here"
+        if secret.get("issuer", self.service.authority) != self.service.authority:
+            return f"the sign-in is one of {secret['issuer']}"
+        client = client_fields(str(secret.get("client_id") or ""), secret.get("client_secret"))
+        try:
+            await self._endpoint.revoke({"token": str(secret[token]), "token_type_hint": token, **client})
+        except OAuthError as error:
+            if error.status is None:
+                return f"{title} cannot be reached"
+            return f"{title} answered with status {error.status}"
+        return None
