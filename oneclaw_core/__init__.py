@@ -117,12 +117,12 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.named_registrars import ChannelRegistrar as ChannelRegistrar
     from oneclaw_core.plugins.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
     from oneclaw_core.plugins.named_registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.named_registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.plugins.named_registrars import RouteRegistrar as RouteRegistrar
     from oneclaw_core.plugins.named_registrars import ServiceRegistrar as ServiceRegistrar
     from oneclaw_core.plugins.named_registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.named_registrars import StoreRegistrar as StoreRegistrar
     from oneclaw_core.plugins.named_registrars import TriggerRegistrar as TriggerRegistrar
-    from oneclaw_core.plugins.registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
     from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
@@ -211,8 +211,8 @@ _MODULE_OF = {
         ),
         "plugins.context": "PluginContext",
         "plugins.named_registrars": (
-            "ChannelRegistrar ChatCommandRegistrar CheckRegistrar RouteRegistrar ServiceRegistrar SettingsRegistrar "
-            "StoreRegistrar TriggerRegistrar"
+            "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
+            "SettingsRegistrar StoreRegistrar TriggerRegistrar"
         ),
         "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
         "http.oauth.accounts": "OAuthAccount OAuthAccounts",
@@ -231,7 +231,7 @@ _MODULE_OF = {
             "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
         ),
         "plugins.registrars": (
-            "CommandRegistrar GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
+            "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
         ),
         "secret_store": "SecretPlace SecretStore SecretWords",
         "secrets": "remember_secret",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.cli.log import HomeLog
+    from oneclaw_core.plugins.commands import PluginCommand
 
 INTERRUPTED_STATUS = 130
 _OBJECTS_PER_COLLECTION = 10_000
@@ -77,39 +78,37 @@ class CommandLine(click.Group):
     """The built-in commands, imported when used, and those of plugins, loaded when one is asked for."""
 
     def __init__(self, **attributes: Any) -> None:
-        # What stands in for a built-in command keeps its name from plugins and knows its line of help.
         stand_ins = {name: click.Command(name, short_help=each.summary) for name, each in BUILTIN_COMMANDS.items()}
         super().__init__(commands=stand_ins, **attributes)
-        self._are_plugins_loaded = False
+        self._of_plugins: dict[str, PluginCommand] | None = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name all commands, built-in ones first."""
-        self._load_plugin_commands()
-        return list(self.commands)
+        return [*self.commands, *self._plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command; ``None`` if there is none of that name."""
         builtin = BUILTIN_COMMANDS.get(cmd_name)
         if builtin is not None:
             return builtin.load()
-        self._load_plugin_commands()
-        return self.commands.get(cmd_name)
+        of_plugin = self._plugin_commands().get(cmd_name)
+        if of_plugin is None:
+            return None
+        from oneclaw_core.cli.plugin_commands import load_command
+
+        return load_command(of_plugin)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing the built-in ones."""
-        self._load_plugin_commands()
-        limit = formatter.width
-        lines = {
-            name: (name, printable_line(command.get_short_help_str(limit)))
-            for name, command in self.commands.items()
-            if not command.hidden
-        }
+        """Write the list of commands without importing any."""
+        of_plugins = self._plugin_commands()
         with formatter.section("Commands"):
-            formatter.write_dl([line for name, line in lines.items() if name in BUILTIN_COMMANDS])
-        of_plugins = [line for name, line in sorted(lines.items()) if name not in BUILTIN_COMMANDS]
-        if of_plugins:
+            formatter.write_dl([(name, each.summary) for name, each in BUILTIN_COMMANDS.items()])
+        lines = [
+            (name, printable_line(each.summary)) for name, each in sorted(of_plugins.items()) if not each.is_hidden
+        ]
+        if lines:
             with formatter.section("Commands of plugins"):
-                formatter.write_dl(of_plugins)
+                formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the chosen command; what it returns is not an exit status."""
@@ -119,18 +118,19 @@ class CommandLine(click.Group):
             # click would say "Aborted!".
             ctx.exit(INTERRUPTED_STATUS)
 
-    def _load_plugin_commands(self) -> None:
-        if self._are_plugins_loaded:
-            return
-        self._are_plugins_loaded = True
-        from oneclaw_core.cli.catalog import load_catalog
-        from oneclaw_core.plugins.loading import add_plugin_commands
+    def _plugin_commands(self) -> dict[str, PluginCommand]:
+        if self._of_plugins is None:
+            from oneclaw_core.cli.catalog import load_catalog
+            from oneclaw_core.plugins.commands import plugin_commands
 
-        try:
-            catalog = load_catalog()
-            add_plugin_commands(catalog.plugins, self, catalog.home.loading)
-        except OneClawError as error:
-            warn(f"the commands of plugins are missing: {error}")
+            self._of_plugins = {}
+            try:
+                found = plugin_commands(load_catalog().plugins, taken=BUILTIN_COMMANDS)
+            except OneClawError as error:
+                warn(f"the commands of plugins are missing: {error}")
+            else:
+                self._of_plugins = {name: each for name, each in found.items() if not each.is_option}
+        return self._of_plugins
 
 
 def command_line() -> CommandLine:

@@ -152,7 +152,7 @@ class PluginFacts:
         name: of its entry point.
         problems: what the loader reported.
         tools, groups, skills: what it registered.
-        others: the names of providers, commands and workers that it registered.
+        others: the names of providers, workers and everything else that it registered.
         files: the paths of the manifests and skills that it registered.
         meanings: of permissions, that its groups say.
     """

@@ -66,6 +66,16 @@ HOOK_PRINTS = Check("hooks.prints", _W, "a hook prints on standard output", "rem
 HOOK_CHANGES = Check("hooks.changes-process", _W, "a hook changes what all plugins share", "only register in hooks")
 EMPTY = Check("hooks.empty", _W, "nothing is registered", "call register in the hook, or remove the entry point")
 WORKER = Check("hooks.worker", _E, "a background worker is no async function", "write it with async def")
+TARGET = Check(
+    "hooks.target",
+    _E,
+    "what is registered cannot be imported, or is of the wrong kind",
+    "register a function, a class, or its name 'module:attribute'",
+)
+REGISTERED_NAME = Check(
+    "hooks.name", _E, "a name that cannot be registered, or is registered twice", "register another name"
+)
+OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
 NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is no tool", "decorate a function with @tool")
 DEPRECATED = Check(
     "hooks.deprecated", _W, "a hook or an argument that is to go", "change it before the next contract version"
@@ -91,6 +101,7 @@ def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
     own |= {
         check.name: check for check in (RAISES, HOOK_EXITS, WORKER, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
     }
+    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, OPTIONS)}
     for problem in problems:
         check = own.get(problem.check)
         if check is not None:

@@ -18,9 +18,9 @@ from oneclaw_core.plugins.loading import (
     ENTRY_POINT_GROUP,
     Catalog,
     EntryPoint,
-    add_plugin_commands,
     background_workers,
     discover,
+    load_object,
     load_plugins,
 )
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
@@ -105,11 +105,13 @@ def entry_points(request: Mapping[str, Any], channel: Channel) -> list[EntryPoin
 
 def look(request: Mapping[str, Any], channel: Channel) -> None:
     """Load the plugin and send one message with its facts."""
-    import click  # the program itself needs it; it is no cost of the plugin's
+    from oneclaw_core.cli.main import BUILTIN_COMMANDS  # before the plugin, which does not pay for what this imports
+    from oneclaw_core.plugins.commands import plugin_commands
 
     catalog = load_plugins(entry_points=entry_points(request, channel))
     record = catalog.plugins[-1]
-    add_plugin_commands([record], click.Group())
+    plugin_commands([record], taken=BUILTIN_COMMANDS)
+    _load_registered(record, channel)
     workers = background_workers([record])
     skills = list(_skills(catalog))
     document = {
@@ -117,12 +119,26 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
         "tools": [_tool(catalog, name, channel) for name in record.tools],
         "groups": list(_groups(catalog, record)),
         "skills": skills,
-        "others": [*record.providers, *record.commands, *(each.name for each in workers)],
+        "others": [*record.providers, *(each.name for each in record.registrations), *(each.name for each in workers)],
         "files": [*record.manifests, *(str(each.folder) for each in catalog.skills if each.record is record)],
         "problems": [asdict(problem) for problem in record.problems],
         "meanings": _meanings(catalog),
     }
     channel.send({"plugin": document})
+
+
+def _load_registered(record: PluginRecord, channel: Channel) -> None:
+    """Import what the plugin registered by name."""
+    from oneclaw_core.errors import PluginError
+
+    for registration in record.registrations:
+        if registration.target is None or registration.value is not None:
+            continue
+        try:
+            with channel.step(f"module {registration.target.partition(':')[0]}"):
+                load_object(record, registration)
+        except PluginError as error:
+            record.report(registration.hook, str(error), "correct the name, or the module", check="hooks.target")
 
 
 def look_at_neighbours(request: Mapping[str, Any], channel: Channel) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ChannelRegistrar,
         ChatCommandRegistrar,
         CheckRegistrar,
+        CommandRegistrar,
         RouteRegistrar,
         ServiceRegistrar,
         SettingsRegistrar,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         TriggerRegistrar,
     )
     from oneclaw_core.plugins.registrars import (
-        CommandRegistrar,
         GroupRegistrar,
         ProviderRegistrar,
         SkillRegistrar,
@@ -209,8 +209,12 @@ def register_triggers(register: TriggerRegistrar) -> None:
 
 
 @_registration
-def register_commands(cli: CommandRegistrar) -> None:
-    """Add commands to the ``oneclaw`` command line; ``cli`` is used like a ``click.Group``."""
+def register_commands(register: CommandRegistrar) -> None:
+    """Register commands of the command line: ``register("name", target, help="...")``.
+
+    The target is a click command or group. ``parent="serve"`` makes it a subcommand of ``oneclaw serve``;
+    ``register.option("--name", help="...", type=int, default=8080)`` adds an option to that.
+    """
 
 
 @_registration

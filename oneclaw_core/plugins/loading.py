@@ -10,6 +10,8 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import importlib_metadata
@@ -31,7 +33,6 @@ from oneclaw_core.plugins.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.plugins.registrars import (
     BackgroundWorker,
-    CommandRegistrar,
     GroupRegistrar,
     ProviderFactory,
     ProviderRegistrar,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    import click
+    from oneclaw_core.plugins.registrations import Registration
 
 
 ENTRY_POINT_GROUP = "oneclaw"
@@ -148,17 +149,31 @@ def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> f
     return frozenset(str(name).strip() for name in names)
 
 
-def add_plugin_commands(records: Iterable[PluginRecord], cli: click.Group, notes_directory: Path | None = None) -> None:
-    """Let plugins add commands; one that is taken stays what it was.
+def load_object(record: PluginRecord, registration: Registration) -> Any:
+    """Import what a plugin has registered by name.
 
     Args:
-        records: the plugins.
-        cli: what to add commands to.
-        notes_directory: as for :func:`load_plugins`.
+        record: the plugin.
+        registration: of the plugin.
+
+    Raises:
+        PluginError: it cannot be imported; the message names the plugin and the command that disables it.
     """
-    with LoadingNotes(notes_directory) as notes:
-        for record in records:
-            _call_noted_hook(notes, record, "register_commands", cli=CommandRegistrar(cli, record))
+    if registration.value is not None or registration.target is None:
+        return registration.value
+    module, _, attribute = registration.target.partition(":")
+    try:
+        with _interrupts_of_the_user(), _time_limit():
+            return attrgetter(attribute)(import_module(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a foreign import may raise anything, such as SystemExit
+        _log.debug("importing %s of plugin %s", registration.target, record.name, exc_info=True)
+        package = f" ({record.package})" if record.package else ""
+        raise PluginError(
+            f"plugin {record.name}{package}: {registration.target} cannot be imported: {_describe(error)}; reinstall "
+            f"or upgrade it, or disable it with: oneclaw plugins disable {record.name}"
+        ) from error
 
 
 def background_workers(records: Iterable[PluginRecord], notes_directory: Path | None = None) -> list[BackgroundWorker]:

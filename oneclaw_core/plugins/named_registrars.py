@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.registrations import Registration, target_name
+from oneclaw_core.plugins.registrations import Registration, command_place, target_name
 
 if TYPE_CHECKING:
+    import click
+
     from oneclaw_core.plugins.record import PluginRecord
 
 Target = str | Callable[..., Any]
@@ -19,6 +22,8 @@ Target = str | Callable[..., Any]
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,62}")
 _PATH = re.compile(r"[A-Za-z0-9_{][A-Za-z0-9_{}/.-]{0,254}|")
+_OPTION = re.compile(r"--[a-z][a-z0-9-]{0,61}")
+_OPTION_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "path"}
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -29,24 +34,34 @@ class _NamedRegistrar:
     hook: ClassVar[str]
     _record: PluginRecord
 
-    def _add(self, name: str, target: Target, *, pattern: re.Pattern[str] = _NAME, **options: Any) -> None:
-        registrations = self._record.registrations
+    def _add(
+        self, name: str, target: Target | click.Command, *, pattern: re.Pattern[str] = _NAME, **options: Any
+    ) -> None:
         try:
             where = target_name(target)
         except PluginError as error:
             self._report(str(error), "correct the name", "hooks.target")
             return
-        if not isinstance(name, str) or not pattern.fullmatch(name):
-            cause = f"the name {name!r} is invalid: it must match {pattern.pattern}"
-            self._report(cause, "use another name", "names.invalid")
-        elif not isinstance(target, str) and not callable(target):
+        if not isinstance(target, str) and not callable(target):
             cause = f"{target!r}, registered as {name!r}, cannot be called"
             self._report(cause, "register a function, a class or a name 'module:attribute'", "hooks.target")
-        elif any((each.hook, each.name) == (self.hook, name) for each in registrations):
-            self._report(f"{name!r} is registered twice; the first one stays", "register it once", "names.twice")
         else:
-            value = None if isinstance(target, str) else target
-            registrations.append(Registration(self.hook, self._record.name, name, where, options, value))
+            self._register(name, where, None if isinstance(target, str) else target, options, pattern)
+
+    def _register(
+        self, name: str, where: str | None, value: Any, options: dict[str, Any], pattern: re.Pattern[str] = _NAME
+    ) -> None:
+        if not isinstance(name, str) or not pattern.fullmatch(name):
+            cause = f"the name {name!r} is invalid: it must match {pattern.pattern}"
+            self._report(cause, "use another name", "hooks.name")
+            return
+        if options.get("parent"):
+            name = f"{options['parent']} {name}"
+        if any((each.hook, each.name) == (self.hook, name) for each in self._record.registrations):
+            self._report(f"{name!r} is registered twice; the first one stays", "register it once", "hooks.name")
+        else:
+            made = Registration(self.hook, self._record.name, name, where, options, value)
+            self._record.registrations.append(made)
 
     def _report(self, cause: str, remedy: str, check: str) -> None:
         self._record.report(self.hook, cause, remedy, check=check)
@@ -97,7 +112,7 @@ class ServiceRegistrar(_NamedRegistrar):
         """
         unknown = set(runs_in) - {"serve", "chat"}
         if unknown or isinstance(runs_in, str):
-            self._report(f"runs_in of {name!r} must be ('serve',), ('chat',) or both", "correct it", "hooks.service")
+            self._report(f"runs_in of {name!r} must be ('serve',), ('chat',) or both", "correct it", "hooks.options")
             return
         self._add(name, target, help=help, runs_in=sorted(runs_in))
 
@@ -135,7 +150,7 @@ class RouteRegistrar(_NamedRegistrar):
             is_public: True if the route checks its callers itself, such as a webhook with a signature.
         """
         if isinstance(methods, str) or not set(methods) <= set(_METHODS) or not methods:
-            self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.route")
+            self._report(f"methods of {path!r} must be some of {', '.join(_METHODS)}", "correct them", "hooks.options")
             return
         self._add(path.lstrip("/"), target, pattern=_PATH, methods=sorted(methods), is_public=is_public)
 
@@ -155,6 +170,79 @@ class TriggerRegistrar(_NamedRegistrar):
             help: one line for users.
         """
         self._add(name, target, help=help)
+
+
+class CommandRegistrar(_NamedRegistrar):
+    """Registrar passed to ``register_commands``."""
+
+    hook: ClassVar = "register_commands"
+
+    def __call__(
+        self,
+        name: str,
+        target: str | click.Command,
+        *,
+        help: str = "",  # noqa: A002  # as click has it
+        parent: str | None = None,
+    ) -> None:
+        """Register a command of the program ``oneclaw``.
+
+        Args:
+            name: of the command.
+            target: a click command or group, or its name ``module:attribute``, imported when the command is run.
+            help: one line for ``oneclaw --help``; by default the command's own, if the target is an object.
+            parent: ``serve`` for a subcommand of ``oneclaw serve``.
+        """
+        if not self._is_parent(name, parent):
+            return
+        options: dict[str, Any] = {"parent": parent, "help": help}
+        if isinstance(target, str):
+            self._add(name, target, **options)
+            return
+        import click
+
+        if isinstance(target, click.Command):
+            options["help"] = help or target.get_short_help_str(limit=100)
+            self._register(name, command_place(target), target, {**options, "is_hidden": target.hidden})
+        else:
+            cause = f"{target!r}, registered as {name!r}, is no click command"
+            self._report(cause, "decorate a function with @click.command()", "hooks.target")
+
+    def option(
+        self,
+        name: str,
+        *,
+        help: str = "",  # noqa: A002  # as click has it
+        type: type = str,  # noqa: A002  # as click has it
+        default: str | float | bool | None = None,
+        parent: str = "serve",
+    ) -> None:
+        """Register an option of a command of OneClaw.
+
+        Args:
+            name: such as ``--telegram-token-file``.
+            help: one line.
+            type: ``str``, ``int``, ``float``, ``bool`` (a flag) or ``pathlib.Path``.
+            default: used without the option.
+            parent: the command, ``serve``.
+        """
+        if not self._is_parent(name, parent):
+            return
+        if type not in _OPTION_TYPES:
+            cause = f"the type of the option {name!r} must be str, int, float, bool or pathlib.Path"
+            self._report(cause, "use one of them", "hooks.options")
+        elif default is not None and not isinstance(default, str | int | float):
+            cause = f"the default of the option {name!r} must be a text, a number, True or False"
+            self._report(cause, "correct it", "hooks.options")
+        else:
+            options = {"parent": parent, "help": help, "type": _OPTION_TYPES[type], "default": default}
+            self._register(name, None, None, options, _OPTION)
+
+    def _is_parent(self, name: str, parent: str | None) -> bool:
+        if parent is None or parent == "serve":
+            return True
+        self._report(f"parent of {name!r} must be 'serve', or left out", "correct it", "hooks.options")
+        return False
 
 
 class ChatCommandRegistrar(_NamedRegistrar):
@@ -195,6 +283,7 @@ NAMED_REGISTRARS = (
     ChannelRegistrar,
     RouteRegistrar,
     TriggerRegistrar,
+    CommandRegistrar,
     ChatCommandRegistrar,
     CheckRegistrar,
 )

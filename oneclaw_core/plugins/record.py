@@ -53,7 +53,7 @@ class PluginRecord:
         target: what the entry point names.
         is_disabled: whether the user disabled it.
         import_ms: how long importing it and calling its hooks took, in milliseconds.
-        tools, groups, providers, skills, commands: the names of what it registered.
+        tools, groups, providers, skills: the names of what it registered.
         manifests: the paths of the manifests it registered.
         registrations: what else it registered, by name.
         problems: what went wrong.
@@ -69,7 +69,6 @@ class PluginRecord:
     groups: list[str] = field(default_factory=list)
     providers: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
     manifests: list[str] = field(default_factory=list)
     registrations: list[Registration] = field(default_factory=list)
     problems: list[PluginProblem] = field(default_factory=list)
@@ -82,7 +81,7 @@ class PluginRecord:
             return "disabled"
         if not any(problem.is_error for problem in self.problems):
             return "ok"
-        registered = (self.tools, self.groups, self.providers, self.skills, self.commands, self.registrations)
+        registered = (self.tools, self.groups, self.providers, self.skills, self.registrations)
         return "degraded" if any(registered) else "failed"
 
     @property

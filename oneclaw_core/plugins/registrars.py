@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
@@ -18,8 +18,6 @@ from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSource
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
-
-    import click
 
     from oneclaw_core.home import Home
     from oneclaw_core.providers.base import Provider, ProviderConfig
@@ -234,46 +232,6 @@ class SkillRegistrar:
         else:
             self._skills.append(PluginSkill(folder, self._record))
             self._record.skills.append(name)
-
-
-@dataclass(slots=True)
-class CommandRegistrar:
-    """Stands in for the command line towards one plugin, so that its commands are known to be its own."""
-
-    _cli: click.Group
-    _record: PluginRecord
-
-    def add_command(self, command: click.Command, name: str | None = None) -> None:
-        """Add a command, unless its name is taken."""
-        name = name or command.name or ""
-        if name in self._cli.commands:
-            cause = f"the command {name!r} is taken"
-            self._record.report("register_commands", cause, "use another name", check="names.command-taken")
-        else:
-            self._cli.add_command(command, name)
-            self._record.commands.append(name)
-
-    def command(self, *args: Any, **options: Any) -> Callable[[Callable[..., Any]], click.Command]:
-        """Decorate a function to make it a command, as ``click.Group.command`` does."""
-        import click
-
-        def decorate(function: Callable[..., Any]) -> click.Command:
-            made: click.Command = click.command(*args, **options)(function)
-            self.add_command(made)
-            return made
-
-        return decorate
-
-    def group(self, *args: Any, **options: Any) -> Callable[[Callable[..., Any]], click.Group]:
-        """Decorate a function to make it a group of commands, as ``click.Group.group`` does."""
-        import click
-
-        def decorate(function: Callable[..., Any]) -> click.Group:
-            made: click.Group = click.group(*args, **options)(function)
-            self.add_command(made)
-            return made
-
-        return decorate
 
 
 @dataclass(frozen=True, slots=True)

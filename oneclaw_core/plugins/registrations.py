@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import click
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,14 @@ def target_name(value: object) -> str | None:
     if not isinstance(where, str) or not isinstance(name, str) or where == "__main__":
         return None
     return f"{where}:{name}" if all(part.isidentifier() for part in name.split(".")) else None
+
+
+def command_place(command: click.Command) -> str | None:
+    """Return the name by which a click command can be imported, ``None`` if it has none.
+
+    Args:
+        command: of a module that is imported, where it has its function's name.
+    """
+    name = target_name(command.callback)
+    module, _, attribute = (name or "").partition(":")
+    return name if name and getattr(sys.modules.get(module), attribute, None) is command else None

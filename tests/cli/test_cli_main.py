@@ -23,43 +23,51 @@ NOT_FOR_AN_OFFLINE_TURN = (
 )
 
 GREETING = """
-    import click
-    from oneclaw_core import PluginError, hookimpl
+    from oneclaw_core import hookimpl
 
     @hookimpl
-    def register_commands(cli):
-        @cli.command()
-        @click.argument("how", default="friendly")
-        def greet(how):
-            "Say hello."
-            if how == "interrupted":
-                raise KeyboardInterrupt
-            if how == "refused":
-                raise PluginError("nobody is there: come back later")
-            if how == "broken":
-                raise ValueError("this is a surprise with sk-0123456789")
-            click.echo("hello")
-            return 7
+    def register_commands(register):
+        register("greet", "oneclaw_greeting.commands:greet", help="Say hello.")
+"""
+GREETING_COMMAND = """
+import click
+from oneclaw_core import PluginError
+
+@click.command()
+@click.argument("how", default="friendly")
+def greet(how):
+    "Greet."
+    if how == "interrupted":
+        raise KeyboardInterrupt
+    if how == "refused":
+        raise PluginError("nobody is there: come back later")
+    if how == "broken":
+        raise ValueError("this is a surprise with sk-0123456789")
+    click.echo("hello")
+    return 7
 """
 IMPOSTOR = """
     import click
     from oneclaw_core import hookimpl
 
-    @hookimpl
-    def register_commands(cli):
-        @cli.command("run")
-        def impostor():
-            click.echo("I am not run")
+    @click.command()
+    def impostor():
+        click.echo("I am not run")
 
-        @cli.command()
-        def walk():
-            click.echo("walking")
+    @click.command()
+    def walk():
+        click.echo("walking")
+
+    @hookimpl
+    def register_commands(register):
+        register("run", impostor)
+        register("walk", walk)
 """
 BROKEN_HOOK = """
     from oneclaw_core import hookimpl
 
     @hookimpl
-    def register_commands(cli):
+    def register_commands(register):
         1 / 0
 """
 
@@ -67,6 +75,17 @@ BROKEN_HOOK = """
 def start(*arguments, environ=None, **options):
     program = [sys.executable, "-m", "oneclaw_core", *arguments]
     return subprocess.run(program, env=os.environ | (environ or {}), capture_output=True, text=True, **options)
+
+
+@pytest.fixture
+def install_greeting(install_plugin):
+    """Install a plugin with the command ``greet``, in a module of its own."""
+
+    def install(command=GREETING_COMMAND):
+        install_plugin("greeting", GREETING, files={"commands.py": command})
+
+    yield install
+    sys.modules.pop("oneclaw_greeting.commands", None)
 
 
 def test_version(ok):
@@ -87,12 +106,41 @@ def test_every_command_explains_itself(ok, name):
     assert f"Usage: oneclaw {name}" in ok(name, "--help")
 
 
-def test_a_plugin_adds_a_command(ok, install_plugin, monkeypatch):
+def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
     monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,scheduled_tasks")
-    install_plugin("greeting", GREETING)
+    install_greeting()
     assert "Commands of plugins:\n  greet  Say hello." in ok("--help")
     # What a command returns is no exit status.
     assert ok("greet") == "hello\n"
+
+
+def test_a_command_is_imported_only_when_it_is_run(ok, install_greeting):
+    install_greeting()
+    ok("--help")
+    ok("tools", "list")
+    assert "oneclaw_greeting.commands" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("command", "cause"),
+    [
+        ("1 / 0", "oneclaw_greeting.commands:greet cannot be imported: ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(3)", "oneclaw_greeting.commands:greet cannot be imported: SystemExit: 3"),
+        ("raise KeyboardInterrupt", "cannot be imported: PluginError: it raised KeyboardInterrupt"),
+        ("", "oneclaw_greeting.commands:greet cannot be imported: AttributeError"),
+        ("greet = print", "oneclaw_greeting.commands:greet is no click command"),
+    ],
+)
+def test_a_command_that_cannot_be_imported_names_its_plugin(oneclaw, install_greeting, command, cause):
+    install_greeting(command)
+    assert "Say hello." in oneclaw("--help").stdout
+
+    outcome = oneclaw("greet")
+
+    assert (outcome.status, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith("oneclaw: plugin greeting (oneclaw-greeting 1.2): ")
+    assert cause in outcome.stderr
+    assert outcome.stderr.endswith("disable it with: oneclaw plugins disable greeting\n")
 
 
 def test_a_plugin_cannot_take_the_name_of_a_builtin_command(oneclaw, install_plugin):
@@ -126,16 +174,16 @@ def test_an_unknown_option_is_wrong_usage(oneclaw):
     assert "--loud" in outcome.stderr
 
 
-def test_an_expected_error_is_one_line(oneclaw, install_plugin):
-    install_plugin("greeting", GREETING)
+def test_an_expected_error_is_one_line(oneclaw, install_greeting):
+    install_greeting()
     outcome = oneclaw("greet", "refused")
     assert (outcome.status, outcome.stdout) == (1, "")
     assert outcome.stderr == "oneclaw: nobody is there: come back later\n"
 
 
-def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw, home, install_plugin, monkeypatch):
+def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw, home, install_greeting, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
-    install_plugin("greeting", GREETING)
+    install_greeting()
     outcome = oneclaw("greet", "broken")
     log = home / "logs" / "oneclaw.log"
     assert outcome.status == 1
@@ -147,10 +195,10 @@ def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_path, install_plugin, monkeypatch):
+def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_path, install_greeting, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "file"))
-    install_plugin("greeting", GREETING)
+    install_greeting()
     outcome = oneclaw("greet", "broken")
     assert outcome.status == 1
     assert outcome.stderr.endswith("; the log could not be written\n")
@@ -181,8 +229,8 @@ def test_listing_works_without_a_usable_home(oneclaw, tmp_path, monkeypatch, ins
     assert "load_tool_group" in outcome.stdout
 
 
-def test_ctrl_c_is_silent(oneclaw, install_plugin):
-    install_plugin("greeting", GREETING)
+def test_ctrl_c_is_silent(oneclaw, install_greeting):
+    install_greeting()
     outcome = oneclaw("greet", "interrupted")
     assert (outcome.status, outcome.stdout, outcome.stderr) == (130, "", "")
 

@@ -21,6 +21,7 @@ REPORTED = sorted(
         )
     )
     | set(re.findall(r'check="([^"]+)"', (CORE / "plugins" / "registrars.py").read_text()))
+    | set(re.findall(r'"(hooks\.[a-z-]+)"', (CORE / "plugins" / "named_registrars.py").read_text()))
 )
 
 

@@ -9,9 +9,12 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
-from oneclaw_core.plugins.loading import add_plugin_commands, disabled_plugins, discover, load_plugins
+from oneclaw_core.cli.plugin_commands import make_option
+from oneclaw_core.plugins.commands import plugin_commands
+from oneclaw_core.plugins.loading import disabled_plugins, discover, load_plugins
 
 OURS = sorted(path.parent.name for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"))
 
@@ -325,24 +328,78 @@ def test_plugins_are_switched_off_by_the_environment_or_a_setting(stored, enviro
     assert disabled_plugins(stored, environ) == names
 
 
-def test_commands_are_added_and_taken_ones_stay():
-    def register_commands(cli):
-        @cli.command()
-        def hello():
-            click.echo("hello")
+def test_commands_are_gathered_and_taken_ones_stay():
+    def register_commands(register):
+        register("hello", "acme:hello", help="Say hello.")
+        register("taken", "acme:taken")
 
-        @cli.group()
-        def taken():
-            pass
-
-    cli = click.Group()
-    own = click.Command("taken")
-    cli.add_command(own)
     catalog = load(StandIn("acme", plugin(register_commands=register_commands)), GOOD)
-    add_plugin_commands(catalog.plugins, cli)
-    assert cli.commands["taken"] is own
-    assert record_of(catalog, "acme").commands == ["hello"]
-    assert_reported(catalog, "acme", "register_commands", "'taken' is taken", status="degraded")
+
+    assert [each.summary for each in plugin_commands(catalog.plugins, taken={"taken"}).values()] == ["Say hello."]
+
+    assert_reported(catalog, "acme", "register_commands", "the command 'taken' is taken", status="degraded")
+
+
+def test_subcommands_and_options_are_of_their_parent():
+    def register_commands(register):
+        register("status", "acme:status")
+        register("status", "acme:serving", parent="serve")
+        register.option("--port", type=int, default=8080, help="the port")
+
+    (record,) = load(StandIn("acme", plugin(register_commands=register_commands))).plugins
+
+    assert list(plugin_commands([record])) == ["status"]
+    found = plugin_commands([record], parent="serve")
+    assert [(name, each.is_option) for name, each in found.items()] == [("status", False), ("--port", True)]
+    option = make_option(found["--port"])
+    assert (option.name, option.default, option.type.name) == ("port", 8080, "integer")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "cause"),
+    [
+        (("hello",), {"target": "no colon"}, "'no colon' names no object"),
+        (("Hello!",), {"target": "acme:hello"}, "the name 'Hello!' is invalid"),
+        (("hello",), {"target": print}, "is no click command"),
+        (("hello",), {"target": "acme:hello", "parent": "chat"}, "parent of 'hello' must be 'serve'"),
+    ],
+)
+def test_a_command_that_cannot_be_registered_is_reported(arguments, options, cause):
+    def register_commands(register):
+        register(*arguments, **options)
+
+    catalog = load(StandIn("acme", plugin(register_commands=register_commands)), GOOD)
+
+    assert_reported(catalog, "acme", cause)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "cause"),
+    [
+        ("port", {}, "the name 'port' is invalid"),
+        ("--port", {"type": list}, "the type of the option '--port' must be"),
+        ("--port", {"default": []}, "the default of the option '--port' must be"),
+    ],
+)
+def test_an_option_that_cannot_be_registered_is_reported(name, options, cause):
+    def register_commands(register):
+        register.option(name, **options)
+
+    catalog = load(StandIn("acme", plugin(register_commands=register_commands)), GOOD)
+
+    assert_reported(catalog, "acme", cause)
+
+
+def test_a_command_of_a_module_is_registered_by_its_name():
+    def register_commands(register):
+        register("tasks", tasks)
+        register("local", click.Command("local", short_help="Of no module."))
+
+    (record,) = load(StandIn("acme", plugin(register_commands=register_commands))).plugins
+
+    by_name, local = record.registrations
+    assert by_name.target == "oneclaw_scheduled_tasks.commands:tasks"
+    assert (local.target, local.options["help"]) == (None, "Of no module.")
 
 
 def test_the_installed_plugins_are_found_with_the_builtin_one_first():

@@ -47,14 +47,18 @@ PLUGIN = """
         register(fail_politely)
 
     @hookimpl
-    def register_commands(cli):
-        @cli.command("crash")
-        def crash():
-            "Crash."
-            try:
-                raise ValueError(all_secrets())
-            except ValueError as error:
-                raise RuntimeError("crashed with " + all_secrets()) from error
+    def register_commands(register):
+        register("crash", crash)
+
+    import click
+
+    @click.command()
+    def crash():
+        "Crash."
+        try:
+            raise ValueError(all_secrets())
+        except ValueError as error:
+            raise RuntimeError("crashed with " + all_secrets()) from error
 """
 WAYS = ("400 Bad", "401 No", "403 No", "404 None", "422 No", "stream", "page", "redirect", "list")
 # With a database that cannot be opened; in the short form, each address is tried with every second one.

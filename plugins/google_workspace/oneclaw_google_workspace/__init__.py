@@ -34,8 +34,10 @@ def register_tools(register: ToolRegistrar) -> None:
 
 
 @hookimpl
-def register_commands(cli: CommandRegistrar) -> None:
+def register_commands(register: CommandRegistrar) -> None:
     """Add ``oneclaw google``."""
-    from oneclaw_google_workspace.commands import google
-
-    cli.add_command(google)
+    register(
+        "google",
+        "oneclaw_google_workspace.commands:google",
+        help="Sign in to Google accounts, for Gmail, Drive, Calendar and the other tools.",
+    )

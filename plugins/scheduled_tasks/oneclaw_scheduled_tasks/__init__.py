@@ -18,11 +18,13 @@ def register_tools(register: ToolRegistrar) -> None:
 
 
 @hookimpl
-def register_commands(cli: CommandRegistrar) -> None:
+def register_commands(register: CommandRegistrar) -> None:
     """Add ``oneclaw tasks``."""
-    from oneclaw_scheduled_tasks.commands import tasks
-
-    cli.add_command(tasks)
+    register(
+        "tasks",
+        "oneclaw_scheduled_tasks.commands:tasks",
+        help="Schedule tasks for agents, and run the worker that has them done.",
+    )
 
 
 @hookimpl

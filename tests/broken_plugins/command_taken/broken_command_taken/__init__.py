@@ -6,6 +6,5 @@ from oneclaw_core import hookimpl
 
 
 @hookimpl
-def register_commands(cli):
-    cli.add_command(click.Command("things"))
-    cli.add_command(click.Command("things"))
+def register_commands(register):
+    register("run", click.Command("run"))

@@ -1,0 +1,54 @@
+"""The commands and options of plugins as click has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.output import reserved_stdout
+from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.loading import load_object
+
+if TYPE_CHECKING:
+    from oneclaw_core.plugins.commands import PluginCommand
+
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "path": click.Path(path_type=Path),
+}
+
+
+def load_command(command: PluginCommand) -> click.Command:
+    """Import a plugin's command.
+
+    Raises:
+        PluginError: that fails; the message names the plugin and the command that disables it.
+    """
+    with reserved_stdout():
+        loaded = load_object(command.record, command.registration)
+    if isinstance(loaded, click.Command):
+        return loaded
+    name, package = command.record.name, f" ({command.record.package})" if command.record.package else ""
+    raise PluginError(
+        f"plugin {name}{package}: {command.registration.target} is no click command; upgrade the plugin, or disable it "
+        f"with: oneclaw plugins disable {name}"
+    )
+
+
+def make_option(option: PluginCommand) -> click.Option:
+    """Make the click option that a plugin registered; its value is passed under its name with ``_`` for ``-``."""
+    options = option.registration.options
+    type_name, default = options["type"], options["default"]
+    return click.Option(
+        [option.name],
+        type=_TYPES[type_name],
+        is_flag=type_name == "boolean",
+        default=bool(default) if type_name == "boolean" else default,
+        show_default=default is not None and type_name != "boolean",
+        help=option.summary,
+    )
