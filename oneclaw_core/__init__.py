@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import JavaScriptTimeoutError as JavaScriptTimeoutError
     from oneclaw_core.errors import MemoryChangeError as MemoryChangeError
     from oneclaw_core.errors import NotFoundError as NotFoundError
+    from oneclaw_core.errors import NotReadyError as NotReadyError
     from oneclaw_core.errors import OAuthError as OAuthError
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import OneClawError as OneClawError
@@ -197,8 +198,8 @@ _MODULE_OF = {
         "configuration.settings": "SettingState",
         "errors": (
             "AgentError ContextTooLongError DuplicateError DuplicateToolError InUseError JavaScriptError "
-            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError OAuthError "
-            "OAuthUnavailableError OneClawError PermissionDeniedError PluginError ProtectedError "
+            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError NotReadyError "
+            "OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError ProtectedError "
             "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
             "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
             "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "

@@ -36,7 +36,10 @@ from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import model_facts, model_overrides
 from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
 from oneclaw_core.open_providers import OpenProviders
+from oneclaw_core.plugins.context import PluginContext
+from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
 from oneclaw_core.settings import Settings, SettingsReader
@@ -49,7 +52,7 @@ from oneclaw_core.store.store import Store, TurnOutset, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import one_line, restore_loaded_groups
 from oneclaw_core.tools.paths import PathGuard
-from oneclaw_core.tools.permissions import Decision, PermissionPolicy
+from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.selection import ToolSelection
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.user_tools.folder import UserTools
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.engine import ToolOutcome
-    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.permissions import PermissionAnswer
 
 TITLE_CHARACTERS = 50
 # Kept free for the answer where nobody says how long one may become.
@@ -87,6 +90,7 @@ class OneClaw:
         user_tools: the user's own tools, files in the home.
         configuration: what the user sets, and changing it.
         memory: what is remembered about the user.
+        plugins: the plugins at work.
     """
 
     def __init__(
@@ -112,6 +116,7 @@ class OneClaw:
         self._engine = ToolEngine(
             catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path), self
         )
+        self.plugins = Plugins(catalog.plugins, self._plugin_context, timeouts=HookTimeouts(home.hook_timeouts))
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
@@ -166,6 +171,7 @@ class OneClaw:
                 yield claw
             finally:
                 await claw._turns.end()
+                await claw.plugins.aclose()
                 await claw._open_providers.aclose()
 
     async def begin_session(
@@ -497,6 +503,15 @@ class OneClaw:
         """Obey what the user has decided and disabled by now; another process may have changed it."""
         self._permissions.replace_decisions(_decisions(start.permissions))
         self.catalog.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+
+    def _plugin_context(self, name: str) -> PluginContext:
+        """Make the context of a plugin."""
+
+        async def allow_address(host: str, address: str) -> None:
+            detail = f"connect to {host} at the private address {address}"
+            await self._permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail))
+
+        return PluginContext(name, self.home.plugin_folder(name), allow_address)
 
     async def _begin_session(
         self,

@@ -14,6 +14,7 @@
     │   └── NotFoundError           no such session, agent, tool, provider or model
     ├── PermissionDeniedError       the user did not grant what a tool needs
     ├── PluginError                 a plugin could not be loaded or broke in a hook
+    │   └── NotReadyError           a plugin cannot start yet; it is started again later
     ├── JavaScriptError             JavaScript code failed
     │   ├── JavaScriptSyntaxError   it cannot be parsed
     │   └── JavaScriptTimeoutError  it was stopped after its time
@@ -109,6 +110,10 @@ class PermissionDeniedError(OneClawError):
 
 class PluginError(OneClawError):
     """A plugin could not be loaded, or broke in one of its hooks."""
+
+
+class NotReadyError(PluginError):
+    """A plugin raises it in ``plugin_started`` if it cannot start yet; it is started again at a later need."""
 
 
 class SkillError(OneClawError):

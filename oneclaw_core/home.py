@@ -48,6 +48,15 @@ class Home:
         return self.path / "loading"
 
     @property
+    def hook_timeouts(self) -> Path:
+        """Where the timeouts of plugins' hooks are counted."""
+        return self.path / "hook-timeouts.json"
+
+    def plugin_folder(self, plugin: str) -> Path:
+        """Return the directory for the files of a plugin."""
+        return self.path / "plugins" / plugin
+
+    @property
     def log_file(self) -> Path:
         """The log, with the tracebacks that the command line does not show."""
         return self.path / "logs" / "oneclaw.log"

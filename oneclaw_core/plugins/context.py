@@ -2,24 +2,99 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import asyncio
+import contextvars
+import logging
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
+from oneclaw_core.plugins.hook_calls import describe
 
 if TYPE_CHECKING:
-    import logging
+    from collections.abc import Coroutine
     from pathlib import Path
 
+    import httpx
 
-@dataclass(slots=True)
+    from oneclaw_core.http import AddressGate
+
+END_SECONDS = 5.0
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
 class PluginContext:
-    """What a plugin gets from OneClaw, the same object for each of its hooks while a home is open.
+    """Services of one plugin: the same object for each of its hooks while a home is open.
 
     Attributes:
         name: of the plugin.
-        folder: a directory in the home for the plugin's files, made when it is first asked for.
         logger: writes to the log in the home, under the plugin's name.
     """
 
-    name: str
-    folder: Path
-    logger: logging.Logger
+    def __init__(self, name: str, folder: Path, allow_address: AddressGate) -> None:
+        self.name = name
+        self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
+        self._folder = folder
+        self._allow_address = allow_address
+        self._client: httpx.AsyncClient | None = None
+        self._sync_client: httpx.Client | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def folder(self) -> Path:
+        """A directory in the home for the plugin's files, made when it is first asked for."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """An HTTP client that refuses private addresses unless the user grants ``network.private``."""
+        if self._client is None:
+            self._client = create_guarded_client(self._allow_address)
+        return self._client
+
+    @property
+    def sync_http(self) -> httpx.Client:
+        """The same for code that runs in a thread."""
+
+        def allow(host: str, address: str) -> None:
+            gate = self._ask_for(host, address)
+            asyncio.run_coroutine_threadsafe(gate, self._loop).result()
+
+        if self._sync_client is None:
+            self._sync_client = create_guarded_sync_client(allow)
+        return self._sync_client
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], *, name: str = "") -> asyncio.Task[Any]:
+        """Run a coroutine in the background until it ends or the plugin stops.
+
+        Args:
+            coroutine: what to run; an exception is logged.
+            name: for the log.
+        """
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(coroutine, name=f"{self.name}: {name}", context=contextvars.Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def aclose(self) -> None:
+        """End the plugin's tasks and close its clients."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=END_SECONDS)
+        if self._client is not None:
+            await self._client.aclose()
+        if self._sync_client is not None:
+            self._sync_client.close()
+
+    async def _ask_for(self, host: str, address: str) -> None:
+        await self._allow_address(host, address)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe(error), exc_info=error)

@@ -28,6 +28,7 @@ from oneclaw_core.plugins.compatibility import (
     name_and_version,
 )
 from oneclaw_core.plugins.hookspecs import HookKind
+from oneclaw_core.plugins.implementations import LoadedPlugin, event_implementations, hook_fault
 from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
 from oneclaw_core.plugins.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
@@ -244,6 +245,10 @@ def _bring_in(point: EntryPoint, record: PluginRecord, catalog: Catalog) -> None
     _call_hook(record, "register_skills", register=SkillRegistrar(catalog.skills, record))
     for registrar in NAMED_REGISTRARS:
         _call_hook(record, registrar.hook, register=registrar(record))
+    if record.manager is not None:
+        implementations = event_implementations(record.name, manager)
+        record.hooks = {hook: each.options for hook, each in implementations.items()}
+        record.loaded = LoadedPlugin(record.name, implementations, tuple(record.registrations))
 
 
 def _is_compatible(point: EntryPoint, record: PluginRecord) -> bool:
@@ -312,6 +317,12 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, record: PluginRecor
         ):
             cause = f"the hook {caller.name} is an async function"
             record.report("hooks", cause, "write it without async", check="hooks.async")
+        for mark in () if is_registration else caller.get_hookimpls():
+            fault = hook_fault(caller.name, mark)
+            if fault is not None:
+                record.report(
+                    "hooks", f"the hook {caller.name} cannot be called: {fault[0]}", fault[1], check="hooks.event"
+                )
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     import pluggy
 
+    from oneclaw_core.plugins.implementations import HookOptions, LoadedPlugin
     from oneclaw_core.plugins.registrations import Registration
 
 BUILTIN_PLUGIN = "builtin"
@@ -56,6 +58,7 @@ class PluginRecord:
         tools, groups, providers, skills: the names of what it registered.
         manifests: the paths of the manifests it registered.
         registrations: what else it registered, by name.
+        hooks: the event and lifecycle hooks that it implements, and how.
         problems: what went wrong.
     """
 
@@ -71,7 +74,9 @@ class PluginRecord:
     skills: list[str] = field(default_factory=list)
     manifests: list[str] = field(default_factory=list)
     registrations: list[Registration] = field(default_factory=list)
+    hooks: dict[str, HookOptions] = field(default_factory=dict)
     problems: list[PluginProblem] = field(default_factory=list)
+    loaded: LoadedPlugin | None = field(default=None, repr=False)
     manager: pluggy.PluginManager | None = field(default=None, repr=False)
 
     @property
@@ -81,13 +86,23 @@ class PluginRecord:
             return "disabled"
         if not any(problem.is_error for problem in self.problems):
             return "ok"
-        registered = (self.tools, self.groups, self.providers, self.skills, self.registrations)
+        registered = (self.tools, self.groups, self.providers, self.skills, self.registrations, self.hooks)
         return "degraded" if any(registered) else "failed"
 
     @property
     def package(self) -> str | None:
         """The distribution with its version, such as ``oneclaw-pdf 0.1.0``."""
         return f"{self.distribution} {self.version}" if self.distribution else None
+
+    async def load(self) -> LoadedPlugin:
+        """Return the imported plugin.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        if self.loaded is None:
+            raise PluginError(f"plugin {self.name} is not loaded; disable it with: oneclaw plugins disable {self.name}")
+        return self.loaded
 
     def report(
         self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""

@@ -1,0 +1,259 @@
+"""The plugins of an open home at work: one method for each way in which event hooks are called."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oneclaw_core.errors import NotFoundError, PluginError
+from oneclaw_core.plugins.arguments import Ask, Deny, PromptSection, ToolWork
+from oneclaw_core.plugins.around import Around
+from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
+from oneclaw_core.plugins.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.plugins.running_plugin import RunningPlugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from oneclaw_core.plugins.arguments import CallInfo, SessionInfo, TurnInfo, Work
+    from oneclaw_core.plugins.context import PluginContext
+    from oneclaw_core.plugins.implementations import HookOptions
+    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registrations import Registration
+
+GATE_SECONDS = 15.0
+CONTEXT_SECONDS = 5.0
+IMPORT_SECONDS = 30.0
+EXIT_SECONDS = 5.0
+MAX_SECTION_CHARACTERS = 4_000
+MAX_SECTIONS_CHARACTERS = 8_000
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class _Step(NamedTuple):
+    """A plugin's place in the plan of a hook."""
+
+    plugin: RunningPlugin
+    options: HookOptions
+
+
+class Plugins:
+    """The plugins of an open home.
+
+    Args:
+        records: the plugins that are installed.
+        make_context: makes the context of a plugin, given its name.
+        order: names of plugins whose hooks run first, in this order.
+        limits: the user's own time limits of hooks in seconds, by plugin.
+        timeouts: of hooks so far.
+
+    Attributes:
+        hooks: the event hooks that any plugin implements.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[PluginRecord],
+        make_context: Callable[[str], PluginContext],
+        *,
+        order: Sequence[str] = (),
+        limits: Mapping[str, float] | None = None,
+        timeouts: HookTimeouts | None = None,
+    ) -> None:
+        self._records = [record for record in records if not record.is_disabled]
+        self._make_context = make_context
+        self._limits = limits or {}
+        self._timeouts = timeouts or HookTimeouts()
+        self._running: dict[str, RunningPlugin] = {}
+        self._plans = self._planned(list(order))
+        self.hooks = frozenset(self._plans)
+
+    def registrations(self, hook: str) -> list[Registration]:
+        """Return what all plugins registered by a hook, in their order."""
+        return [each for record in self._records for each in record.registrations if each.hook == hook]
+
+    async def context_of(self, name: str) -> PluginContext:
+        """Return the context of a plugin, which is started first.
+
+        Raises:
+            NotFoundError: there is no such plugin.
+            PluginError: it cannot be started now.
+        """
+        return await self._plugin(name).start()
+
+    async def object_of(self, registration: Registration) -> Any:
+        """Return a registered object; it is imported when it is first asked for.
+
+        Raises:
+            PluginError: it cannot be imported; the message names the plugin.
+        """
+        if registration.value is not None:
+            return registration.value
+        for each in (await self._plugin(registration.plugin).load()).registrations:
+            if (each.hook, each.name) == (registration.hook, registration.name) and each.value is not None:
+                return each.value
+        where = f"cannot be imported from {registration.target!r}"
+        try:
+            return await call_isolated(partial(_imported, registration.target or ""), IMPORT_SECONDS, is_async=False)
+        except TimeoutError:
+            fault = f"{where}: it took longer than {IMPORT_SECONDS:g} s"
+            raise HookError(registration.plugin, registration.name, fault) from None
+        except ForeignError as error:
+            fault = f"{where}: {describe(error.raised)}"
+            raise HookError(registration.plugin, registration.name, fault) from error.raised
+
+    async def before_turn(self, turn: TurnInfo) -> Deny | None:
+        """Ask the gates whether a turn may begin."""
+        for step in self._plans.get("before_turn", ()):
+            verdict = await self._verdict(step, "before_turn", {"turn": turn}, (Deny,))
+            if isinstance(verdict, Deny):
+                return verdict
+        return None
+
+    async def before_tool_call(self, call: CallInfo) -> Deny | Ask | None:
+        """Ask the gates whether a call may run: the first ``Deny`` counts, else the first ``Ask``."""
+        asks: Ask | None = None
+        for step in self._plans.get("before_tool_call", ()):
+            if not step.options.is_about(call.tool, call.group):
+                continue
+            verdict = await self._verdict(step, "before_tool_call", {"call": call}, (Deny, Ask))
+            if isinstance(verdict, Deny):
+                return verdict
+            asks = asks or verdict
+        return asks
+
+    async def message_context(self, turn: TurnInfo) -> list[tuple[str, str]]:
+        """Gather texts to send with a user's message.
+
+        Returns:
+            The plugins' names with their texts.
+        """
+        texts: list[tuple[str, str]] = []
+        for step in sorted(self._plans.get("message_context", ()), key=lambda step: step.plugin.name):
+            text = await self._gathered(step, "message_context", {"turn": turn}, CONTEXT_SECONDS)
+            if isinstance(text, str):
+                texts += [(step.plugin.name, text)] if text.strip() else []
+            elif text is not None:
+                self._complain(step, "message_context", f"returned a {type(text).__name__}, not a text")
+        return texts
+
+    async def prompt_sections(self, session: SessionInfo) -> str:
+        """Gather the plugins' sections of the system prompt as one text, sorted by plugin and id."""
+        found: list[tuple[str, str, str]] = []
+        for step in self._plans.get("prompt_sections", ()):
+            sections = await self._gathered(step, "prompt_sections", {"session": session}, GATE_SECONDS)
+            if sections is None:
+                continue
+            sections = list(sections) if isinstance(sections, list | tuple) else [sections]
+            if not all(isinstance(each, PromptSection) and isinstance(each.text, str) for each in sections):
+                self._complain(step, "prompt_sections", "returned something other than PromptSection objects")
+                continue
+            for each in sections:
+                if len(each.text) > MAX_SECTION_CHARACTERS:
+                    fault = f"returned the section {each.id!r} with more than {MAX_SECTION_CHARACTERS:,} characters"
+                    self._complain(step, "prompt_sections", fault)
+                elif each.text.strip():
+                    found.append((step.plugin.name, str(each.id), each.text.strip()))
+        return _joined(sorted(found))
+
+    def around(self, work: Work) -> Around:
+        """Return an async context manager that enters the context managers of plugins in the running task."""
+        steps = self._plans.get("around", ())
+        if isinstance(work, ToolWork):
+            steps = tuple(step for step in steps if step.options.is_about(work.call.tool, work.call.group))
+        return Around([step.plugin for step in steps], work)
+
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Queue an event for the observers of a hook."""
+        for step in self._plans.get(hook, ()):
+            call = arguments.get("call")
+            if call is None or step.options.is_about(call.tool, call.group):
+                step.plugin.queue.put(hook, arguments)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until the observers have had all events; drop those that are left."""
+        await asyncio.gather(*(each.queue.drain(seconds) for each in self._running.values()))
+
+    async def aclose(self) -> None:
+        """Stop all plugins that were started."""
+        await asyncio.gather(*(each.stop(EXIT_SECONDS) for each in self._running.values()))
+
+    def _planned(self, order: list[str]) -> dict[str, tuple[_Step, ...]]:
+        places = {name: place for place, name in enumerate(order)}
+        plans: dict[str, list[_Step]] = {}
+        for record in self._records:
+            for hook, options in record.hooks.items():
+                if HOOK_KINDS[hook] is not HookKind.LIFECYCLE:
+                    plans.setdefault(hook, []).append(_Step(self._plugin(record.name), options))
+
+        def place(step: _Step) -> tuple[int, int, str]:
+            return places.get(step.plugin.name, len(places)), step.options.order, step.plugin.name
+
+        return {hook: tuple(sorted(steps, key=place)) for hook, steps in plans.items()}
+
+    def _plugin(self, name: str) -> RunningPlugin:
+        found = self._running.get(name)
+        if found is None:
+            record = next((each for each in self._records if each.name == name), None)
+            if record is None:
+                raise NotFoundError(f"there is no plugin {name!r}; list them with: oneclaw plugins list")
+            found = RunningPlugin(record, self._make_context(name), self._limits, self._timeouts)
+            self._running[name] = found
+        return found
+
+    async def _verdict(self, step: _Step, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]) -> Any:
+        """Call a gate; whatever is wrong with it is a refusal."""
+        try:
+            verdict = await step.plugin.call(hook, arguments, GATE_SECONDS)
+        except PluginError as error:
+            _log.warning("%s", error)
+            return Deny(str(error))
+        if verdict is None or isinstance(verdict, kinds):
+            return verdict
+        names = " or ".join(kind.__name__ for kind in kinds)
+        fault = f"returned a {type(verdict).__name__}, not {names} or None"
+        return Deny(str(self._complain(step, hook, fault)))
+
+    async def _gathered(self, step: _Step, hook: str, arguments: dict[str, Any], seconds: float) -> Any:
+        """Call a hook that fails open."""
+        try:
+            return await step.plugin.call(hook, arguments, seconds)
+        except PluginError as error:
+            _log.warning("%s", error)
+            return None
+
+    def _complain(self, step: _Step, hook: str, fault: str) -> HookError:
+        error = HookError(step.plugin.name, hook, fault)
+        _log.warning("%s", error)
+        return error
+
+
+def _joined(sections: list[tuple[str, str, str]]) -> str:
+    texts: list[str] = []
+    left = MAX_SECTIONS_CHARACTERS
+    for plugin, section, text in sections:
+        if len(text) > left:
+            _log.warning(
+                "plugin %s: its section %r of the system prompt is left out: all sections together may have %s "
+                "characters",
+                plugin,
+                section,
+                f"{MAX_SECTIONS_CHARACTERS:,}",
+            )
+            continue
+        left -= len(text)
+        texts.append(text)
+    return "\n\n".join(texts)
+
+
+def _imported(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    found: Any = import_module(module)
+    for name in attribute.split("."):
+        found = getattr(found, name)
+    return found

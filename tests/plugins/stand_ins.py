@@ -1,0 +1,42 @@
+"""Plugins made by tests, at work without a home."""
+
+from types import SimpleNamespace
+
+from oneclaw_core import hookimpl
+from oneclaw_core.plugins.context import PluginContext
+from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.runtime import Plugins
+
+
+class StandIn:
+    """An entry point that names an object made by the test."""
+
+    def __init__(self, name, plugin, version="1.2.3"):
+        self.name = name
+        self.value = "acme"
+        self.dist = SimpleNamespace(name=f"acme-{name}", version=version)
+        self._plugin = plugin
+
+    def load(self):
+        return self._plugin
+
+
+def plugin(**hooks):
+    """Make a plugin of functions; one that is marked already stays as it is."""
+    return SimpleNamespace(
+        **{
+            name: function if hasattr(function, "oneclaw_options") else hookimpl(function)
+            for name, function in hooks.items()
+        }
+    )
+
+
+def plugins_at_work(tmp_path, options=None, /, **given):
+    """Load plugins by name, and put them to work."""
+
+    async def refuse(host, address):
+        raise AssertionError("no plugin connects here")
+
+    catalog = load_plugins((), [StandIn(name, each) for name, each in given.items()])
+    assert not [problem for record in catalog.plugins for problem in record.problems]
+    return Plugins(catalog.plugins, lambda name: PluginContext(name, tmp_path / name, refuse), **(options or {}))

@@ -1,0 +1,295 @@
+"""Calling event hooks: order, arguments, verdicts, time limits, start and stop of plugins."""
+
+import asyncio
+
+import pytest
+from stand_ins import plugin, plugins_at_work
+
+from oneclaw_core import Ask, CallInfo, Deny, NotReadyError, PluginError, PromptSection, SessionInfo, TurnInfo, hookimpl
+from oneclaw_core.plugins import running_plugin, runtime
+
+CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
+SESSION = SessionInfo(id="s1", agent="General Assistant")
+TURN = TurnInfo(id="t1", session=SESSION, agent="General Assistant", model="offline/rules", text="hello")
+
+
+def test_no_plugin_means_no_hooks(tmp_path):
+    async def work():
+        plugins = plugins_at_work(tmp_path)
+        assert plugins.hooks == frozenset()
+        assert await plugins.before_tool_call(CALL) is None
+
+    asyncio.run(work())
+
+
+def test_gates_run_in_order_of_marks_then_names(tmp_path):
+    seen = []
+
+    def gate(name, **marks):
+        async def before_tool_call():
+            seen.append(name)
+
+        return plugin(before_tool_call=hookimpl(**marks)(before_tool_call))
+
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            {"order": ["zeta"]},
+            late=gate("late", trylast=True),
+            beta=gate("beta"),
+            zeta=gate("zeta"),
+            alpha=gate("alpha"),
+            omega=gate("omega", tryfirst=True),
+        )
+        await plugins.before_tool_call(CALL)
+
+    asyncio.run(work())
+    assert seen == ["zeta", "omega", "alpha", "beta", "late"]
+
+
+def test_a_hook_gets_only_the_arguments_that_it_names(tmp_path):
+    seen = []
+
+    def before_tool_call(call, later=None):
+        seen.append((call.tool, later))
+
+    async def work():
+        await plugins_at_work(tmp_path, gate=plugin(before_tool_call=before_tool_call)).before_tool_call(CALL)
+
+    asyncio.run(work())
+    assert seen == [("shell", None)]
+
+
+def test_a_deny_goes_before_an_ask_that_came_first(tmp_path):
+    async def ask():
+        return Ask("shell.execute", "run ls")
+
+    async def deny():
+        return Deny("not today")
+
+    async def work():
+        first = plugin(before_tool_call=ask)
+        both = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=deny))
+        assert await both.before_tool_call(CALL) == Deny("not today")
+        one = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=lambda: None))
+        assert await one.before_tool_call(CALL) == Ask("shell.execute", "run ls")
+
+    asyncio.run(work())
+
+
+def test_a_gate_for_some_tools_is_not_called_for_others(tmp_path):
+    def deny():
+        return Deny("no")
+
+    async def work():
+        for tools, is_called in (({"shell"}, True), ({"files"}, True), ({"read_file"}, False)):
+            gate = plugin(before_tool_call=hookimpl(tools=tools)(deny))
+            verdict = await plugins_at_work(tmp_path, gate=gate).before_tool_call(CALL)
+            assert (verdict is not None) is is_called
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("value", [True, "no", PromptSection("a", "b"), Exception("no")])
+def test_an_unknown_verdict_denies_and_names_the_plugin(tmp_path, value):
+    async def work():
+        verdict = await plugins_at_work(tmp_path, policy=plugin(before_tool_call=lambda: value)).before_tool_call(CALL)
+        assert isinstance(verdict, Deny)
+        assert "plugin policy" in verdict.reason
+        assert "oneclaw plugins disable policy" in verdict.reason
+
+    asyncio.run(work())
+
+
+def test_a_plugin_is_started_once_at_its_first_need(tmp_path):
+    events = []
+
+    async def plugin_started(context):
+        events.append(f"start {context.name}")
+
+    async def plugin_stopped(context):
+        events.append(f"stop {context.name}")
+
+    async def work():
+        given = plugin(
+            plugin_started=plugin_started, plugin_stopped=plugin_stopped, before_tool_call=lambda: events.append("gate")
+        )
+        plugins = plugins_at_work(tmp_path, policy=given)
+        assert events == []
+        await asyncio.gather(*(plugins.before_tool_call(CALL) for _ in range(3)))
+        await plugins.aclose()
+
+    asyncio.run(work())
+    assert events == ["start policy", "gate", "gate", "gate", "stop policy"]
+
+
+def test_a_plugin_that_is_not_needed_is_neither_started_nor_stopped(tmp_path):
+    events = []
+
+    async def work():
+        given = plugin(
+            plugin_started=lambda: events.append("start"),
+            plugin_stopped=lambda: events.append("stop"),
+            before_tool_call=lambda: None,
+        )
+        await plugins_at_work(tmp_path, policy=given).aclose()
+
+    asyncio.run(work())
+    assert events == []
+
+
+def test_a_plugin_that_is_not_ready_is_started_again_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(running_plugin, "FIRST_RETRY_SECONDS", 0.0)
+    attempts = []
+
+    def plugin_started():
+        attempts.append(len(attempts))
+        if len(attempts) < 3:
+            raise NotReadyError("the server is still starting")
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, slow=plugin(plugin_started=plugin_started))
+        for _ in range(2):
+            with pytest.raises(PluginError, match=r"plugin slow: .*the server is still starting.*plugins disable slow"):
+                await plugins.context_of("slow")
+        assert (await plugins.context_of("slow")).name == "slow"
+
+    asyncio.run(work())
+
+
+def test_another_failed_start_is_not_repeated(tmp_path):
+    attempts = []
+
+    def plugin_started():
+        attempts.append(1)
+        raise ValueError("no settings")
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, broken=plugin(plugin_started=plugin_started, before_turn=lambda: None))
+        for _ in range(2):
+            verdict = await plugins.before_turn(TURN)
+            assert "plugin broken: plugin_started raised ValueError: no settings" in verdict.reason
+
+    asyncio.run(work())
+    assert attempts == [1]
+
+
+def test_a_gate_that_hangs_denies_after_its_limit(tmp_path):
+    async def before_turn():
+        await asyncio.Event().wait()
+
+    async def work():
+        gate = plugin(before_turn=hookimpl(timeout_seconds=0.01)(before_turn))
+        verdict = await plugins_at_work(tmp_path, gate=gate).before_turn(TURN)
+        assert "did not end within 0.01 s" in verdict.reason
+        assert "hook_timeouts gate=SECONDS" in verdict.reason
+
+    asyncio.run(work())
+
+
+def test_three_timeouts_switch_a_hook_off(tmp_path):
+    calls = []
+
+    async def before_turn():
+        calls.append(1)
+        await asyncio.Event().wait()
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, {"limits": {"gate": 0.01}}, gate=plugin(before_turn=before_turn))
+        verdicts = [await plugins.before_turn(TURN) for _ in range(4)]
+        assert "switched off" in verdicts[3].reason
+
+    asyncio.run(work())
+    assert len(calls) == 3
+
+
+def test_observers_get_events_in_order(tmp_path):
+    seen = []
+
+    async def turn_started(turn):
+        await asyncio.sleep(0)
+        seen.append(("started", turn.id))
+
+    def turn_finished(turn):
+        seen.append(("finished", turn.id))
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, audit=plugin(turn_started=turn_started, turn_finished=turn_finished))
+        plugins.observe("turn_started", turn=TURN)
+        plugins.observe("turn_finished", turn=TURN, outcome=None)
+        assert seen == []
+        await plugins.drain(5)
+
+    asyncio.run(work())
+    assert seen == [("started", "t1"), ("finished", "t1")]
+
+
+def test_the_oldest_events_of_a_slow_observer_are_dropped(tmp_path, caplog):
+    seen = []
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, audit=plugin(turn_started=lambda turn: seen.append(turn)))
+        for number in range(1_005):
+            plugins.observe("turn_started", turn=number)
+        await plugins.drain(10)
+
+    asyncio.run(work())
+    assert seen == list(range(5, 1_005))
+    assert "plugin audit" in caplog.text
+
+
+def test_prompt_sections_are_sorted_and_limited(tmp_path, caplog):
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            b=plugin(
+                prompt_sections=lambda session: [PromptSection("z", "last"), PromptSection("a", f"of {session.id}")]
+            ),
+            a=plugin(prompt_sections=lambda: [PromptSection("x", "first"), PromptSection("y", "y" * 4_001)]),
+        )
+        assert await plugins.prompt_sections(SESSION) == "first\n\nof s1\n\nlast"
+
+    asyncio.run(work())
+    assert "4,000 characters" in caplog.text
+
+
+def test_texts_for_a_message_are_gathered_with_their_plugins(tmp_path):
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            weather=plugin(message_context=lambda turn: "It rains."),
+            broken=plugin(message_context=lambda: 1 / 0),
+        )
+        assert await plugins.message_context(TURN) == [("weather", "It rains.")]
+
+    asyncio.run(work())
+
+
+def test_a_task_of_a_plugin_ends_when_the_plugin_stops(tmp_path):
+    ended = asyncio.Event()
+
+    async def work():
+        started = asyncio.Event()
+
+        async def forever():
+            try:
+                started.set()
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        async def start(context):
+            context.start_task(forever())
+
+        plugins = plugins_at_work(tmp_path, poller=plugin(plugin_started=start))
+        await plugins.context_of("poller")
+        await started.wait()
+        await plugins.aclose()
+
+    asyncio.run(work())
+    assert ended.is_set()
+
+
+def test_limits_are_as_specified():
+    assert (runtime.GATE_SECONDS, runtime.CONTEXT_SECONDS, running_plugin.OBSERVER_SECONDS) == (15, 5, 30)
+    assert (running_plugin.START_SECONDS, running_plugin.STOP_SECONDS, runtime.EXIT_SECONDS) == (30, 5, 5)
