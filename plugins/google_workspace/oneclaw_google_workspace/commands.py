@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
-import webbrowser
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import OneClawError, SecretPlace, UsageError, find_home
-from oneclaw_google_workspace.accounts import DEFAULT_NAME, USER, Account, AccountBook, check_account_name
+from oneclaw_core import OneClawError, SecretPlace, UsageError, find_home, read_input_line, run_async
+from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
 from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES
 
 if TYPE_CHECKING:
-    from oneclaw_google_workspace.accounts import AccessToken
+    from oneclaw_core import OAuthClient
+    from oneclaw_google_workspace.sign_in import SignIn
 
 _PLACES = {
     SecretPlace.KEYRING: "in the system keyring",
     SecretPlace.FILE: "in a file of the home, readable by you alone",
 }
+_DEFAULT_NAME = "default"
 _PERMISSIONS_PAGE = "https://myaccount.google.com/connections"
 
 
@@ -76,38 +76,30 @@ def login(
     An account that is signed in can be signed in again. Your browser asks what OneClaw may do. It needs an OAuth
     client of your own, from the Google Cloud console.
     """
-    from oneclaw_google_workspace.oauth_client import OAuthClientStore, read_client_file
-    from oneclaw_google_workspace.sign_in import SignIn, sign_in, sign_in_service_account
+    from oneclaw_google_workspace.oauth_client import ClientStore, read_client_file
+    from oneclaw_google_workspace.sign_in import SignIn
+    from oneclaw_google_workspace.tokens import google_oauth
 
     if bool(service_account) != bool(subject):
         raise UsageError("--service-account and --subject belong together")
     home = find_home()
     book = AccountBook(home)
-    name = check_account_name(name or book.default_name or DEFAULT_NAME)
-    book.check_new_name(name)
+    name = book.stored.check_name(name or book.default_name or _DEFAULT_NAME)
     known = book.list().get(name)
     chosen = _services(services) if services else () if known else tuple(SERVICES)
     wanted = SignIn.of(name, known, chosen, is_read_only=is_read_only, extra=extra)
-    clients = OAuthClientStore(home)
+    clients = ClientStore(home)
     if client:
         clients.set(read_client_file(_read(client), client), in_file=in_file)
     if service_account and subject:
-        signed_in = sign_in_service_account(wanted, _read(service_account), service_account, subject)
-        _new_token(signed_in.account, signed_in.secret)  # so that what is wrong with it is said now
+        signing_in = _take_key(wanted, google_oauth(book), service_account, subject, in_file=in_file)
     else:
-        signed_in = sign_in(
-            wanted,
-            clients.get(),
-            open_browser=None if no_browser else _open_browser,
-            ask_for_address=_ask_for_address,
-        )
-    with book.alone(name):
-        place = book.save(signed_in.account, signed_in.secret, in_file=in_file)
-        if signed_in.token is not None:
-            book.save_access_token(name, signed_in.token)
-    click.echo(f"signed in: {signed_in.account.label}; the secret is {_PLACES[place]}")
-    if signed_in.missing:
-        _warn(f"not granted, so that some tools will not work: {', '.join(signed_in.missing)}")
+        oauth = google_oauth(book, clients.get())
+        signing_in = _sign_in(wanted, oauth, open_browser=not no_browser, in_file=in_file)
+    account, place, missing = run_async(signing_in)
+    click.echo(f"signed in: {account.label}; the secret is {_PLACES[place]}")
+    if missing:
+        _warn(f"not granted, so that some tools will not work: {', '.join(missing)}")
     if book.default_name != name:
         click.echo(f"tools use {book.default_name}; change that with: oneclaw google use {name}")
 
@@ -118,11 +110,13 @@ def login(
 @click.pass_context
 def status(context: click.Context, as_json: bool, check: bool) -> None:
     """Show the accounts that are signed in, and what for."""
+    from oneclaw_google_workspace.tokens import google_oauth
+
     book = AccountBook(find_home())
     documents = [_document(account, book) for account in book.list().values()]
     if check:
         for document, account in zip(documents, book.list().values(), strict=True):
-            document["problem"] = _problem(account, book)
+            document["problem"] = run_async(_problem(google_oauth(book), account))
     if as_json:
         click.echo(json.dumps(documents, indent=2, ensure_ascii=False))
     elif not documents:
@@ -138,7 +132,7 @@ def status(context: click.Context, as_json: bool, check: bool) -> None:
 @click.argument("name")
 def use(name: str) -> None:
     """Have the tools use the account NAME from now on."""
-    AccountBook(find_home()).set_default(name)
+    AccountBook(find_home()).stored.set_default(name)
     click.echo(f"tools use the Google account {name}")
 
 
@@ -146,6 +140,8 @@ def use(name: str) -> None:
 @click.option("--account", "name", help="Which account; by default the default one.")
 def logout(name: str | None) -> None:
     """Forget an account, and take OneClaw's access back at Google."""
+    from oneclaw_google_workspace.tokens import google_oauth
+
     book = AccountBook(find_home())
     name = name or book.default_name
     if name is None:
@@ -153,9 +149,7 @@ def logout(name: str | None) -> None:
         return
     account = book.get(name)
     was_default = book.default_name == name
-    with book.alone(name):
-        problem = _revoke(book, account) if account.kind == USER else None
-        book.remove(name)
+    problem = run_async(google_oauth(book).sign_out(name))
     click.echo(f"{account.label} is signed out")
     if was_default and book.default_name in book.list():
         click.echo(f"tools use {book.default_name} from now on")
@@ -181,73 +175,47 @@ def _read(path: str) -> str:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
 
 
-def _open_browser(url: str) -> bool:
-    from oneclaw_google_workspace.sign_in import has_browser
+async def _sign_in(
+    wanted: SignIn, oauth: OAuthClient, *, open_browser: bool, in_file: bool
+) -> tuple[Account, SecretPlace, tuple[str, ...]]:
+    """Sign in with a browser; return the account, where its secret is, and what was not granted."""
+    from oneclaw_google_workspace.sign_in import sign_in
 
-    if not has_browser() or not webbrowser.open(url):
-        return False
-    click.echo("Your browser asks what OneClaw may do. If it does not, open this address in it:", err=True)
-    click.echo(url, err=True)
-    return True
+    signed_in = await sign_in(wanted, oauth, open_browser=open_browser, show=_show_line, read_line=read_input_line)
+    account = signed_in.account
+    place = await oauth.save(account.stored, signed_in.grant, in_file=in_file)
+    return account, place, signed_in.missing
 
 
-def _ask_for_address(url: str) -> str:
-    click.echo("Open this address in a browser, on whatever machine, and agree:", err=True)
-    click.echo(url, err=True)
-    click.echo(
-        "The browser then says that it cannot reach 127.0.0.1. Copy the address that it shows, all of it.", err=True
+async def _take_key(
+    wanted: SignIn, oauth: OAuthClient, path: str, subject: str, *, in_file: bool
+) -> tuple[Account, SecretPlace, tuple[str, ...]]:
+    """Take the key of a service account, and ask Google for access, so that what is wrong with it is said now."""
+    from oneclaw_google_workspace.service_accounts import assertion_form, read_key
+    from oneclaw_google_workspace.tokens import refusals_explained
+
+    key = read_key(_read(path), path)
+    account = Account(
+        wanted.name, SERVICE_ACCOUNT, subject, wanted.scopes, wanted.services, is_read_only=wanted.is_read_only
     )
-    if sys.stdin.isatty():
-        typed: str = click.prompt("Address", err=True)
-        return typed
-    return sys.stdin.readline(20_000)
+    with refusals_explained(account):
+        grant = await oauth.exchange(assertion_form(account.stored, key) or {})
+    return account, await oauth.save(account.stored, grant, secret=key, in_file=in_file), ()
 
 
-def _new_token(account: Account, secret: dict[str, Any]) -> tuple[AccessToken, dict[str, Any]]:
-    """Ask Google for access; gives the token, and the secret as it is to be from now on."""
-    from google.auth.transport.requests import Request
+async def _problem(oauth: OAuthClient, account: Account) -> str | None:
+    from oneclaw_google_workspace.tokens import refusals_explained
 
-    from oneclaw_google_workspace.token_requests import request_token
-
-    token, changed, _ = request_token(account, secret, Request())
-    return token, changed
-
-
-def _problem(account: Account, book: AccountBook) -> str | None:
     try:
-        with book.alone(account.name):
-            secret = book.secret(account.name)
-            token, changed = _new_token(account, secret)
-            if changed != secret:
-                book.change_secret(account.name, changed)
-            book.save_access_token(account.name, token)
+        with refusals_explained(account):
+            await oauth.check(account.name)
     except OneClawError as error:
         return str(error)
     return None
 
 
-def _revoke(book: AccountBook, account: Account) -> str | None:
-    """Take the access back at Google; what stood in the way, if anything did."""
-    from google.auth.exceptions import GoogleAuthError
-    from google.auth.transport.requests import Request
-
-    from oneclaw_google_workspace.apis import address
-
-    try:
-        body = f"token={book.secret(account.name)['refresh_token']}".encode()
-        transport = Request()
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        answer = transport(address("https://oauth2.googleapis.com/revoke"), "POST", body, headers, timeout=20)
-    except (OneClawError, KeyError):
-        return "its secret cannot be read"
-    except GoogleAuthError:
-        return "Google cannot be reached"
-    # 400 means that the access has ended already.
-    return None if answer.status in (200, 400) else f"Google answered with status {answer.status}"
-
-
 def _document(account: Account, book: AccountBook) -> dict[str, Any]:
-    place = book.places().get(account.name)
+    place = book.stored.places().get(account.name)
     return {
         "name": account.name,
         "email": account.email,
@@ -270,6 +238,10 @@ def _show(document: dict[str, Any]) -> None:
         click.echo(f"  problem: {document['problem']}")
     elif "problem" in document:
         click.echo("  checked: Google gives access")
+
+
+def _show_line(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _warn(message: str) -> None:

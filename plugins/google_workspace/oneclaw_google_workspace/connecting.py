@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_google_workspace.accounts import AccountBook
@@ -9,7 +10,7 @@ from oneclaw_google_workspace.client import GoogleClient
 from oneclaw_google_workspace.failures import lacking_scopes
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.scopes import TOOL_SCOPES, login_options, missing_scopes
-from oneclaw_google_workspace.tokens import TokenSource
+from oneclaw_google_workspace.tokens import TokenSource, google_oauth
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -30,4 +31,5 @@ def connect(context: ToolContext) -> GoogleClient:
     account = book.for_tools(login_options(context.tool_name, scopes))
     if missing_scopes(scopes, account.scopes):
         raise GoogleError("not_available", lacking_scopes(account, context.tool_name, scopes))
-    return GoogleClient(context, account, TokenSource(book, account, lambda: context.sync_http))
+    oauth = google_oauth(book, open_http=lambda: nullcontext(context.http))
+    return GoogleClient(context, account, TokenSource(oauth, account))

@@ -29,7 +29,7 @@ _WORDS = SecretWords(
 
 
 @dataclass(frozen=True, slots=True)
-class OAuthClient:
+class ClientIdentity:
     """As whom OneClaw comes to Google.
 
     Attributes:
@@ -41,7 +41,7 @@ class OAuthClient:
     client_secret: str
 
 
-class OAuthClientStore:
+class ClientStore:
     """Where the client is: in the environment, else stored like a key.
 
     Args:
@@ -54,7 +54,7 @@ class OAuthClientStore:
         self._environ = environ
         self._secrets = SecretStore(home.path / "google_workspace" / "google_client.json", home.locks, _WORDS)
 
-    def get(self) -> OAuthClient:
+    def get(self) -> ClientIdentity:
         """Find the client.
 
         Raises:
@@ -63,16 +63,16 @@ class OAuthClientStore:
         """
         client_id, client_secret = self._environ.get(ID_VARIABLE), self._environ.get(SECRET_VARIABLE)
         if client_id and client_secret:
-            return OAuthClient(client_id, client_secret)
+            return ClientIdentity(client_id, client_secret)
         if client_id or client_secret:
             raise UsageError(f"{ID_VARIABLE} and {SECRET_VARIABLE} must both be set, or neither")
         with suppress(ValueError, TypeError, KeyError):
             values = json.loads(self._secrets.get(_NAME) or "")
             remember_secret(values["client_secret"])
-            return OAuthClient(values["client_id"], values["client_secret"])
+            return ClientIdentity(values["client_id"], values["client_secret"])
         raise UsageError(f"there is no OAuth client to sign in with: {HOW_TO_GET}")
 
-    def set(self, client: OAuthClient, *, in_file: bool = False) -> SecretPlace:
+    def set(self, client: ClientIdentity, *, in_file: bool = False) -> SecretPlace:
         """Store the client.
 
         Raises:
@@ -84,7 +84,7 @@ class OAuthClientStore:
         return self._secrets.set(_NAME, json.dumps(values), in_file=in_file)
 
 
-def read_client_file(text: str, file_name: str) -> OAuthClient:
+def read_client_file(text: str, file_name: str) -> ClientIdentity:
     """Read a ``client_secret.json`` as the Cloud console gives it.
 
     Args:
@@ -106,5 +106,5 @@ def read_client_file(text: str, file_name: str) -> OAuthClient:
         values = document["installed"]
         client_id, client_secret = values["client_id"], values["client_secret"]
         if all(isinstance(each, str) and each.isprintable() and each for each in (client_id, client_secret)):
-            return OAuthClient(client_id, client_secret)
+            return ClientIdentity(client_id, client_secret)
     raise UsageError(f"{file_name} is no client_secret.json of an OAuth client: {HOW_TO_GET}")

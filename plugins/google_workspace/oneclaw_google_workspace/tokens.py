@@ -1,43 +1,61 @@
-"""A valid access token whenever one is needed, got from Google by one call at a time."""
+"""Access tokens of an account, and what is said when Google gives none."""
 
 from __future__ import annotations
 
-import asyncio
-import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from oneclaw_google_workspace.accounts import TOKEN_LOCK_SECONDS
+from oneclaw_core import OAuthClient, OAuthError, OAuthUnavailableError
+from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
 from oneclaw_google_workspace.problems import GoogleError
+from oneclaw_google_workspace.scopes import full_scope
+from oneclaw_google_workspace.service import google_service
+from oneclaw_google_workspace.service_accounts import assertion_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     import httpx
 
-    from oneclaw_google_workspace.accounts import AccessToken, Account, AccountBook
+    from oneclaw_google_workspace.accounts import Account, AccountBook
+    from oneclaw_google_workspace.oauth_client import ClientIdentity
 
-# A token that is about to end may end on its way.
-_MARGIN_SECONDS = 60
+_CLIENT_CODES = ("invalid_client", "unauthorized_client")
+
+
+def google_oauth(
+    book: AccountBook,
+    client: ClientIdentity | None = None,
+    open_http: Callable[[], AbstractAsyncContextManager[httpx.AsyncClient]] | None = None,
+) -> OAuthClient:
+    """Make what signs in to Google and gets access tokens.
+
+    Args:
+        book: the accounts.
+        client: who signs in; not needed for what is signed in already.
+        open_http: gives an HTTP client for a request, by default one for services that the user has chosen.
+    """
+    service = google_service(client)
+    if open_http is None:
+        return OAuthClient(service, book.stored, renewal=assertion_form)
+    return OAuthClient(service, book.stored, open_http=open_http, renewal=assertion_form)
 
 
 class TokenSource:
     """Access tokens of one account.
 
     Args:
-        book: where tokens are kept, for all calls in all processes.
+        oauth: gets them.
         account: whose.
-        make_client: gives the HTTP client for asking Google, a synchronous one.
     """
 
-    def __init__(self, book: AccountBook, account: Account, make_client: Callable[[], httpx.Client]) -> None:
-        self._book = book
+    def __init__(self, oauth: OAuthClient, account: Account) -> None:
+        self._oauth = oauth
         self._account = account
-        self._make_client = make_client
 
     async def token(self, *, refused: str | None = None) -> str:
-        """Give a token that is valid as far as anybody knows.
-
-        Of any number of calls that need a new one, one asks Google, and the others wait for it.
+        """Return a token that is valid as far as is known.
 
         Args:
             refused: a token that Google has just refused.
@@ -46,36 +64,41 @@ class TokenSource:
             GoogleError: Google gives none; the message says what the user can do.
             OneClawError: the sign-in cannot be read.
         """
-        found = self._kept(refused)
-        if found is not None:
-            return found.token
-        from filelock import AsyncFileLock, Timeout
+        with refusals_explained(self._account):
+            return await self._oauth.access_token(self._account.name, refused=refused)
 
-        lock = AsyncFileLock(self._book.token_lock(self._account.name), timeout=TOKEN_LOCK_SECONDS, mode=0o600)
-        try:
-            async with lock:
-                found = self._kept(refused)
-                return found.token if found is not None else await asyncio.to_thread(self._get_new)
-        except Timeout:
-            raise GoogleError(
-                "service_unavailable",
-                f"Another process has been asking Google for access for {self._account.name} for "
-                f"{TOKEN_LOCK_SECONDS} s. Try again later.",
-            ) from None
 
-    def _kept(self, refused: str | None) -> AccessToken | None:
-        found = self._book.access_token(self._account.name)
-        is_usable = found is not None and found.token != refused and found.expires_at - _MARGIN_SECONDS > time.time()
-        return found if is_usable else None
+@contextmanager
+def refusals_explained(account: Account) -> Iterator[None]:
+    """Turn what the sign-in service refuses into what a model is told about Google.
 
-    def _get_new(self) -> str:
-        from oneclaw_google_workspace.token_requests import HttpxTransport, request_token
+    Raises:
+        GoogleError: in the place of an ``OAuthError``.
+    """
+    try:
+        yield
+    except OAuthError as error:
+        raise GoogleError(error.error_type, _explained(account, error)) from None
 
-        name = self._account.name
-        secret = self._book.secret(name)
-        token, changed, scopes = request_token(self._account, secret, HttpxTransport(self._make_client()))
-        if changed != secret:
-            self._book.change_secret(name, changed)
-        self._book.save_access_token(name, token)
-        self._book.note_scopes(name, scopes)
-        return token.token
+
+def _explained(account: Account, error: OAuthError) -> str:
+    login = f"oneclaw google login --account {account.name}"
+    if isinstance(error, OAuthUnavailableError) or not error.code:
+        return str(error)
+    if account.kind == SERVICE_ACCOUNT:
+        if error.code in ("unauthorized_client", "access_denied"):
+            return (
+                f"The service account {account.name} may not act for {account.email}. An administrator of the domain "
+                "can allow it at https://admin.google.com/ac/owl/domainwidedelegation, for the scopes: "
+                f"{', '.join(map(full_scope, account.scopes))}"
+            )
+        return (
+            f"Google does not accept the service account {account.name} ({error.description}). The user can give its "
+            f"key again with: {login} --service-account FILE --subject EMAIL"
+        )
+    if error.code in _CLIENT_CODES:
+        return (
+            f"Google does not accept the OAuth client that {account.name} was signed in with ({error.description}). "
+            f"The user can sign in with another one: {login} --client client_secret.json"
+        )
+    return str(error)

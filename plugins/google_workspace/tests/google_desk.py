@@ -29,7 +29,6 @@ def stand_in(monkeypatch):
     monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
     with GoogleServer() as server:
         monkeypatch.setenv("ONECLAW_GOOGLE_API_BASE", server.url)
-        monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")  # the stand-in speaks no TLS
         yield server
     assert not server.misfits, "\n".join(server.misfits)
 

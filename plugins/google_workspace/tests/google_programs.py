@@ -34,7 +34,7 @@ IMPORTED = (
     "oneclaw_core.store.sqlite_backend",
     "oneclaw_core.tools.function",
     "oneclaw_google_workspace.connecting",
-    "oneclaw_google_workspace.token_requests",
+    "oneclaw_core.http.oauth.client",
     "yaml",
 )
 _PROGRAM = "import sys; from oneclaw_core.cli.main import main; sys.exit(main())"

@@ -13,7 +13,6 @@ import re
 import shutil
 import tempfile
 import threading
-import time
 import traceback
 from dataclasses import dataclass, field
 from email import policy
@@ -534,11 +533,3 @@ def _part_of(content: bytes | Path, start: int, end: int, headers: dict[str, str
     with content.open("rb") as file:
         file.seek(start)
         return Answer(206, headers, file.read(end - start))
-
-
-def wait_until(condition: Any, seconds: float = 60) -> None:
-    """Wait for something to become true, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.005)

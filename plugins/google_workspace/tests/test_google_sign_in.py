@@ -1,5 +1,6 @@
 """``oneclaw google login``, ``status``, ``use`` and ``logout``."""
 
+import asyncio
 import io
 import json
 import os
@@ -15,10 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from google_desk import Desk, sign_in
 from google_oauth import CLIENT_ID, CLIENT_SECRET
-from google_server import wait_until
 from oneclaw_google_workspace import commands
 from oneclaw_google_workspace.accounts import AccountBook
-from oneclaw_google_workspace.redirect_listener import RedirectListener
 
 from oneclaw_core import OneClawError
 
@@ -33,7 +32,7 @@ def client_file(tmp_path):
 
 
 @pytest.fixture
-def run(google, empty_home, monkeypatch):
+def run(google, empty_home, monkeypatch, tmp_path):
     """Run ``oneclaw google ...`` in this process; ``run.browser`` is what a browser does with an address."""
 
     def visit(url):
@@ -51,8 +50,10 @@ def run(google, empty_home, monkeypatch):
     def run(*arguments, typed=""):
         # Not click's own runner, which keeps standard error apart in some of its releases only.
         out, err = io.StringIO(), io.StringIO()
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
-        with redirect_stdout(out), redirect_stderr(err):
+        keyboard = tmp_path / "typed"
+        keyboard.write_text(typed)
+        with keyboard.open() as stdin, monkeypatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr("sys.stdin", stdin)
             try:
                 commands.google.main(arguments, prog_name="google")
             except SystemExit as end:
@@ -63,9 +64,9 @@ def run(google, empty_home, monkeypatch):
 
     run.browser, run.opened = visit, []
     # A browser that never comes back fails the test, not the patience of whoever runs it.
-    monkeypatch.setattr("oneclaw_google_workspace.sign_in.WAIT_SECONDS", 60.0)
+    monkeypatch.setattr("oneclaw_core.http.oauth.consent.WAIT_SECONDS", 60.0)
     monkeypatch.setenv("BROWSER", "a browser")
-    monkeypatch.setattr(commands.webbrowser, "open", open_browser)
+    monkeypatch.setattr("webbrowser.open", open_browser)
     return run
 
 
@@ -131,7 +132,10 @@ def test_without_a_browser_the_address_is_pasted(google, empty_home, run, client
     """The user opens the address elsewhere, and copies the one that the browser could not reach."""
     pasted = []
 
-    def ask(url):
+    async def read_line():
+        return await asyncio.to_thread(agree, sys.stderr.getvalue().splitlines()[1])
+
+    def agree(url):
         class Stay(urllib.request.HTTPRedirectHandler):
             def redirect_request(self, *_):
                 return None
@@ -142,7 +146,7 @@ def test_without_a_browser_the_address_is_pasted(google, empty_home, run, client
         redirect.value.close()
         return pasted[0]
 
-    monkeypatch.setattr(commands, "_ask_for_address", ask)
+    monkeypatch.setattr(commands, "read_input_line", read_line)
 
     assert run("login", "--client", str(client_file), "--services", "tasks", "--no-browser")[0] == 0
 
@@ -333,24 +337,6 @@ def test_logout_works_when_google_does_not(google, empty_home, run):
     assert "is signed out" in out
     assert "you can take OneClaw's access back at https://myaccount.google.com/connections" in err
     assert AccountBook(empty_home).list() == {}
-
-
-def test_the_listener_takes_only_the_answer_to_its_own_question():
-    with RedirectListener("my-state") as listener:
-        found = []
-        waiting = threading.Thread(target=lambda: found.append(listener.wait(5)))
-        waiting.start()
-        for path in ("favicon.ico", "?code=x", "?code=x&state=other", "?state=my-state"):
-            with pytest.raises(urllib.error.HTTPError, match="404") as refused:
-                urllib.request.urlopen(listener.redirect_uri + path, timeout=60)
-            refused.value.close()
-        assert found == []
-        with urllib.request.urlopen(f"{listener.redirect_uri}?code=4/abc&state=my-state", timeout=60) as page:
-            assert b"You can close this window" in page.read()
-        waiting.join(5)
-        wait_until(lambda: found)
-
-    assert found == [{"code": "4/abc", "state": "my-state"}]
 
 
 def test_two_accounts_differ_in_more_than_the_case_of_letters(google, empty_home, run, client_file):
