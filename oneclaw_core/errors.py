@@ -23,6 +23,7 @@
     ├── StoreError                  the database cannot be used
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
+    │   ├── ConstraintError         a constraint of a table refuses a row
     │   └── SessionBusyError        another process is in the middle of a turn
     ├── OAuthError                  a service that users sign in to gives no access
     │   ├── SignInNeededError       nobody is signed in, or the sign-in has ended: the message names the command
@@ -161,6 +162,18 @@ class StoreVersionError(StoreError):
 
 class StoreDamagedError(StoreError):
     """The file is not a database, or a damaged one."""
+
+
+class ConstraintError(StoreError):
+    """A constraint of a table refuses a row, such as a unique column or a reference.
+
+    Attributes:
+        lacks_parent: True if the row refers to one that is not there.
+    """
+
+    def __init__(self, message: str, *, lacks_parent: bool = False) -> None:
+        super().__init__(message)
+        self.lacks_parent = lacks_parent
 
 
 class SessionBusyError(StoreError):

@@ -28,8 +28,6 @@ PRELOADED = (
     "oneclaw_core.tools.function",
     "prompt_toolkit.shortcuts",
     "pydantic",
-    "sqlalchemy.dialects.sqlite.aiosqlite",
-    "sqlalchemy.sql.default_comparator",
     "yaml",
 )
 FORKED_PYTHON = PreloadedPython(PRELOADED)

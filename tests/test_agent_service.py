@@ -311,9 +311,9 @@ def test_a_turn_of_an_own_agent_takes_no_transaction_more(tmp_path):
         database = claw.store._database
         transact = database._transact
 
-        def counted(*arguments):
+        def counted(*arguments, **options):
             counts[agent] = counts.get(agent, 0) + 1
-            return transact(*arguments)
+            return transact(*arguments, **options)
 
         database._transact = counted
         for agent in ("General Assistant", "Poet"):

@@ -1,6 +1,6 @@
 """What is installed and what of it is enabled, for the commands that list it.
 
-Those commands start many times a day and wait for nothing: nothing here imports SQLAlchemy, pydantic or asyncio.
+Those commands start many times a day and wait for nothing: nothing here imports pydantic or asyncio.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading import Catalog, disabled_plugins, load_plugins
-from oneclaw_core.store.quick_states import QuickStates, states_of
+from oneclaw_core.store.states import UserStates, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ class HomeCatalog(Catalog):
     """
 
     home: Home
-    states: QuickStates
+    states: UserStates
     states_error: StoreError | None = None
 
 
@@ -42,9 +42,9 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     Args:
         is_quiet: do not warn if the database cannot be read; everything counts as enabled then.
     """
-    home, states, states_error = find_home(), QuickStates(), None
+    home, states, states_error = find_home(), UserStates(), None
     try:
-        states = states_of(home.database_url)
+        states = read_states(home.database_url)
     except StoreError as error:
         states_error = error
         if not is_quiet:

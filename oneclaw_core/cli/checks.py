@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import sqlite3
 import stat
 import sys
 import tempfile
-from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -150,7 +148,8 @@ def check_database(home: Home) -> Iterator[Finding]:
         StoreError: it cannot be used.
     """
     from oneclaw_core.store import postgres_address
-    from oneclaw_core.store.sqlite_file import DRIVER_ERRORS, explained, path_of, stored_version
+    from oneclaw_core.store.sqlite_file import path_of
+    from oneclaw_core.store.states import looking_into
 
     if postgres_address.is_meant(home.database_url):
         yield from _check_server(home.database_url)
@@ -169,13 +168,11 @@ def check_database(home: Home) -> Iterator[Finding]:
             "let this user read the file and its directory",
         )
         return
-    try:
-        address = path.absolute().as_uri() + "?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
-            version = stored_version(connection.execute, path)
-            faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
-    except DRIVER_ERRORS as error:
-        raise explained(error, path) from error
+    with looking_into(home.database_url) as found:
+        if found is None:
+            return  # deleted just now
+        connection, version = found
+        faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
     if faults:
         shown = "; ".join(" ".join(line.split()) for line in faults[:_QUICK_CHECK_LINES])
         yield Finding(
@@ -190,10 +187,14 @@ def check_database(home: Home) -> Iterator[Finding]:
 
 def _check_server(url: str) -> Iterator[Finding]:
     """Does the PostgreSQL server answer, is the schema known, and may it be used?"""
-    from oneclaw_core.store.postgres_states import one_state
+    from oneclaw_core.store.backend import backend_of
+    from oneclaw_core.store.states import looking_into
 
-    with one_state(url) as (name, version, query):
-        [[server, is_encrypted, size_bytes, encoding]] = query(
+    name = backend_of(url).name
+    with looking_into(url) as found:
+        assert found is not None, "a server always has the database that was connected to"
+        connection, version = found
+        [[server, is_encrypted, size_bytes, encoding]] = connection.execute(
             "SELECT current_setting('server_version'), "
             "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
             "pg_database_size(current_database()), current_setting('server_encoding')"

@@ -9,46 +9,43 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
-
 from oneclaw_core.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
-from oneclaw_core.errors import AgentError, DuplicateError, NotFoundError, StoreDamagedError
-from oneclaw_core.store.schema import agents, sessions
-from oneclaw_core.store.statements import run
+from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError, StoreDamagedError
 from oneclaw_core.store.timestamps import now, to_datetime, to_stored
-from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
 from oneclaw_core.tools.selection import ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _COLUMNS = (
-    agents.c.id,
-    agents.c.name,
-    agents.c.description,
-    agents.c.system_prompt,
-    agents.c.model,
-    agents.c.parameters,
-    agents.c.max_tool_rounds,
-    agents.c.turn_max_tokens,
-    agents.c.turn_max_cost,
-    agents.c.selected_tools,
-    agents.c.selected_groups,
-    agents.c.created_at,
-    agents.c.updated_at,
+    "id",
+    "name",
+    "description",
+    "system_prompt",
+    "model",
+    "parameters",
+    "max_tool_rounds",
+    "turn_max_tokens",
+    "turn_max_cost",
+    "selected_tools",
+    "selected_groups",
+    "created_at",
+    "updated_at",
 )
-_LIST = select(*_COLUMNS).order_by(agents.c.name_key)
-_FIND_BY_NAME = select(*_COLUMNS).where(agents.c.name_key == bindparam("it"))
-_FIND_BY_ID = select(*_COLUMNS).where(agents.c.id == bindparam("it"))
-_INSERT = insert(agents)
-_UPDATE = update(agents).where(agents.c.id == bindparam("it"))
-_DELETE = delete(agents).where(agents.c.id == bindparam("it"))
-_HAND_OVER = update(sessions).where(sessions.c.agent == bindparam("old_name")).values(agent=bindparam("new_name"))
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM agents"
+_LIST = f"{_SELECT} ORDER BY name_key"
+_FIND_BY_NAME = f"{_SELECT} WHERE name_key = :it"
+_FIND_BY_ID = f"{_SELECT} WHERE id = :it"
+_WRITTEN = (*_COLUMNS, "name_key")
+_INSERT = f"INSERT INTO agents ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_CHANGED = tuple(each for each in _WRITTEN if each not in ("id", "created_at"))
+_UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGED)} WHERE id = :it"
+_DELETE = "DELETE FROM agents WHERE id = :it"
+_HAND_OVER = "UPDATE sessions SET agent = :new_name WHERE agent = :old_name"
 
 
 def listed(connection: Connection) -> list[Agent]:
@@ -59,9 +56,9 @@ def listed(connection: Connection) -> list[Agent]:
 def find(connection: Connection, name_or_id: str) -> Agent | None:
     """Find a stored agent by its name, in any case, or its id."""
     wanted = clean_text(name_or_id)
-    row = run(connection, _FIND_BY_NAME, {"it": name_key(wanted)}).fetchone()
+    row = connection.execute(_FIND_BY_NAME, {"it": name_key(wanted)}).fetchone()
     if row is None and _ID.fullmatch(wanted):
-        row = run(connection, _FIND_BY_ID, {"it": wanted}).fetchone()
+        row = connection.execute(_FIND_BY_ID, {"it": wanted}).fetchone()
     return None if row is None else _to_agent(row)
 
 
@@ -86,7 +83,7 @@ def create(connection: Connection, agent: Agent) -> Agent:
     _check_name_is_free(stored)
     try:
         connection.execute(_INSERT, {"id": stored.id, "created_at": to_stored(moment), **_values(stored)})
-    except IntegrityError:
+    except ConstraintError:
         raise _duplicate(stored.name) from None
     return stored
 
@@ -112,7 +109,7 @@ def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent],
     _check_name_is_free(new)
     try:
         connection.execute(_UPDATE, {"it": old.id, **_values(new)})
-    except IntegrityError:
+    except ConstraintError:
         raise _duplicate(new.name) from None
     if new.name != old.name:
         _hand_over(connection, old.name, new.name)
@@ -146,7 +143,7 @@ def _changeable(connection: Connection, name_or_id: str, done: str) -> Agent:
     if builtin is not None:
         check_own(builtin, done)
     # What is changed must be what is stored when it is changed.
-    one_at_a_time(connection, "agents")
+    connection.lock("agents")
     agent = find(connection, name_or_id)
     if agent is None:
         raise not_found(name_or_id)
@@ -205,7 +202,7 @@ def _to_agent(row: Sequence[Any]) -> Agent:
 
 @lru_cache(maxsize=64)  # each turn reads its agent, and nearly all find it as it was
 def _agent_of(row: tuple[Any, ...]) -> Agent:
-    values = {column.name: value for column, value in zip(_COLUMNS, row, strict=True)}
+    values = dict(zip(_COLUMNS, row, strict=True))
     try:
         return Agent(
             name=values["name"],

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from sqlalchemy import bindparam, func, insert, select
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.messages import Attachment
-from oneclaw_core.store.schema import attachments
+from oneclaw_core.store.connection import with_list
 from oneclaw_core.store.sqlite_values import damaged_value
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from sqlalchemy import Connection
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from oneclaw_core.messages import Message
+    from oneclaw_core.store.connection import Connection
 
 # How many values one IN list may have is limited, differently in every database.
 _MESSAGES_PER_QUERY = 500
 
-_INSERT = insert(attachments)
-_OF_MESSAGES = (
-    select(
-        attachments.c.message_sequence,
-        attachments.c.name,
-        attachments.c.media_type,
-        attachments.c.data,
-    )
-    .where(attachments.c.message_sequence.in_(bindparam("sequences", expanding=True)))
-    .order_by(attachments.c.message_sequence, attachments.c.position)
-)
+_INSERT = """
+    INSERT INTO attachments (message_sequence, position, name, media_type, data)
+    VALUES (:message_sequence, :position, :name, :media_type, :data)"""
+_OF_MESSAGES = """
+    SELECT message_sequence, name, media_type, data FROM attachments
+    WHERE message_sequence IN (:sequences) ORDER BY message_sequence, position"""
 # SQLite finds the length of a file without reading it.
-_LENGTHS = (
-    select(
-        attachments.c.message_sequence,
-        attachments.c.name,
-        attachments.c.media_type,
-        func.length(attachments.c.data),
-    )
-    .where(attachments.c.message_sequence.in_(bindparam("sequences", expanding=True)))
-    .order_by(attachments.c.message_sequence, attachments.c.position)
-)
+_LENGTHS = _OF_MESSAGES.replace("data FROM", "length(data) FROM")
 
 
 def cleaned(given: Iterable[Attachment]) -> tuple[Attachment, ...]:
@@ -53,7 +36,7 @@ def cleaned(given: Iterable[Attachment]) -> tuple[Attachment, ...]:
 
 def store(connection: Connection, sequence: int, files: Sequence[Attachment]) -> None:
     """Store the files, one or more, of the message that has this number."""
-    connection.execute(
+    connection.execute_many(
         _INSERT,
         [
             {
@@ -71,11 +54,9 @@ def store(connection: Connection, sequence: int, files: Sequence[Attachment]) ->
 def listed(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
     """Read what files the messages of these numbers have, without the bytes."""
     files: dict[int, tuple[Attachment, ...]] = {}
-    for start in range(0, len(carriers), _MESSAGES_PER_QUERY):
-        parameters = {"sequences": carriers[start : start + _MESSAGES_PER_QUERY]}
-        for sequence, name, media_type, length in connection.execute(_LENGTHS, parameters):
-            file = Attachment(name, media_type, b"", left_out_bytes=length)
-            files[sequence] = (*files.get(sequence, ()), file)
+    for sequence, name, media_type, length in _rows(connection, _LENGTHS, carriers):
+        file = Attachment(name, media_type, b"", left_out_bytes=length)
+        files[sequence] = (*files.get(sequence, ()), file)
     return files
 
 
@@ -87,17 +68,22 @@ def attach(connection: Connection, messages: Sequence[Message], carriers: Collec
         messages: as they were read, without files.
         carriers: the numbers of messages that have files; of messages that are not given too.
     """
-    wanted = [message.sequence for message in messages if message.sequence in carriers] if carriers else []
+    if not carriers:
+        return list(messages)
+    wanted = [each.sequence for each in messages if each.sequence is not None and each.sequence in carriers]
     if not wanted:
         return list(messages)
     files: dict[int | None, list[Attachment]] = {}
-    for start in range(0, len(wanted), _MESSAGES_PER_QUERY):
-        parameters = {"sequences": wanted[start : start + _MESSAGES_PER_QUERY]}
-        for sequence, name, media_type, data in connection.execute(_OF_MESSAGES, parameters):
-            if not isinstance(data, bytes):
-                raise damaged_value()
-            files.setdefault(sequence, []).append(Attachment(name, media_type, data))
+    for sequence, name, media_type, data in _rows(connection, _OF_MESSAGES, wanted):
+        if not isinstance(data, bytes):
+            raise damaged_value()
+        files.setdefault(sequence, []).append(Attachment(name, media_type, data))
     return [
         replace(message, attachments=tuple(files[message.sequence])) if message.sequence in files else message
         for message in messages
     ]
+
+
+def _rows(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, len(sequences), _MESSAGES_PER_QUERY):
+        yield from connection.execute(*with_list(sql, "sequences", sequences[start : start + _MESSAGES_PER_QUERY]))

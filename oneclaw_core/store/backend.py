@@ -1,45 +1,51 @@
-"""What a kind of database has to bring, so that :class:`~oneclaw_core.store.database.Database` can use it."""
+"""What a kind of database provides, so that :class:`~oneclaw_core.store.database.Database` can use it."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from oneclaw_core.store import postgres_address
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine
-
     from oneclaw_core.errors import StoreError
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.session_locks import SessionLocks
+    from oneclaw_core.store.tables import Table
 
-
-# Execution options of a connection, which say what kind of transaction begins next.
-LOCKS = {"oneclaw_locks": True}
-READS = {"oneclaw_locks": False}
+BUSY_SECONDS = 10.0
 
 
 class Backend(Protocol):
-    """A database of one kind, at one address; nothing is open until an engine is used.
+    """A database of one kind, at one address; nothing is open until it is connected to.
 
     Attributes:
         name: the database as messages show it, without user and password.
         threads: how many transactions may run at a time.
-        driver_errors: what the driver raises, where SQLAlchemy does not stand between.
+        driver_errors: what the driver raises.
     """
 
     name: str
     threads: int
     driver_errors: tuple[type[Exception], ...]
 
-    def make_engine(self, threads: int) -> Engine:
-        """Make an engine with at most so many connections.
+    def connect(self) -> Connection:
+        """Connect to the database, which must be there."""
+        ...
 
-        Its transactions read; those of ``engine.execution_options(**LOCKS)`` may write.
+    def connect_to_read(self) -> Connection | None:
+        """Connect without changing anything; ``None`` if there is no database.
+
+        Raises:
+            StoreError: it cannot be seen whether there is one.
         """
         ...
 
-    def prepare(self, reading: Engine) -> None:
-        """Make the database if it is missing, and bring it to the current schema."""
+    def prepare(self) -> Connection:
+        """Connect to the database, make it if it is missing, and bring it to the current schema."""
         ...
 
     def version(self, connection: Connection, known_version: int) -> int:
@@ -72,23 +78,31 @@ class Backend(Protocol):
         ...
 
     def is_worth_another_try(self, error: BaseException | None) -> bool:
-        """Whether the transaction did nothing, and may succeed if it is simply begun again."""
+        """Return True if the transaction did nothing, and may succeed if it is simply begun again."""
         ...
 
-    def holds_wrong_values(self, reading: Engine) -> bool:
-        """Whether a column holds a value that does not belong there; takes as long as reading everything."""
+    def holds_wrong_values(self, connection: Connection) -> bool:
+        """Return True if a column holds a value that does not belong there; reads everything."""
+        ...
+
+    def take_time(self, connection: Connection) -> None:
+        """Let the statements of this transaction take as long as they need."""
+        ...
+
+    def keep_writers_out(self, connection: Connection, tables: Sequence[str]) -> None:
+        """Keep other transactions from writing to tables until this one ends."""
+        ...
+
+    def last_number(self, connection: Connection, table: Table) -> int:
+        """Read the last number that a table gave to a row, 0 for none."""
+        ...
+
+    def set_last_number(self, connection: Connection, table: Table, number: int) -> None:
+        """Let the numbers of a table's rows follow on a number."""
         ...
 
 
-def lacks_parent(error: BaseException | None) -> bool:
-    """Whether a row was refused because the row that it refers to is gone."""
-    return (
-        getattr(error, "sqlstate", None) == "23503"
-        or getattr(error, "sqlite_errorname", None) == "SQLITE_CONSTRAINT_FOREIGNKEY"
-    )
-
-
-def backend_of(url: str, *, busy_seconds: float) -> Backend:
+def backend_of(url: str, *, busy_seconds: float = BUSY_SECONDS) -> Backend:
     """Find the kind of database that a URL means.
 
     Args:
@@ -99,8 +113,6 @@ def backend_of(url: str, *, busy_seconds: float) -> Backend:
         StoreError: the URL means none, or the driver is missing. What the URL says is not repeated: it may hold a
             password.
     """
-    from oneclaw_core.store import postgres_address
-
     if postgres_address.is_meant(url):
         # First, for that says it if the driver is missing.
         address = postgres_address.parse(url)
@@ -111,3 +123,12 @@ def backend_of(url: str, *, busy_seconds: float) -> Backend:
     from oneclaw_core.store.sqlite_file import path_of
 
     return SqliteBackend(path_of(url), busy_seconds)
+
+
+@contextmanager
+def explaining(backend: Backend) -> Iterator[None]:
+    """Turn what a driver raises in a block into a ``StoreError``."""
+    try:
+        yield
+    except backend.driver_errors as error:
+        raise backend.explained(error) from error

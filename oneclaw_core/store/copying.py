@@ -9,34 +9,34 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, insert, literal_column, select, text, update
-from sqlalchemy.exc import DBAPIError
-
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.store import search
-from oneclaw_core.store.backend import LOCKS, READS, backend_of
-from oneclaw_core.store.schema import METADATA, messages, sessions, usage
-from oneclaw_core.store.write_locks import runs_several
+from oneclaw_core.store.backend import backend_of, explaining
+from oneclaw_core.store.connection import ColumnType, value_of
+from oneclaw_core.store.schema import TABLES, messages, usage
+from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.store.tables import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Engine, Select, Table
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from oneclaw_core.store.backend import Backend
+    from oneclaw_core.store.connection import Connection
+    from oneclaw_core.store.tables import Column, Table
 
     Progress = Callable[[str, int], None]
+    _Batch = list[Sequence[Any]]
 
-_BUSY_SECONDS = 10.0
 # Rows in a batch; of attachments, which may have megabytes each, few.
 _BATCH = 500
 _ATTACHMENTS_BATCH = 4
 # What belongs to one database alone.
 _OWN_TABLES = frozenset({"schema_version", "search_state"})
+# Each table after those that it refers to.
+_COPIED = tuple(table for table in TABLES if table.name not in _OWN_TABLES)
 # Where the title of a session is in its full-text index, and who has its lock.
 _OWN_COLUMNS = frozenset({"search_number", "lock_token"})
 
@@ -77,10 +77,8 @@ def status(url: str) -> DatabaseStatus:
     Raises:
         StoreError: it cannot be used.
     """
-    from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
-
-    with _prepared(url) as (backend, engine), _explaining(backend), engine.begin() as connection:
-        rows = {table.name: _count(connection, table) for table in _tables()}
+    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+        rows = {table.name: _count(connection, table) for table in _COPIED}
         return DatabaseStatus(backend.name, backend.version(connection, SCHEMA_VERSION), rows)
 
 
@@ -100,138 +98,121 @@ def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTab
         StoreError: one of them cannot be used, or they are not the same afterwards; then the target is still empty.
     """
     with ExitStack() as stack:
-        source, reading = stack.enter_context(_prepared(source_url))
-        target, writing = stack.enter_context(_prepared(target_url))
+        source, old = stack.enter_context(_prepared(source_url))
+        target, new = stack.enter_context(_prepared(target_url))
         if source.name == target.name:
             raise UsageError(f"{source.name} cannot be copied into itself: name two databases")
-        stack.enter_context(_explaining(source))
-        old = stack.enter_context(reading.connect().execution_options(**READS))
-        stack.enter_context(old.begin())
-        _take_time(old)
-        with _explaining(target), writing.connect() as new:
-            new.execution_options(**LOCKS)
-            with new.begin():
-                copied = _copy_all(old, new, target.name, progress)
-            with new.begin():
-                search.index_new(new)
+        with explaining(target):
+            with old.transaction(writes=False):
+                source.take_time(old)
+                with new.transaction(writes=True):
+                    copied = _copy_all(source, old, target, new, progress)
+            with new.transaction(writes=True):
+                new.search_index.index_new()
     return copied
 
 
-def _copy_all(old: Connection, new: Connection, target: str, progress: Progress) -> list[CopiedTable]:
-    _take_time(new)
-    if runs_several(new):
-        # Else a program that begins now would write in between.
-        names = ", ".join(table.name for table in _tables())
-        new.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-    filled = [table.name for table in _tables() if _count(new, table)]
+def _copy_all(
+    source: Backend, old: Connection, target: Backend, new: Connection, progress: Progress
+) -> list[CopiedTable]:
+    target.take_time(new)
+    # Else a program that begins now would write in between.
+    target.keep_writers_out(new, [table.name for table in _COPIED])
+    filled = [table.name for table in _COPIED if _count(new, table)]
     if filled:
         raise UsageError(
-            f"{target} is not empty (it has rows in {', '.join(filled)}): nothing was copied; choose an empty database"
+            f"{target.name} is not empty (it has rows in {', '.join(filled)}): nothing was copied; choose an empty "
+            "database"
         )
-    given = {table.name: _copy_table(old, new, table, progress) for table in _tables()}
-    _set_parents(old, new)
-    _go_on_counting(old, new)
-    stored = {table.name: _fingerprint(new, table) for table in _tables()}
+    given = {table.name: _copy_table(_batches(source, old, table), new, table, progress) for table in _COPIED}
+    _set_parents(source, old, new)
+    for table in (messages, usage):
+        # One number of a deleted message is not to be given again.
+        highest = value_of(new.execute(f"SELECT max({table.primary_key[0]}) FROM {table.name}")) or 0
+        last = max(source.last_number(old, table), highest)
+        if last > 0:
+            target.set_last_number(new, table, last)
+    stored = {table.name: _fingerprint(_batches(target, new, table), table) for table in _COPIED}
     differing = [name for name in given if given[name] != stored[name]]
     if differing:
         raise StoreError(
-            f"what is in {target} is not what was copied ({', '.join(differing)}): nothing was kept; "
+            f"what is in {target.name} is not what was copied ({', '.join(differing)}): nothing was kept; "
             "check the disks of both machines, and copy again"
         )
     return list(stored.values())
 
 
-def _copy_table(old: Connection, new: Connection, table: Table, progress: Progress) -> CopiedTable:
+def _copy_table(batches: Generator[_Batch], new: Connection, table: Table, progress: Progress) -> CopiedTable:
     digest, count = hashlib.sha256(), 0
     names = [column.name for column in _columns(table)]
-    for batch in _batches(old, table):
-        rows = [dict(zip(names, row, strict=True)) for row in batch]
-        for row in batch:
-            _add(digest, row)
-        if table is sessions:
-            # A session may come before the one that it belongs to.
-            rows = [row | {"parent_id": None} for row in rows]
-        try:
-            new.execute(insert(table), rows)
-        except UnicodeError as error:
-            raise StoreError(f"the table {table.name!r} holds what is no text ({error}): repair the source") from error
-        count += len(rows)
-        progress(table.name, count)
+    # A session may come before the one that it belongs to, so parents are set later.
+    chosen = [name for name in names if name != "parent_id"]
+    insert = (
+        f"INSERT INTO {table.name} ({', '.join(map(quoted, chosen))}) "
+        f"VALUES ({', '.join(f':{name}' for name in chosen)})"
+    )
+    with closing(batches):
+        for batch in batches:
+            for row in batch:
+                _add(digest, row)
+            try:
+                new.execute_many(insert, [dict(zip(names, row, strict=True)) for row in batch])
+            except UnicodeError as error:
+                raise StoreError(
+                    f"the table {table.name!r} holds what is no text ({error}): repair the source"
+                ) from error
+            count += len(batch)
+            progress(table.name, count)
     return CopiedTable(table.name, count, digest.hexdigest())
 
 
-def _fingerprint(connection: Connection, table: Table) -> CopiedTable:
+def _fingerprint(batches: Generator[_Batch], table: Table) -> CopiedTable:
     digest, count = hashlib.sha256(), 0
-    for batch in _batches(connection, table):
-        for row in batch:
-            _add(digest, row)
-        count += len(batch)
+    with closing(batches):
+        for batch in batches:
+            for row in batch:
+                _add(digest, row)
+            count += len(batch)
     return CopiedTable(table.name, count, digest.hexdigest())
 
 
-def _set_parents(old: Connection, new: Connection) -> None:
-    statement = update(sessions).where(sessions.c.id == bindparam("it")).values(parent_id=bindparam("parent"))
-    chosen = select(sessions.c.id, sessions.c.parent_id).where(sessions.c.parent_id.is_not(None))
-    for batch in _streamed(old, chosen.order_by(sessions.c.id), _BATCH):
-        new.execute(statement, [{"it": each, "parent": parent} for each, parent in batch])
+def _set_parents(source: Backend, old: Connection, new: Connection) -> None:
+    chosen = "SELECT id, parent_id FROM sessions WHERE parent_id IS NOT NULL ORDER BY id"
+    with closing(_streamed(source, old, chosen, _BATCH)) as batches:
+        for batch in batches:
+            rows = [{"session": session, "parent": parent} for session, parent in batch]
+            new.execute_many("UPDATE sessions SET parent_id = :parent WHERE id = :session", rows)
 
 
-def _go_on_counting(old: Connection, new: Connection) -> None:
-    """Let numbers go on where they were: one of a deleted message is not to be given again."""
-    for table, column in ((messages, messages.c.sequence), (usage, usage.c.id)):
-        highest = new.execute(select(func.max(column))).scalar() or 0
-        last = max(_last_number(old, table.name, column.name), highest)
-        if last == 0:
-            continue
-        if runs_several(new):
-            new.execute(
-                text("SELECT setval(pg_get_serial_sequence(:table, :column), :last)"),
-                {"table": table.name, "column": column.name, "last": last},
-            )
-        elif table is messages:  # SQLite goes on from the highest number in other tables
-            # Its own table of counters knows no keys.
-            new.execute(text("DELETE FROM sqlite_sequence WHERE name = :table"), {"table": table.name})
-            new.execute(
-                text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)"),
-                {"table": table.name, "last": last},
-            )
-
-
-def _last_number(connection: Connection, table: str, column: str) -> int:
-    if runs_several(connection):
-        name = connection.execute(
-            text("SELECT pg_get_serial_sequence(:table, :column)"), {"table": table, "column": column}
-        ).scalar_one()
-        columns: list[ColumnElement[Any]] = [literal_column("last_value"), literal_column("is_called")]
-        counter = select(*columns).select_from(text(name))
-        [last, is_called] = connection.execute(counter).one()
-        return int(last) if is_called else 0
-    found = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = :table"), {"table": table}).scalar()
-    return int(found or 0)
-
-
-def _tables() -> list[Table]:
-    """What is copied, each table after those that it refers to."""
-    return [table for table in METADATA.sorted_tables if table.name not in _OWN_TABLES]
-
-
-def _columns(table: Table) -> list[Any]:
+def _columns(table: Table) -> list[Column]:
     return [column for column in table.columns if column.name not in _OWN_COLUMNS]
 
 
-def _batches(connection: Connection, table: Table) -> Iterator[Sequence[Sequence[Any]]]:
-    statement = select(*_columns(table)).order_by(*table.primary_key.columns)
-    return _streamed(connection, statement, _ATTACHMENTS_BATCH if table.name == "attachments" else _BATCH)
+def _streamed(backend: Backend, connection: Connection, sql: str, size: int) -> Generator[_Batch]:
+    # Both databases may be of one kind, so an error is explained where it is known which one it is of.
+    with explaining(backend), closing(connection.stream(sql, size)) as batches:
+        yield from batches
 
 
-def _streamed(connection: Connection, statement: Select[Any], size: int) -> Iterator[Sequence[Sequence[Any]]]:
-    result = connection.execute(statement, execution_options={"stream_results": True, "max_row_buffer": size})
-    with result:
-        yield from result.partitions(size)
+def _batches(backend: Backend, connection: Connection, table: Table) -> Generator[_Batch]:
+    columns = _columns(table)
+    statement = (
+        f"SELECT {', '.join(quoted(column.name) for column in columns)} FROM {table.name} "
+        f"ORDER BY {', '.join(map(quoted, table.primary_key))}"
+    )
+    # SQLite keeps truth as a number.
+    truths = {place for place, column in enumerate(columns) if column.type is ColumnType.BOOLEAN}
+    size = _ATTACHMENTS_BATCH if table.name == "attachments" else _BATCH
+    with closing(_streamed(backend, connection, statement, size)) as batches:
+        for batch in batches:
+            if truths:
+                yield [[bool(value) if place in truths else value for place, value in enumerate(row)] for row in batch]
+            else:
+                yield batch
 
 
 def _count(connection: Connection, table: Table) -> int:
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+    return int(value_of(connection.execute(f"SELECT count(*) FROM {table.name}")))
 
 
 def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
@@ -248,31 +229,10 @@ def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
         digest.update(kind + len(data).to_bytes(8, "big") + data)
 
 
-def _take_time(connection: Connection) -> None:
-    if runs_several(connection):
-        for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            connection.exec_driver_sql(f"SET LOCAL {setting} = 0")
-
-
 @contextmanager
-def _prepared(url: str) -> Iterator[tuple[Backend, Engine]]:
-    backend = backend_of(url, busy_seconds=_BUSY_SECONDS)
-    engine = backend.make_engine(1)
-    try:
-        with _explaining(backend):
-            backend.prepare(engine)
-        yield backend, engine
-    finally:
-        engine.dispose()
-
-
-@contextmanager
-def _explaining(backend: Backend) -> Iterator[None]:
-    try:
-        yield
-    except DBAPIError as error:
-        if not isinstance(error.orig, backend.driver_errors):
-            raise  # the other database's
-        raise backend.explained(error.orig) from error
-    except backend.driver_errors as error:
-        raise backend.explained(error) from error
+def _prepared(url: str) -> Iterator[tuple[Backend, Connection]]:
+    backend = backend_of(url)
+    with explaining(backend):
+        connection = backend.prepare()
+    with closing(connection):
+        yield backend, connection

@@ -1,9 +1,7 @@
 """Transactions on a thread of their own, awaited from the event loop.
 
-SQLAlchemy is used synchronously, and deliberately so. Measured per small transaction on a 2-core machine: 2.2 ms with
-SQLAlchemy's asyncio layer over aiosqlite, which changes threads for every statement, against 0.37 ms for a whole
-transaction sent to a thread as one function; and 0.8 s against 0.5 s to import. A turn has 5 ms for all of its
-transactions. So a transaction here is a plain function that takes a connection and returns a value.
+A transaction is a plain function that takes a connection and returns a value, and is sent to a thread as a whole.
+Changing threads for every statement instead, as an asynchronous driver does, takes several times as long.
 
 How many threads there are, and with them connections, depends on the kind of database: see
 :class:`oneclaw_core.store.backend.Backend`. Each thread keeps its connection, so that the threads are the pool.
@@ -22,25 +20,21 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy.exc import DBAPIError
-
 from oneclaw_core.errors import OneClawError, StoreError
-from oneclaw_core.store.backend import LOCKS, READS, backend_of
+from oneclaw_core.store.backend import BUSY_SECONDS, backend_of, explaining
 from oneclaw_core.store.sqlite_values import damaged_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from sqlalchemy import Connection
-
     from oneclaw_core.store.backend import Backend
+    from oneclaw_core.store.connection import Connection
 
     Arguments = ParamSpec("Arguments")
 
 Value = TypeVar("Value")
 
-BUSY_SECONDS = 10.0
 _TRIES = 8
 _FIRST_PAUSE_SECONDS = 0.005
 # Few enough that none waits long for the others.
@@ -71,9 +65,8 @@ class Database:
     def __init__(self, backend: Backend, *, threads: int | None = None) -> None:
         self.backend = backend
         threads = threads or backend.threads
-        self._reading = backend.make_engine(threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="oneclaw-store")
-        # Each thread keeps its connection: to take one from the pool costs as much as a small transaction.
+        # Each thread keeps its connection.
         self._of_thread = threading.local()
         self._connections: list[Connection] = []
         self._abandoned: set[Future[None]] = set()
@@ -121,7 +114,7 @@ class Database:
         Raises:
             StoreError: the database cannot be read, in its finer kinds.
         """
-        return await self._in_thread(lambda: self._transact(READS, lambda it: work(it, *args, **kwargs)))
+        return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=False))
 
     async def write(
         self,
@@ -132,7 +125,7 @@ class Database:
         """Run a function in a transaction that no other writer can interfere with.
 
         Cancelling the waiting task does not stop it. Where a database runs several such transactions at a time, the
-        function itself locks what it is about, see :mod:`oneclaw_core.store.write_locks`.
+        function itself locks what it is about, see :meth:`oneclaw_core.store.connection.Connection.lock`.
 
         Args:
             work: if it raises, nothing of it is stored; may be run again when another transaction stood in the way.
@@ -146,7 +139,7 @@ class Database:
             StoreError: nothing was stored; the message says why and what to do.
         """
         if not self._are_writes_grouped:
-            return await self._in_thread(lambda: self._transact(LOCKS, lambda it: work(it, *args, **kwargs)))
+            return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=True))
         mine = _Write(lambda it: work(it, *args, **kwargs))
         outcome, running = self._start(lambda: self._write(mine))
         self._writes.append(mine)
@@ -227,7 +220,7 @@ class Database:
 
     def _run_together(self, writes: Sequence[_Write]) -> None:
         try:
-            values = self._transact(LOCKS, lambda it: [each.work(it) for each in writes])
+            values = self._transact(lambda it: [each.work(it) for each in writes], writes=True)
         except Exception as error:  # noqa: BLE001  # belongs to the task that waits
             if len(writes) == 1:
                 writes[0].error, writes[0].is_done = error, True
@@ -239,68 +232,70 @@ class Database:
             for each, value in zip(writes, values, strict=True):
                 each.value, each.is_done = value, True
 
-    def _transact(self, options: dict[str, bool], work: Callable[[Connection], Value]) -> Value:
+    def _transact(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
         pause_seconds = _FIRST_PAUSE_SECONDS
         for tries_left in range(_TRIES - 1, -1, -1):
             try:
-                return self._try(options, work)
-            except Exception as error:
-                cause = error.orig if isinstance(error, DBAPIError) else error
-                if not isinstance(cause, self.backend.driver_errors):
-                    # What was raised on purpose says by itself what is wrong.
-                    is_ours = isinstance(error, OneClawError)
-                    if isinstance(error, _OF_WRONG_VALUES) and not is_ours and self._holds_wrong_values():
-                        raise damaged_value() from error
-                    raise
-                if not tries_left or not self.backend.is_worth_another_try(cause):
-                    raise self.backend.explained(cause) from error
+                return self._try(work, writes=writes)
+            except self.backend.driver_errors as error:
+                if not tries_left or not self.backend.is_worth_another_try(error):
+                    raise self.backend.explained(error) from error
+            except OneClawError:
+                raise  # says by itself what is wrong
+            except _OF_WRONG_VALUES as error:
+                if self._holds_wrong_values():
+                    raise damaged_value() from error
+                raise
             # Those that stood in each other's way are not to do so again.
             time.sleep(pause_seconds * random.random())  # noqa: S311  # nothing secret
             pause_seconds *= 2
         raise AssertionError("unreachable")
 
-    def _try(self, options: dict[str, bool], work: Callable[[Connection], Value]) -> Value:
+    def _try(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
         connection = self._connection_of_thread()
         try:
-            connection.execution_options(**options)
-            with connection.begin():
-                return work(connection)
+            connection.begin(writes=writes)
+            value = work(connection)
+            connection.commit()
         except BaseException:
-            # Whatever state it is in, the next transaction does not begin with it.
-            self._give_back(connection)
+            self._undo(connection)
             raise
+        return value
+
+    def _undo(self, connection: Connection) -> None:
+        """Roll back, or close a connection that cannot."""
+        try:
+            connection.rollback()
+        except self.backend.driver_errors:
+            self._of_thread.connection = None
+            self._connections.remove(connection)
+            connection.close()
 
     def _holds_wrong_values(self) -> bool:
-        try:
-            return self.backend.holds_wrong_values(self._reading)
-        except DBAPIError as error:
-            raise self.backend.explained(error.orig) from error
+        with explaining(self.backend):
+            connection = self._connection_of_thread()
+            with connection.transaction(writes=False):
+                return self.backend.holds_wrong_values(connection)
 
     def _connection_of_thread(self) -> Connection:
         connection: Connection | None = getattr(self._of_thread, "connection", None)
         if connection is None:
-            connection = self._of_thread.connection = self._reading.connect()
-            self._connections.append(connection)
+            connection = self._keep(self.backend.connect())
         return connection
 
-    def _give_back(self, connection: Connection) -> None:
-        self._of_thread.connection = None
-        self._connections.remove(connection)
-        connection.close()
+    def _keep(self, connection: Connection) -> Connection:
+        self._of_thread.connection = connection
+        self._connections.append(connection)
+        return connection
 
     def _prepare(self) -> None:
-        try:
-            self.backend.prepare(self._reading)
-        except DBAPIError as error:
-            raise self.backend.explained(error.orig) from error
-        except self.backend.driver_errors as error:
-            raise self.backend.explained(error) from error
+        with explaining(self.backend):
+            self._keep(self.backend.prepare())
 
     def _shut_down(self) -> None:
         self._threads.shutdown()
         while self._connections:
             self._connections.pop().close()
-        self._reading.dispose()
 
 
 def _deliver(outcome: asyncio.Future[Any], value: object, error: BaseException | None) -> None:

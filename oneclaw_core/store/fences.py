@@ -7,23 +7,16 @@ for that token: it takes no further one. The locks beside a SQLite file cannot b
 
 from __future__ import annotations
 
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
-
-from sqlalchemy import Connection, bindparam
-
-from oneclaw_core.store.schema import sessions
-from oneclaw_core.store.statements import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sqlalchemy import Update
+    from oneclaw_core.store.connection import Connection
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
-
-_OPTION = "oneclaw_token"
 
 
 def fenced(
@@ -40,38 +33,27 @@ def fenced(
 
     @wraps(work)
     def with_token(connection: Connection, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
-        connection.execution_options(**{_OPTION: token})
+        connection.token = token
         try:
             return work(connection, *args, **kwargs)
         finally:
-            connection.execution_options(**{_OPTION: None})
+            connection.token = None
 
     return with_token
 
 
-def token_of(connection: Connection) -> int | None:
-    """Get the token under which a transaction writes at the moment, ``None`` if it may write to any session."""
-    token: int | None = connection.get_execution_options().get(_OPTION)
-    return token
-
-
-def update_own(connection: Connection, statement: Update, parameters: Mapping[str, Any]) -> int:
+def update_own(connection: Connection, statement: str, parameters: Mapping[str, Any]) -> int:
     """Change the row of a session, unless it is another turn's by now.
 
     Args:
         connection: the transaction.
-        statement: a constant of its module, which finds the row.
+        statement: an ``UPDATE`` of ``sessions`` that ends with the condition which finds the row.
         parameters: by the names in the statement.
 
     Returns:
         How many rows were changed.
     """
-    token = token_of(connection)
-    if token is None:
-        return run(connection, statement, parameters).rowcount
-    return run(connection, _bearing_token(statement), {**parameters, "token": token}).rowcount
-
-
-@lru_cache(maxsize=16)
-def _bearing_token(statement: Update) -> Update:
-    return statement.where(sessions.c.lock_token == bindparam("token"))
+    if connection.token is None:
+        return connection.execute(statement, parameters).rowcount
+    own = f"{statement} AND lock_token = :token"
+    return connection.execute(own, {**parameters, "token": connection.token}).rowcount

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, select, update
-
 from oneclaw_core.store import sessions as stored_sessions
-from oneclaw_core.store.fences import token_of, update_own
-from oneclaw_core.store.schema import sessions
-from oneclaw_core.store.statements import run
+from oneclaw_core.store.fences import update_own
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
 
 REST_MICROSECONDS = 3_600 * 1_000_000
 
-_GET = select(sessions.c.memory, sessions.c.updated_at).where(sessions.c.id == bindparam("it"))
-_SET = update(sessions).where(sessions.c.id == bindparam("it")).values(memory=bindparam("shown"))
+_GET = "SELECT memory, updated_at FROM sessions WHERE id = :it"
+_SET = "UPDATE sessions SET memory = :shown WHERE id = :it"
 
 
 def due(connection: Connection, session_id: str, memory: str) -> str:
@@ -54,13 +50,13 @@ def write(connection: Connection, session_id: str, memory: str) -> None:
         SessionBusyError: it is another turn's by now.
     """
     changed = update_own(connection, _SET, {"it": clean_text(session_id), "shown": clean_text(memory)})
-    if changed == 0 and token_of(connection) is not None:
+    if changed == 0 and connection.token is not None:
         raise stored_sessions.refusal(connection, session_id)
 
 
 def _kept(connection: Connection, session_id: str) -> str | None:
     """What the session is shown, ``None`` if it is time for something new."""
-    row = run(connection, _GET, {"it": clean_text(session_id)}).fetchone()
+    row = connection.execute(_GET, {"it": clean_text(session_id)}).fetchone()
     if row is None or row[0] is None or now() - row[1] > REST_MICROSECONDS:
         return None
     return str(row[0])

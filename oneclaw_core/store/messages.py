@@ -7,20 +7,18 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, func, insert, select, update
-
 from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.store import attachments, history, search, sessions
-from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT, messages
-from oneclaw_core.store.statements import new_number, run
+from oneclaw_core.store.connection import value_of, with_list
+from oneclaw_core.store.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.store.timestamps import now, to_datetime
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
 
 # How many values one IN list may have is limited, differently in every database.
 _IDS_PER_QUERY = 500
@@ -28,45 +26,37 @@ _IDS_PER_QUERY = 500
 _TYPES = {str(each): each for each in MessageType}
 _STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
 
-_OF_SESSION = messages.c.session_id == bindparam("session")
-_OF_CALL = and_(_OF_SESSION, messages.c.tool_call_id == bindparam("call"))
-_SELECT = select(
-    messages.c.sequence,
-    messages.c.type,
-    messages.c.content,
-    messages.c.tool_call_id,
-    messages.c.tool_name,
-    messages.c.tool_input,
-    messages.c.tool_status,
-    messages.c.error_type,
-    messages.c.shown_characters,
-    messages.c.duration_ms,
-    messages.c.provider_data,
-    messages.c.created_at,
-    messages.c.attachment_count,
+_COLUMNS = (
+    "sequence",
+    "type",
+    "content",
+    "tool_call_id",
+    "tool_name",
+    "tool_input",
+    "tool_status",
+    "error_type",
+    "shown_characters",
+    "duration_ms",
+    "provider_data",
+    "created_at",
+    "attachment_count",
 )
 # By position: names cost more than the rest, where thousands of rows are read.
 _ATTACHMENT_COUNT = -1
-_BACKWARDS = (
-    _SELECT.where(_OF_SESSION, messages.c.sequence < bindparam("before"), messages.c.sequence > bindparam("after"))
-    .order_by(messages.c.sequence.desc())
-    .limit(bindparam("page"))
-)
-_FORWARDS = (
-    _SELECT.where(_OF_SESSION, messages.c.sequence > bindparam("after"))
-    .order_by(messages.c.sequence)
-    .limit(bindparam("page"))
-)
-_GROUP_LOADS = _SELECT.where(_OF_SESSION, IS_GROUP_LOAD).order_by(messages.c.sequence)
-_PENDING_CALLS = _SELECT.where(_OF_SESSION, IS_PENDING_CALL).order_by(messages.c.sequence)
-_RESULT_OF_CALL = _SELECT.where(_OF_CALL, IS_RESULT)
-_CALL_EXISTS = select(messages.c.sequence).where(_OF_CALL, IS_CALL)
-_USED_IDS = select(messages.c.tool_call_id).where(
-    _OF_SESSION, messages.c.tool_call_id.in_(bindparam("ids", expanding=True)), IS_CALL
-)
-_COUNT = select(func.count()).select_from(messages).where(_OF_SESSION)
-_FINISH = update(messages).where(_OF_CALL, IS_PENDING_CALL).values(tool_status=bindparam("outcome"))
-_INSERT = insert(messages)
+_WRITTEN = ("session_id", *_COLUMNS[1:])
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM messages WHERE session_id = :session"
+_BACKWARDS = f"{_SELECT} AND sequence < :before AND sequence > :after ORDER BY sequence DESC LIMIT :page"
+_FORWARDS = f"{_SELECT} AND sequence > :after ORDER BY sequence LIMIT :page"
+_GROUP_LOADS = f"{_SELECT} AND {IS_GROUP_LOAD} ORDER BY sequence"
+_PENDING_CALLS = f"{_SELECT} AND {IS_PENDING_CALL} ORDER BY sequence"
+_RESULT_OF_CALL = f"{_SELECT} AND tool_call_id = :call AND {IS_RESULT}"
+_CALL_EXISTS = f"SELECT sequence FROM messages WHERE session_id = :session AND tool_call_id = :call AND {IS_CALL}"
+_USED_IDS = f"SELECT tool_call_id FROM messages WHERE session_id = :session AND tool_call_id IN (:ids) AND {IS_CALL}"
+_COUNT = "SELECT count(*) FROM messages WHERE session_id = :session"
+_FINISH = f"""
+    UPDATE messages SET tool_status = :outcome
+    WHERE session_id = :session AND tool_call_id = :call AND {IS_PENDING_CALL}"""
+_INSERT = f"INSERT INTO messages ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 
 _PAGE = 100
 _ENDLESS = 2**63 - 1
@@ -127,7 +117,7 @@ def finish_calls(connection: Connection, session_id: str, results: Iterable[Mess
 def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
     """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
     parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
-    return _read(connection, run(connection, _FORWARDS, parameters).fetchall())
+    return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 
 
 def newest_turns(
@@ -162,7 +152,7 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
     before = _ENDLESS
     while True:
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
-        rows = run(connection, _BACKWARDS, parameters).fetchall()
+        rows = connection.execute(_BACKWARDS, parameters).fetchall()
         carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
         files = attachments.listed(connection, carriers) if carriers else {}
         for row in rows:
@@ -175,12 +165,12 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:
     """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
-    return _read(connection, run(connection, _GROUP_LOADS, {"session": clean_text(session_id)}).fetchall())
+    return _read(connection, connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}).fetchall())
 
 
 def pending_calls(connection: Connection, session_id: str) -> list[Message]:
     """Read the calls that have no outcome, in their order."""
-    return _read(connection, run(connection, _PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
+    return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
 
 
 def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
@@ -191,19 +181,19 @@ def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -
     stored_ids = list(by_stored_id)
     if len(stored_ids) == 1:  # nearly always, and faster than a list
         call = {"session": clean_text(session_id), "call": stored_ids[0]}
-        is_used = run(connection, _CALL_EXISTS, call).fetchone() is not None
+        is_used = connection.execute(_CALL_EXISTS, call).fetchone() is not None
         return set(by_stored_id[stored_ids[0]]) if is_used else set()
     used: set[str] = set()
     for start in range(0, len(stored_ids), _IDS_PER_QUERY):
-        parameters = {"session": clean_text(session_id), "ids": stored_ids[start : start + _IDS_PER_QUERY]}
-        for stored_id in connection.execute(_USED_IDS, parameters).scalars():
+        sql, ids_here = with_list(_USED_IDS, "ids", stored_ids[start : start + _IDS_PER_QUERY])
+        for (stored_id,) in connection.execute(sql, {"session": clean_text(session_id), **ids_here}):
             used.update(by_stored_id[str(stored_id)])
     return used
 
 
 def count(connection: Connection, session_id: str) -> int:
     """Count the entries of a history."""
-    return connection.execute(_COUNT, {"session": clean_text(session_id)}).scalar_one()
+    return int(value_of(connection.execute(_COUNT, {"session": clean_text(session_id)})))
 
 
 def _with_unique_ids(connection: Connection, session_id: str, new: Sequence[Message]) -> Sequence[Message]:
@@ -231,7 +221,7 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
             return earlier
     files = attachments.cleaned(message.attachments)
     row = _to_row(session_id, message, moment)
-    sequence = new_number(run(connection, _INSERT, row))
+    sequence = connection.insert_numbered(_INSERT, row, "sequence")
     if files:
         attachments.store(connection, sequence, files)
     search.index_batch(connection, sequence)
@@ -255,12 +245,12 @@ def _close_call(connection: Connection, session_id: str, result: Message) -> Mes
     if result.tool_status not in (ToolCallStatus.SUCCESS, ToolCallStatus.ERROR):
         raise StoreError("the result of a tool call is either a success or an error: set its tool_status")
     call = {"session": clean_text(session_id), "call": clean_text(result.tool_call_id or "")}
-    if run(connection, _FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
+    if connection.execute(_FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
         return None
-    earlier = run(connection, _RESULT_OF_CALL, call).fetchone()
+    earlier = connection.execute(_RESULT_OF_CALL, call).fetchone()
     if earlier is not None:
         return _read(connection, [earlier])[0]
-    if run(connection, _CALL_EXISTS, call).fetchone() is None:
+    if connection.execute(_CALL_EXISTS, call).fetchone() is None:
         raise StoreError(f"the session has no tool call {result.tool_call_id!r} that a result could belong to")
     return None
 

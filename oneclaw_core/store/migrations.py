@@ -14,18 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, update
-
 from oneclaw_core.search.words import index_terms
-from oneclaw_core.store import search
-from oneclaw_core.store.schema import METADATA, schema_version
+from oneclaw_core.store.schema import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection, Engine
-
     from oneclaw_core.store.backend import Backend
+    from oneclaw_core.store.connection import Connection
 
     Migration = Callable[[Connection], None]
 
@@ -77,7 +73,7 @@ def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
         "CREATE INDEX ix_usage_session_id ON usage (session_id)",
         "CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, cost)",
     ):
-        connection.exec_driver_sql(statement)
+        connection.execute(statement)
 
 
 def _add_agents_and_parents(connection: Connection) -> None:
@@ -104,7 +100,7 @@ def _add_agents_and_parents(connection: Connection) -> None:
             UNIQUE (name_key)
         )""",
     ):
-        connection.exec_driver_sql(statement)
+        connection.execute(statement)
 
 
 def _add_search_and_memory(connection: Connection) -> None:
@@ -119,28 +115,28 @@ def _add_search_and_memory(connection: Connection) -> None:
         """CREATE VIRTUAL TABLE session_search
             USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')""",
     ):
-        connection.exec_driver_sql(statement)
+        connection.execute(statement)
     until = 0
     next_messages = (
-        "SELECT sequence, type, substr(content, 1, 100000) FROM messages WHERE sequence > ? "
+        "SELECT sequence, type, substr(content, 1, 100000) FROM messages WHERE sequence > :until "
         "ORDER BY sequence LIMIT 1000"
     )
-    while rows := connection.exec_driver_sql(next_messages, (until,)).all():
+    while rows := connection.execute(next_messages, {"until": until}).fetchall():
         entries = [
-            (sequence, " ".join(index_terms(content)))
+            {"sequence": sequence, "terms": " ".join(index_terms(content))}
             for sequence, type_, content in rows
             if type_ in ("user", "assistant")
         ]
         if entries:
-            connection.exec_driver_sql("INSERT INTO message_search (rowid, terms) VALUES (?, ?)", entries)
+            connection.execute_many("INSERT INTO message_search (rowid, terms) VALUES (:sequence, :terms)", entries)
         until = rows[-1][0]
     # Titles are few, and are taken in by the first search.
-    connection.exec_driver_sql("INSERT INTO search_state (indexed_until) VALUES (?)", (until,))
+    connection.execute("INSERT INTO search_state (indexed_until) VALUES (:until)", {"until": until})
 
 
 def _add_lock_token(connection: Connection) -> None:
     """Bring version 4 to version 5."""
-    connection.exec_driver_sql("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
+    connection.execute("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
 
 
 # The first brings version 1 to version 2, and so on.
@@ -152,14 +148,11 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 
 
-def bring_up_to_date(
-    reading: Engine, writing: Engine, backend: Backend, migrations: Sequence[Migration] = MIGRATIONS
-) -> None:
+def bring_up_to_date(connection: Connection, backend: Backend, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Create the tables of an empty database, or migrate those of an older one.
 
     Args:
-        reading: begins transactions that take no lock.
-        writing: begins transactions that exclude other writers from the start.
+        connection: to the database.
         backend: the kind of database.
         migrations: the steps from version 1 on.
 
@@ -168,10 +161,10 @@ def bring_up_to_date(
         StoreDamagedError: it belongs to another program, or is damaged.
     """
     newest = 1 + len(migrations)
-    with reading.begin() as connection:
+    with connection.transaction(writes=False):
         version = backend.version(connection, newest)
     while version < newest:
-        with writing.begin() as connection:
+        with connection.transaction(writes=True):
             backend.begin_migration(connection)
             version = backend.version(connection, newest)
             if version == 0:
@@ -181,10 +174,10 @@ def bring_up_to_date(
             elif version < newest:
                 migrations[version - 1](connection)
                 version += 1
-                connection.execute(update(schema_version).values(version=version))
+                connection.execute("UPDATE schema_version SET version = :version", {"version": version})
 
 
 def _create(connection: Connection, version: int) -> None:
-    METADATA.create_all(connection, checkfirst=False)
-    search.create_tables(connection)
-    connection.execute(insert(schema_version).values(version=version))
+    create_tables(connection)
+    connection.search_index.create_tables()
+    connection.execute("INSERT INTO schema_version (version) VALUES (:version)", {"version": version})

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL database is, connecting to it, and whose it is, without SQLAlchemy, so that listings start fast.
+"""Where a PostgreSQL database is, connecting to it, and whose it is.
 
 A URL is read by PostgreSQL's own client library. So whatever that understands works: ``sslmode`` and certificates,
 several hosts, Unix sockets, ``PGPASSWORD`` and ``~/.pgpass``.

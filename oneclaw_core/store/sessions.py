@@ -7,17 +7,9 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
-
-from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, UsageError
-from oneclaw_core.store import search
-from oneclaw_core.store.backend import lacks_parent
-from oneclaw_core.store.fences import token_of, update_own
-from oneclaw_core.store.schema import messages, sessions
-from oneclaw_core.store.statements import run
+from oneclaw_core.errors import ConstraintError, NotFoundError, SessionBusyError, StoreDamagedError, UsageError
+from oneclaw_core.store.fences import update_own
 from oneclaw_core.store.timestamps import now, to_datetime
-from oneclaw_core.store.write_locks import one_at_a_time, runs_several
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -25,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
@@ -72,42 +64,25 @@ class SessionSummary(Session):
     last_text: str
 
 
-_COLUMNS = (
-    sessions.c.id,
-    sessions.c.name,
-    sessions.c.title,
-    sessions.c.agent,
-    sessions.c.model,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-    sessions.c.parent_id,
-)
-_FIND_BY_NAME = select(*_COLUMNS).where(sessions.c.name == bindparam("it"))
-_FIND_BY_ID = select(*_COLUMNS).where(sessions.c.id == bindparam("it"))
-_FIND_BY_PREFIX = (
-    select(*_COLUMNS).where(sessions.c.id >= bindparam("first"), sessions.c.id < bindparam("end")).limit(2)
-)
-_MESSAGE_COUNT = (
-    select(func.count()).where(messages.c.session_id == sessions.c.id).correlate(sessions).scalar_subquery()
-)
-_LAST_TEXT = (
-    select(func.substr(messages.c.content, 1, _LAST_TEXT_CHARACTERS))
-    .where(
-        messages.c.session_id == sessions.c.id,
-        messages.c.type.in_(("user", "assistant")),
-        messages.c.content != "",
-    )
-    .order_by(messages.c.sequence.desc())
-    .limit(1)
-    .correlate(sessions)
-    .scalar_subquery()
-)
-_LIST = select(*_COLUMNS, _MESSAGE_COUNT, _LAST_TEXT).order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
-_INSERT = insert(sessions)
-_DELETE = delete(sessions).where(sessions.c.id == bindparam("it"))
-_TOUCH = update(sessions).where(sessions.c.id == bindparam("it")).values(updated_at=bindparam("moment"))
-_HOLD = select(sessions.c.lock_token).where(sessions.c.id == bindparam("it")).with_for_update(key_share=True)
-_SET_TITLE = _TOUCH.values(title=bindparam("new_title"))
+_COLUMNS = ("id", "name", "title", "agent", "model", "created_at", "updated_at", "parent_id")
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM sessions"
+_FIND_BY_NAME = f"{_SELECT} WHERE name = :it"
+_FIND_BY_ID = f"{_SELECT} WHERE id = :it"
+_FIND_BY_PREFIX = f"{_SELECT} WHERE id >= :first AND id < :end LIMIT 2"
+_LIST = f"""
+    SELECT {", ".join(_COLUMNS)},
+        (SELECT count(*) FROM messages WHERE session_id = sessions.id),
+        (SELECT substr(content, 1, {_LAST_TEXT_CHARACTERS}) FROM messages
+         WHERE session_id = sessions.id AND type IN ('user', 'assistant') AND content <> ''
+         ORDER BY sequence DESC LIMIT 1)
+    FROM sessions ORDER BY updated_at DESC, id DESC LIMIT :limit"""
+_WRITTEN = (*_COLUMNS, "memory", "lock_token")
+_INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_DELETE = "DELETE FROM sessions WHERE id = :it"
+_TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
+_HOLD = "SELECT lock_token FROM sessions WHERE id = :it"
+_SET_TITLE = "UPDATE sessions SET updated_at = :moment, title = :title WHERE id = :it"
+_ENDLESS = 2**63 - 1
 
 
 def is_session_id(text: str) -> bool:
@@ -150,10 +125,10 @@ def create(
         parent_id,
     )
     try:
-        values = dict(zip((column.name for column in _COLUMNS), row, strict=True))
-        connection.execute(_INSERT, values | {"memory": memory, "lock_token": token_of(connection)})
-    except IntegrityError as error:
-        if parent_id is not None and lacks_parent(error.orig):
+        values = dict(zip(_COLUMNS, row, strict=True))
+        connection.execute(_INSERT, values | {"memory": memory, "lock_token": connection.token})
+    except ConstraintError as error:
+        if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
         raise UsageError(f"there is a session named {name!r} already: go on with it, or choose another name") from None
     return _to_session(row)
@@ -173,19 +148,19 @@ def find_or_create(
         UsageError: the name is empty or holds control characters, and there is no session of that name.
     """
     # Of two processes, the second finds what the first has begun.
-    one_at_a_time(connection, "session names")
+    connection.lock("session names")
     return find(connection, name) or create(connection, name, agent, model, title, parent_id)
 
 
 def find(connection: Connection, name_or_id: str) -> Session | None:
     """Find a session by its exact name, its id, or the first 6 or more digits of its id if no other begins so."""
     wanted = clean_text(name_or_id)
-    row = run(connection, _FIND_BY_NAME, {"it": wanted}).fetchone()
+    row = connection.execute(_FIND_BY_NAME, {"it": wanted}).fetchone()
     if row is None and _ID.fullmatch(wanted):
-        row = run(connection, _FIND_BY_ID, {"it": wanted}).fetchone()
+        row = connection.execute(_FIND_BY_ID, {"it": wanted}).fetchone()
     if row is None and _ID_PREFIX.fullmatch(wanted):
         # "g" follows on "f", the greatest digit.
-        rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).all()
+        rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).fetchall()
         row = rows[0] if len(rows) == 1 else None
     return None if row is None else _to_session(row)
 
@@ -193,7 +168,7 @@ def find(connection: Connection, name_or_id: str) -> Session | None:
 def summaries(connection: Connection, limit: int | None) -> list[SessionSummary]:
     """List sessions, the one used last first, ``limit`` of them at most."""
     found = []
-    for row in connection.execute(_LIST.limit(limit)):
+    for row in connection.execute(_LIST, {"limit": _ENDLESS if limit is None else limit}):
         *of_session, message_count, last_text = row
         session = _to_session(of_session)
         found.append(
@@ -223,7 +198,7 @@ def remove(connection: Connection, session_id: str) -> bool:
         SessionBusyError: it is another turn's by now.
     """
     hold(connection, session_id)
-    search.forget_session(connection, clean_text(session_id))
+    connection.search_index.forget_session(clean_text(session_id))
     return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
 
 
@@ -248,17 +223,15 @@ def hold(connection: Connection, session_id: str) -> None:
     Raises:
         SessionBusyError: it is another turn's by now.
     """
-    if runs_several(connection):
-        row = run(connection, _HOLD, {"it": clean_text(session_id)}).fetchone()
-        token = token_of(connection)
-        if row is not None and token is not None and row[0] != token:
-            raise refusal(connection, session_id)
+    row = connection.read_locked(_HOLD, {"it": clean_text(session_id)}).fetchone()
+    if row is not None and connection.token is not None and row[0] != connection.token:
+        raise refusal(connection, session_id)
 
 
 def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionBusyError:
     """Make the error for a session that could not be written to: it is gone, or another turn's by now."""
-    row = run(connection, _FIND_BY_ID, {"it": clean_text(session_id)}).fetchone()
-    if row is None or token_of(connection) is None:
+    row = connection.execute(_FIND_BY_ID, {"it": clean_text(session_id)}).fetchone()
+    if row is None or connection.token is None:
         return _gone(session_id)
     found = _to_session(row)
     return SessionBusyError(
@@ -274,8 +247,8 @@ def set_title(connection: Connection, session_id: str, title: str | None) -> Non
     Raises:
         NotFoundError: there is no session of that id.
     """
-    search.forget_title(connection, clean_text(session_id))
-    parameters = {"it": clean_text(session_id), "moment": now(), "new_title": title and clean_text(title)}
+    connection.search_index.forget_title(clean_text(session_id))
+    parameters = {"it": clean_text(session_id), "moment": now(), "title": title and clean_text(title)}
     if connection.execute(_SET_TITLE, parameters).rowcount == 0:
         raise _gone(session_id)
 

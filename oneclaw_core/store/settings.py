@@ -6,19 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import bindparam, delete, insert, select, update
-
 from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
-from oneclaw_core.store.schema import permissions, settings, tool_states
-from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
-from oneclaw_core.store.write_locks import one_at_a_time
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import ColumnElement, Connection, Table
+    from oneclaw_core.store.connection import Connection
 
 Decision = Literal["grant", "deny"]
 SwitchKind = Literal["tool", "group"]
@@ -32,18 +27,27 @@ class ToolStates:
     disabled_groups: frozenset[str] = frozenset()
 
 
-_SETTINGS = select(settings.c.key, settings.c.value).order_by(settings.c.key)
-_REMOVE_SETTING = delete(settings).where(settings.c.key == bindparam("it"))
-_PERMISSIONS = select(permissions.c.name, permissions.c.decision).order_by(permissions.c.name)
-_REMOVE_PERMISSION = delete(permissions).where(permissions.c.name == bindparam("it"))
-_REMOVE_PERMISSIONS = delete(permissions)
-_DISABLED = select(tool_states.c.kind, tool_states.c.name).where(tool_states.c.enabled.is_(False))
+_SETTINGS = "SELECT key, value FROM settings ORDER BY key"
+_SET_SETTING = """
+    INSERT INTO settings (key, value, updated_at) VALUES (:key, :value, :moment)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
+_REMOVE_SETTING = "DELETE FROM settings WHERE key = :key"
+_PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
+_SET_PERMISSION = """
+    INSERT INTO permissions (name, decision, updated_at) VALUES (:name, :decision, :moment)
+    ON CONFLICT (name) DO UPDATE SET decision = excluded.decision, updated_at = excluded.updated_at"""
+_REMOVE_PERMISSION = "DELETE FROM permissions WHERE name = :name"
+_REMOVE_PERMISSIONS = "DELETE FROM permissions"
+_DISABLED = "SELECT kind, name FROM tool_states WHERE NOT enabled"
+_SWITCH = """
+    INSERT INTO tool_states (kind, name, enabled) VALUES (:kind, :name, :enabled)
+    ON CONFLICT (kind, name) DO UPDATE SET enabled = excluded.enabled"""
 
 
 def read_settings(connection: Connection) -> dict[str, Any]:
     """Read all settings, by their keys in alphabetical order."""
     found = {}
-    for key, value in run(connection, _SETTINGS).fetchall():
+    for key, value in connection.execute(_SETTINGS).fetchall():
         try:
             found[key] = json.loads(value)
         except (ValueError, TypeError, RecursionError) as error:
@@ -63,7 +67,7 @@ def set_setting(connection: Connection, key: str, value: Any) -> None:
         text = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SettingsError(f"the value of setting {key!r} must be what JSON can hold ({error})") from error
-    _put(connection, settings, {"key": clean_text(key)}, {"value": text, "updated_at": now()})
+    connection.execute(_SET_SETTING, {"key": clean_text(key), "value": text, "moment": now()})
 
 
 def remove_setting(connection: Connection, key: str) -> bool:
@@ -72,7 +76,7 @@ def remove_setting(connection: Connection, key: str) -> bool:
     Returns:
         Whether it was set.
     """
-    return connection.execute(_REMOVE_SETTING, {"it": clean_text(key)}).rowcount > 0
+    return connection.execute(_REMOVE_SETTING, {"key": clean_text(key)}).rowcount > 0
 
 
 def change_setting(connection: Connection, key: str, change: Callable[[Any], Any]) -> Any:
@@ -90,7 +94,7 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
     Raises:
         SettingsError: JSON cannot hold the value.
     """
-    one_at_a_time(connection, f"setting {key}")
+    connection.lock(f"setting {key}")
     before = read_settings(connection).get(key)
     after = change(before)
     if after is None:
@@ -102,7 +106,7 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
 
 def read_permissions(connection: Connection) -> dict[str, str]:
     """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
-    return dict(run(connection, _PERMISSIONS).fetchall())
+    return dict(connection.execute(_PERMISSIONS).fetchall())
 
 
 def set_permission(connection: Connection, name: str, decision: Decision) -> None:
@@ -113,7 +117,7 @@ def set_permission(connection: Connection, name: str, decision: Decision) -> Non
     """
     if decision not in ("grant", "deny"):
         raise UsageError(f"a decision on a permission is 'grant' or 'deny', not {decision!r}")
-    _put(connection, permissions, {"name": clean_text(name)}, {"decision": decision, "updated_at": now()})
+    connection.execute(_SET_PERMISSION, {"name": clean_text(name), "decision": decision, "moment": now()})
 
 
 def remove_permission(connection: Connection, name: str) -> bool:
@@ -122,7 +126,7 @@ def remove_permission(connection: Connection, name: str) -> bool:
     Returns:
         Whether there was one.
     """
-    return connection.execute(_REMOVE_PERMISSION, {"it": clean_text(name)}).rowcount > 0
+    return connection.execute(_REMOVE_PERMISSION, {"name": clean_text(name)}).rowcount > 0
 
 
 def reset_permissions(connection: Connection) -> int:
@@ -137,7 +141,7 @@ def reset_permissions(connection: Connection) -> int:
 def read_tool_states(connection: Connection) -> ToolStates:
     """Read what is disabled."""
     disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
-    for kind, name in run(connection, _DISABLED).fetchall():
+    for kind, name in connection.execute(_DISABLED).fetchall():
         disabled.setdefault(kind, set()).add(name)
     return ToolStates(frozenset(disabled["tool"]), frozenset(disabled["group"]))
 
@@ -150,12 +154,4 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
     """
     if kind not in ("tool", "group"):
         raise UsageError(f"'tool' or 'group' can be enabled and disabled, not {kind!r}")
-    _put(connection, tool_states, {"kind": kind, "name": clean_text(name)}, {"enabled": enabled})
-
-
-def _put(connection: Connection, table: Table, key: dict[str, Any], values: dict[str, Any]) -> None:
-    """Change the row of a key, or add it."""
-    one_at_a_time(connection, table.name)
-    conditions: list[ColumnElement[bool]] = [table.c[name] == value for name, value in key.items()]
-    if connection.execute(update(table).where(*conditions).values(**values)).rowcount == 0:
-        connection.execute(insert(table).values(**key, **values))
+    connection.execute(_SWITCH, {"kind": kind, "name": clean_text(name), "enabled": enabled})

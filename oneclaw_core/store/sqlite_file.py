@@ -1,7 +1,4 @@
-"""All that is particular to SQLite and its file: where it is, whose it is, and what its errors mean.
-
-Uses the standard library alone, so that listings can read a database without importing SQLAlchemy.
-"""
+"""All that is particular to SQLite and its file: where it is, whose it is, and what its errors mean."""
 
 from __future__ import annotations
 

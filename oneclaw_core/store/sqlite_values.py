@@ -13,10 +13,11 @@ from oneclaw_core.errors import StoreDamagedError
 if TYPE_CHECKING:
     from sqlite3 import Cursor
 
-    from sqlalchemy import Column, Connection, Table
+    from oneclaw_core.store.connection import Connection
+    from oneclaw_core.store.tables import Column, Table
 
-# The one column of all tables that holds bytes, and what SQLAlchemy may call it in a query.
-_OF_BYTES = frozenset({"data", "attachments_data"})
+# The one column of all tables that holds bytes.
+_OF_BYTES = "data"
 
 
 def checked_row(cursor: Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -26,41 +27,40 @@ def checked_row(cursor: Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
         StoreDamagedError: it does.
     """
     if bytes in map(type, row) and any(
-        type(value) is bytes and column[0] not in _OF_BYTES
-        for value, column in zip(row, cursor.description, strict=True)
+        type(value) is bytes and column[0] != _OF_BYTES for value, column in zip(row, cursor.description, strict=True)
     ):
         raise damaged_value()
     return row
 
 
 def holds_wrong_values(connection: Connection) -> bool:
-    """Whether any column of the tables holds a value that is not of its kind; looks at every row."""
-    from oneclaw_core.store.schema import METADATA
+    """Return True if any column of the tables holds a value that is not of its kind; looks at every row."""
+    from oneclaw_core.store.schema import TABLES
 
-    return any(_has_wrong_values(connection, table) for table in METADATA.sorted_tables)
+    return any(_has_wrong_values(connection, table) for table in TABLES)
 
 
 def damaged_value() -> StoreDamagedError:
-    """What the user is told of a wrong value."""
+    """Make the error for a wrong value."""
     return StoreDamagedError("the database holds a damaged value: put a backup copy in its place")
 
 
 def _has_wrong_values(connection: Connection, table: Table) -> bool:
     faults = " OR ".join(map(_fault, table.columns))
-    statement = f'SELECT 1 FROM "{table.name}" WHERE {faults} LIMIT 1'  # noqa: S608  # the names are our own
-    return connection.exec_driver_sql(statement).first() is not None
+    statement = f'SELECT 1 FROM "{table.name}" WHERE {faults} LIMIT 1'
+    return connection.execute(statement).fetchone() is not None
 
 
-def _fault(column: Column[Any]) -> str:
-    from sqlalchemy import Boolean, Float, Integer, LargeBinary
+def _fault(column: Column) -> str:
+    from oneclaw_core.store.connection import ColumnType
 
     match column.type:
-        case Integer() | Boolean():
+        case ColumnType.INTEGER | ColumnType.BIG_INTEGER | ColumnType.ROW_NUMBER | ColumnType.BOOLEAN:
             kinds = "'integer'"
-        case Float():
+        case ColumnType.FLOAT:
             kinds = "'real', 'integer'"
-        case LargeBinary():
+        case ColumnType.BYTES:
             kinds = "'blob'"
-        case _:
+        case ColumnType.TEXT:
             kinds = "'text'"
-    return f"""typeof("{column.name}") NOT IN ({kinds}{", 'null'" if column.nullable else ""})"""
+    return f"""typeof("{column.name}") NOT IN ({kinds}{"" if column.is_required else ", 'null'"})"""

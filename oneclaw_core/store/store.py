@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from sqlalchemy import Connection
-
     from oneclaw_core.agents import Agent
     from oneclaw_core.messages import Message
     from oneclaw_core.search.query import Query
     from oneclaw_core.spending import Spending
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.search import Found, SearchRange
     from oneclaw_core.store.sessions import Session, SessionSummary
     from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates

@@ -6,18 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, func, insert, select
-
 from oneclaw_core.spending import Spending
-from oneclaw_core.store.schema import usage
-from oneclaw_core.store.statements import run
 from oneclaw_core.store.timestamps import now
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from oneclaw_core.messages import TokenUsage
+    from oneclaw_core.store.connection import Connection
 
 # No request has as many; a sum of millions of them still fits a database's integers.
 _MOST_TOKENS = 10**12
@@ -62,26 +57,36 @@ class UsageRecord:
     prefix: PrefixFingerprint | None = None
 
 
-_INSERT = insert(usage)
-_SPENT = select(
-    func.sum(func.coalesce(usage.c.input_tokens, 0) + func.coalesce(usage.c.output_tokens, 0)),
-    func.sum(usage.c.cost),
-    func.count() - func.count(usage.c.cost),
-).where(usage.c.created_at >= bindparam("since"), usage.c.created_at < bindparam("until"))
+_WRITTEN = (
+    "session_id",
+    "provider",
+    "model",
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cost",
+    "tool_groups",
+    "tools_hash",
+    "system_hash",
+    "history_hash",
+    "created_at",
+)
+_INSERT = f"INSERT INTO usage ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_SPENT = """
+    SELECT sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost), count(*) - count(cost)
+    FROM usage WHERE created_at >= :since AND created_at < :until"""
 # What is later than this was noted while the clock was wrong; nobody is limited by it until that day comes.
 _FUTURE_MICROSECONDS = 24 * 3600 * 1_000_000
-_LAST_INPUT_TOKENS = (
-    select(usage.c.input_tokens)
-    .where(usage.c.session_id == bindparam("session"), usage.c.tools_hash.is_not(None))
-    .order_by(usage.c.id.desc())
-    .limit(1)
-)
+_LAST_INPUT_TOKENS = """
+    SELECT input_tokens FROM usage
+    WHERE session_id = :session AND tools_hash IS NOT NULL ORDER BY id DESC LIMIT 1"""
 
 
 def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
     """Store what one request of a session used."""
-    run(
-        connection,
+    connection.execute(
         _INSERT,
         {
             "session_id": clean_text(session_id),
@@ -105,13 +110,13 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
 def spent_since(connection: Connection, since: int) -> Spending:
     """Add up what all sessions spent since a moment as it is stored."""
     parameters = {"since": since, "until": now() + _FUTURE_MICROSECONDS}
-    [(tokens, cost, unpriced)] = run(connection, _SPENT, parameters).fetchall()
+    [(tokens, cost, unpriced)] = connection.execute(_SPENT, parameters).fetchall()
     return Spending(int(tokens or 0), float(cost or 0), unpriced)
 
 
 def last_input_tokens(connection: Connection, session_id: str) -> int | None:
     """Read the input tokens of the last request that continued a session, ``None`` if they are not known."""
-    row = run(connection, _LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).fetchone()
+    row = connection.execute(_LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).fetchone()
     return None if row is None else row[0]
 
 

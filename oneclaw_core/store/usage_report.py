@@ -7,10 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, and_, case, cast, func, literal_column, or_, select
-
 from oneclaw_core.errors import StoreDamagedError
-from oneclaw_core.store.schema import sessions, usage
 from oneclaw_core.store.timestamps import to_datetime
 from oneclaw_core.tools.result import clean_text
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
-    from sqlalchemy import ColumnElement, Connection
+    from oneclaw_core.store.connection import Connection
 
 # All time zones are a multiple of this from UTC, so that days of any time zone are put together from such parts.
 _PART_OF_DAY_MICROSECONDS = 15 * 60 * 1_000_000
@@ -97,55 +94,48 @@ class UsageRow:
     totals: UsageTotals
 
 
-# Each request beside the one before in its session; those without a fingerprint make a sequence of their own.
-_BEFORE: dict[str, Any] = {
-    "partition_by": (usage.c.session_id, usage.c.tools_hash.is_(None)),
-    "order_by": usage.c.id,
-}
 _PARTS = ("provider", "model", "tools_hash", "system_hash", "history_hash")
-_REQUESTS = select(
-    usage, *(func.lag(usage.c[part]).over(**_BEFORE).label(f"{part}_before") for part in _PARTS)
-).subquery()
-_HAS_FINGERPRINT = and_(_REQUESTS.c.tools_hash.is_not(None), _REQUESTS.c.session_id.is_not(None))
+# Each request beside the one before in its session; those without a fingerprint make a sequence of their own.
+_REQUESTS = f"""
+    SELECT usage.*, {", ".join(f"lag({part}) OVER by_session AS {part}_before" for part in _PARTS)}
+    FROM usage WINDOW by_session AS (PARTITION BY session_id, tools_hash IS NULL ORDER BY id)"""
 
 
-def _count_changes(*parts: str) -> ColumnElement[Any]:
+def _count_changes(*parts: str) -> str:
     # The first request has none before it, which is no change.
-    changed = or_(*(_REQUESTS.c[part] != _REQUESTS.c[f"{part}_before"] for part in parts))
-    return func.coalesce(func.sum(case((and_(_HAS_FINGERPRINT, changed), 1), else_=0)), 0)
+    changed = " OR ".join(f"{part} <> {part}_before" for part in parts)
+    has_fingerprint = "tools_hash IS NOT NULL AND session_id IS NOT NULL"
+    return f"coalesce(sum(CASE WHEN {has_fingerprint} AND ({changed}) THEN 1 ELSE 0 END), 0)"
 
 
-def _whole_sum(column: ColumnElement[Any]) -> ColumnElement[Any]:
+def _whole_sum(column: str) -> str:
     # PostgreSQL adds whole numbers up to one of another type, lest they become too large.
-    return cast(func.sum(column), BigInteger)
+    return f"CAST(sum({column}) AS BIGINT)"
 
 
-_TOTALS: dict[str, ColumnElement[Any]] = {
-    "requests": func.count(),
-    "input_tokens": _whole_sum(_REQUESTS.c.input_tokens),
-    "cached_input_tokens": _whole_sum(_REQUESTS.c.cached_input_tokens),
-    "cache_write_tokens": _whole_sum(_REQUESTS.c.cache_write_tokens),
-    "output_tokens": _whole_sum(_REQUESTS.c.output_tokens),
-    "reasoning_tokens": _whole_sum(_REQUESTS.c.reasoning_tokens),
-    "cacheable_input_tokens": _whole_sum(
-        case((_REQUESTS.c.cached_input_tokens.is_not(None), _REQUESTS.c.input_tokens))
-    ),
-    "cost": func.sum(_REQUESTS.c.cost),
-    "priced_requests": func.count(_REQUESTS.c.cost),
+_TOTALS = {
+    "requests": "count(*)",
+    "input_tokens": _whole_sum("input_tokens"),
+    "cached_input_tokens": _whole_sum("cached_input_tokens"),
+    "cache_write_tokens": _whole_sum("cache_write_tokens"),
+    "output_tokens": _whole_sum("output_tokens"),
+    "reasoning_tokens": _whole_sum("reasoning_tokens"),
+    "cacheable_input_tokens": _whole_sum("CASE WHEN cached_input_tokens IS NOT NULL THEN input_tokens END"),
+    "cost": "sum(cost)",
+    "priced_requests": "count(cost)",
     "prefix_breaks": _count_changes(*_PARTS),
     "model_changes": _count_changes("provider", "model"),
     "tools_changes": _count_changes("tools_hash"),
     "system_prompt_changes": _count_changes("system_hash"),
     "history_changes": _count_changes("history_hash"),
 }
-_SUM_COLUMNS = tuple(column.label(name) for name, column in _TOTALS.items())
+_SUMS_SQL = ", ".join(_TOTALS.values())
 
-_KEYS: dict[UsageGrouping, tuple[ColumnElement[Any], ...]] = {
-    # Written out: PostgreSQL does not take two parameters for one value, in the columns and in the grouping.
-    UsageGrouping.DAY: (_REQUESTS.c.created_at // literal_column(str(_PART_OF_DAY_MICROSECONDS), BigInteger),),
-    UsageGrouping.MODEL: (_REQUESTS.c.provider, _REQUESTS.c.model),
-    UsageGrouping.SESSION: (_REQUESTS.c.session_id, sessions.c.name),
-    UsageGrouping.GROUP: (_REQUESTS.c.tool_groups,),
+_KEYS = {
+    UsageGrouping.DAY: (f"created_at / {_PART_OF_DAY_MICROSECONDS}",),
+    UsageGrouping.MODEL: ("provider", "model"),
+    UsageGrouping.SESSION: ("session_id", "(SELECT name FROM sessions WHERE sessions.id = session_id)"),
+    UsageGrouping.GROUP: ("tool_groups",),
 }
 
 
@@ -160,10 +150,12 @@ def totals(
         since: those from this moment on, as it is stored; ``None`` for no limit.
         until: those before this moment; ``None`` for no limit.
     """
-    statement = select(*_SUM_COLUMNS).select_from(_REQUESTS).where(*_in_range(since, until))
+    conditions, parameters = _in_range(since, until)
     if session_id is not None:
-        statement = statement.where(_REQUESTS.c.session_id == clean_text(session_id))
-    return _to_totals(connection.execute(statement).one())
+        conditions.append("session_id = :session")
+        parameters["session"] = clean_text(session_id)
+    statement = f"SELECT {_SUMS_SQL} FROM ({_REQUESTS}) AS requests {_where(conditions)}"
+    return _to_totals(connection.execute(statement, parameters).fetchone())
 
 
 def rows(
@@ -188,13 +180,13 @@ def rows(
         Days in their order; of all else what cost most first, then what used most tokens.
     """
     keys = _KEYS[by]
-    statement = select(*keys, *_SUM_COLUMNS).select_from(
-        _REQUESTS.outerjoin(sessions, sessions.c.id == _REQUESTS.c.session_id)
-        if by is UsageGrouping.SESSION
-        else _REQUESTS
+    conditions, parameters = _in_range(since, until)
+    statement = (
+        f"SELECT {', '.join(keys)}, {_SUMS_SQL} FROM ({_REQUESTS}) AS requests {_where(conditions)} "
+        f"GROUP BY {', '.join(keys)}"
     )
     found: dict[tuple[str | None, str | None], UsageTotals] = {}
-    for row in connection.execute(statement.where(*_in_range(since, until)).group_by(*keys)):
+    for row in connection.execute(statement, parameters):
         for key in _readable_keys(by, row[: len(keys)], time_zone):
             found[key] = found.get(key, UsageTotals()) + _to_totals(row[len(keys) :])
     listed = [UsageRow(key, name, sums) for (key, name), sums in found.items()]
@@ -226,13 +218,21 @@ def _groups(text: str | None) -> list[str]:
     return groups
 
 
-def _in_range(since: int | None, until: int | None) -> list[ColumnElement[bool]]:
-    limits = []
+def _in_range(since: int | None, until: int | None) -> tuple[list[str], dict[str, Any]]:
+    """Write the conditions of a range, and their parameters."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
     if since is not None:
-        limits.append(_REQUESTS.c.created_at >= since)
+        conditions.append("created_at >= :since")
+        parameters["since"] = since
     if until is not None:
-        limits.append(_REQUESTS.c.created_at < until)
-    return limits
+        conditions.append("created_at < :until")
+        parameters["until"] = until
+    return conditions, parameters
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _to_totals(values: Sequence[Any]) -> UsageTotals:

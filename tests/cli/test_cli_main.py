@@ -18,7 +18,8 @@ NOT_FOR_AN_OFFLINE_TURN = (
     "jsonschema",
     "prompt_toolkit",
     "dbos",
-    "sqlalchemy.dialects.postgresql",
+    "sqlalchemy",
+    "psycopg",
     "oneclaw_core.store.usage_report",
 )
 

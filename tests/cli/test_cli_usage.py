@@ -20,8 +20,8 @@ PREFIX = PrefixFingerprint("tools", "system", "1")
 async def use(store, session, used, moment=None):
     await store.append(session.id, [], usage=used)
     if moment is not None:
-        statement = "UPDATE usage SET created_at = ? WHERE id = (SELECT max(id) FROM usage)"
-        await store._database.write(lambda it: it.exec_driver_sql(statement, (to_stored(moment),)).close())
+        statement = "UPDATE usage SET created_at = :moment WHERE id = (SELECT max(id) FROM usage)"
+        await store._database.write(lambda it: it.execute(statement, {"moment": to_stored(moment)}).close())
 
 
 @pytest.fixture

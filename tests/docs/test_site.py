@@ -19,7 +19,7 @@ import oneclaw_core
 from oneclaw_core import errors, testing
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, command_line
 from oneclaw_core.settings import Settings
-from oneclaw_core.store.schema import METADATA
+from oneclaw_core.store.schema import TABLES
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 
 pytestmark = pytest.mark.one_python
@@ -102,7 +102,7 @@ def test_settings_have_their_limits_and_defaults():
 
 def test_the_database_reference_has_every_column_and_index():
     made = database_tables.markdown([], [])
-    for table in METADATA.tables.values():
+    for table in TABLES:
         section = made.partition(f"### {table.name}\n")[2].partition("\n### ")[0]
         assert all(f"| `{column.name}` |" in section for column in table.columns)
         assert all(f"`{index.name}`" in section for index in table.indexes)

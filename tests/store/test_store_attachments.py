@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from histories import assistant, call, opened, opened_for_examples, success, user
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event
 
 from oneclaw_core.messages import Attachment, Message
+from oneclaw_core.store import attachments
+from oneclaw_core.store.connection import value_of
 from oneclaw_core.store.history import SENT_FILES_BYTES, file_characters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.store import Store
 
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)))
@@ -90,25 +93,28 @@ def test_text_that_no_database_can_hold_is_replaced_in_a_files_name(tmp_path: Pa
     asyncio.run(main())
 
 
-def statements_about_files(store: Store) -> list[str]:
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A list that grows with what is asked of the bytes of files."""
     seen: list[str] = []
+    rows = attachments._rows
 
-    @event.listens_for(store._database._reading, "before_cursor_execute")
-    def see(connection: object, cursor: object, statement: str, parameters: object, *_: object) -> None:
-        if "FROM attachments" in statement and "length(" not in statement:
-            seen.append(f"{statement} {parameters}")
+    def see(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        if "length(" not in sql:
+            seen.append(f"{sql} {sequences}")
+        return rows(connection, sql, sequences)
 
+    monkeypatch.setattr(attachments, "_rows", see)
     return seen
 
 
-def test_files_outside_the_window_are_not_read_and_none_means_no_query(tmp_path: Path) -> None:
+def test_files_outside_the_window_are_not_read_and_none_means_no_query(tmp_path: Path, seen: list[str]) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             [old] = await store.append(session.id, [with_files(user("old"), PICTURE)])
             await store.append(session.id, [user("plain"), assistant("x" * 100)])
-            seen = statements_about_files(store)
+            seen.clear()
             start = await store.load_turn(session.id, 101)
             assert [each.content[:5] for each in start.history] == ["plain", "xxxxx"]
             assert await store.messages(session.id, after=old.sequence or 0) != []
@@ -119,12 +125,12 @@ def test_files_outside_the_window_are_not_read_and_none_means_no_query(tmp_path:
     asyncio.run(main())
 
 
-def test_the_window_asks_once_for_all_its_files(tmp_path: Path) -> None:
+def test_the_window_asks_once_for_all_its_files(tmp_path: Path, seen: list[str]) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [with_files(user(), PICTURE) for _ in range(250)])
-            seen = statements_about_files(store)
+            seen.clear()
             assert files_of((await store.load_turn(session.id, None)).history) == [(PICTURE,)] * 250
             assert len(seen) == 1
 
@@ -150,9 +156,7 @@ def test_files_go_with_their_session(tmp_path: Path) -> None:
                 await store.append(session.id, [with_files(user(), PICTURE)])
             await store.delete_session(gone.id)
             assert files_of(await store.messages(kept.id)) == [(PICTURE,)]
-            return await store._database.read(
-                lambda it: it.exec_driver_sql("SELECT count(*) FROM attachments").scalar()
-            )
+            return await store._database.read(lambda it: value_of(it.execute("SELECT count(*) FROM attachments")))
 
     assert asyncio.run(main()) == 1
 
@@ -186,17 +190,17 @@ def listed(file: Attachment) -> Attachment:
 
 
 @pytest.mark.only("sqlite")
-def test_old_files_are_read_without_their_bytes_when_there_are_too_many(tmp_path: Path) -> None:
+def test_old_files_are_read_without_their_bytes_when_there_are_too_many(tmp_path: Path, seen: list[str]) -> None:
     half = Attachment("half.png", "image/png", bytes(SENT_FILES_BYTES // 2))
 
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [with_files(user(), half, DOCUMENT), with_files(user(), half)])
-            seen = statements_about_files(store)
+            seen.clear()
             history = (await store.load_turn(session.id, None)).history
             assert files_of(history) == [(listed(half), listed(DOCUMENT)), (half,)]
-            assert [statement.rpartition("(")[2] for statement in seen] == ["2,)"]
+            assert [statement.rpartition(" ")[2] for statement in seen] == ["[2]"]
             # They are there whenever the history itself is wanted.
             assert files_of(await store.messages(session.id)) == [(half, DOCUMENT), (half,)]
 

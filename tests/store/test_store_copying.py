@@ -6,6 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -138,15 +139,11 @@ def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: str
     async def main() -> None:
         async with await Store.open(source, lock_directory=tmp_path / "locks") as store:
             await store.create_session(agent="default")
-            await store._database.write(lambda it: it.exec_driver_sql("UPDATE sessions SET lock_token = 5").close())
+            await store._database.write(lambda it: it.execute("UPDATE sessions SET lock_token = 5").close())
 
     def tokens(url: str) -> list[object]:
-        engine = backend_of(url, busy_seconds=10).make_engine(1)
-        try:
-            with engine.connect() as connection:
-                return list(connection.exec_driver_sql("SELECT lock_token FROM sessions").scalars())
-        finally:
-            engine.dispose()
+        with closing(backend_of(url).connect()) as connection:
+            return [token for (token,) in connection.execute("SELECT lock_token FROM sessions")]
 
     asyncio.run(main())
     copying.copy(source, target, lambda name, count: None)
@@ -179,7 +176,7 @@ def test_what_does_not_arrive_as_it_left_is_noticed(
             await fill(store, 1)
 
     asyncio.run(first())
-    monkeypatch.setattr(copying, "_set_parents", lambda old, new: None)
+    monkeypatch.setattr(copying, "_set_parents", lambda source, old, new: None)
     with pytest.raises(StoreError, match=r"is not what was copied \(sessions\): nothing was kept"):
         copying.copy(source, target, lambda name, count: None)
     assert set(copying.status(target).rows.values()) == {0}

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from histories import assistant, database_path, database_url, opened, user
-from sqlalchemy import event
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.store import settings
+from oneclaw_core.store.connection import value_of
 from oneclaw_core.store.database import Database
-from oneclaw_core.store.write_locks import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
 
 
 def test_what_raises_stores_nothing(tmp_path: Path) -> None:
@@ -87,10 +86,11 @@ def test_writes_that_wait_are_committed_together(tmp_path: Path) -> None:
         database = await Database.open(database_url(tmp_path))
         commits = 0
 
-        @event.listens_for(database._reading, "commit")
-        def commit(connection: Connection) -> None:
+        def count(statement: str) -> None:
             nonlocal commits
-            commits += connection.get_execution_options()["oneclaw_locks"]
+            commits += statement == "BEGIN IMMEDIATE"
+
+        await database.read(lambda it: it.driver.set_trace_callback(count))  # type: ignore[attr-defined]
 
         outcomes = await writes_that_wait(database, [partial(set_number, number=number) for number in range(40)])
         assert await database.read(settings.read_settings) == {f"key {number:02}": number for number in range(40)}
@@ -172,13 +172,13 @@ def test_a_full_disk_stores_nothing_and_says_what_to_do(tmp_path: Path) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user("before")])
-            pages = await store._database.read(lambda it: it.exec_driver_sql("PRAGMA page_count").scalar())
-            await store._database.read(lambda it: it.exec_driver_sql(f"PRAGMA max_page_count = {pages}").scalar())
+            pages = await store._database.read(lambda it: value_of(it.execute("PRAGMA page_count")))
+            await store._database.read(lambda it: value_of(it.execute(f"PRAGMA max_page_count = {pages}")))
             with pytest.raises(StoreError, match="disk is full, nothing was stored: free some space") as raised:
                 await store.append(session.id, [assistant("short"), assistant("secret " * 10_000)])
             assert "secret" not in str(raised.value) + str(raised.value.__cause__)
             assert [message.content for message in await store.messages(session.id)] == ["before"]
-            await store._database.read(lambda it: it.exec_driver_sql("PRAGMA max_page_count = 100000").scalar())
+            await store._database.read(lambda it: value_of(it.execute("PRAGMA max_page_count = 100000")))
             await store.append(session.id, [assistant("after")])
             assert await store.count_messages(session.id) == 2
 
@@ -189,7 +189,7 @@ def test_a_full_disk_stores_nothing_and_says_what_to_do(tmp_path: Path) -> None:
 def test_a_database_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            await store._database.read(lambda it: it.exec_driver_sql("PRAGMA query_only = ON").close())
+            await store._database.read(lambda it: it.execute("PRAGMA query_only = ON").close())
             with pytest.raises(StoreError, match="cannot be written: let this user write to the file"):
                 await store.create_session(agent="default")
 
@@ -215,7 +215,7 @@ def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
 
 def test_two_databases_on_one_file_take_turns(tmp_path: Path) -> None:
     def count_up(connection: Connection) -> None:
-        one_at_a_time(connection, "counting")
+        connection.lock("counting")
         settings.set_setting(connection, "n", settings.read_settings(connection).get("n", 0) + 1)
 
     async def main() -> dict[str, object]:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
-
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.store.store import Store
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from oneclaw_core.store.connection import Connection
+
 
 HOLD = """
 import asyncio, sys

@@ -13,21 +13,19 @@ from histories import assistant, call, database_url, failure, opened, opened_for
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert
-from sqlalchemy.exc import IntegrityError
 
-from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreError
+from oneclaw_core.errors import ConstraintError, NotFoundError, StoreDamagedError, StoreError
 from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.store import messages as stored_messages
 from oneclaw_core.store.schema import IS_GROUP_LOAD, messages
 from oneclaw_core.store.sessions import new_id
+from oneclaw_core.store.tables import creation
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, restore_loaded_groups
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sqlalchemy import Connection, Select
-
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.store import Store
 
 
@@ -185,9 +183,13 @@ def test_the_database_itself_allows_one_result_for_a_call(tmp_path: Path) -> Non
             await store.append(session.id, [user(), call("1"), success("1")])
 
             def insert_directly(connection: Connection) -> None:
-                row = {"session_id": session.id, "type": "tool_result", "content": "", "tool_call_id": "1"}
-                with pytest.raises(IntegrityError, match=r"(?i)unique"):
-                    connection.execute(insert(messages), row | {"created_at": 0})
+                row = dict.fromkeys(stored_messages._WRITTEN)
+                row |= {"session_id": session.id, "type": "tool_result", "tool_call_id": "1"}
+                with pytest.raises(ConstraintError, match=r"(?i)unique"):
+                    connection.execute(
+                        stored_messages._INSERT,
+                        row | {"content": "", "created_at": 0},
+                    )
 
             await store._database.write(insert_directly)
 
@@ -341,14 +343,13 @@ def test_044_group_loads_are_the_successful_ones_in_their_order(tmp_path: Path) 
 
 
 def test_the_index_of_group_loads_names_the_tool_that_loads_groups() -> None:
-    assert f"tool_name = '{LOAD_TOOL_GROUP}'" in IS_GROUP_LOAD.text
+    assert f"tool_name = '{LOAD_TOOL_GROUP}'" in IS_GROUP_LOAD
 
 
-def plan(connection: Connection, statement: Select[tuple[object, ...]]) -> str:
+def plan(connection: Connection, statement: str) -> str:
     """How SQLite means to find the rows."""
-    compiled = statement.compile(connection.engine)
-    values = tuple(1 for _ in compiled.positiontup or ())
-    [row] = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", values)
+    values = dict.fromkeys(("session", "before", "after", "page"), 1)
+    [row] = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
     return str(row[3])
 
 
@@ -358,12 +359,12 @@ def test_044_nothing_at_the_start_of_a_turn_reads_the_whole_history(tmp_path: Pa
     """Whatever the order of the indexes, which decides where SQLite finds two of them equally good."""
 
     def plans(connection: Connection) -> list[str]:
-        indexes = {index.name: index for index in messages.indexes}
         if first_made is not None:
-            for index in indexes.values():
-                index.drop(connection)
-            for index in sorted(indexes.values(), key=lambda each: each.name != first_made):
-                index.create(connection)
+            _, *indexes = creation(messages, connection.dialect)
+            for index in messages.indexes:
+                connection.execute(f"DROP INDEX {index.name}")
+            for statement in sorted(indexes, key=lambda each: f" {first_made} " not in each):
+                connection.execute(statement)
         return [
             plan(connection, statement)
             for statement in (
@@ -394,7 +395,7 @@ def test_a_damaged_row_is_reported(tmp_path: Path, fault: str) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user()])
-            await store._database.write(lambda it: it.exec_driver_sql(f"UPDATE messages SET {fault}").close())
+            await store._database.write(lambda it: it.execute(f"UPDATE messages SET {fault}").close())
             with pytest.raises(StoreDamagedError, match=r"damaged message \(number 1\): put a backup copy"):
                 await store.messages(session.id)
 

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from histories import assistant, database_path, opened, user
+from histories import assistant, database_path, opened, url_of, user
 
 from oneclaw_core.messages import Attachment, Message, MessageType, TokenUsage
-from oneclaw_core.store.quick_states import read_states
 from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.store.states import read_states
 from oneclaw_core.store.usage import PrefixFingerprint, UsageRecord
 
 # PostgreSQL came with version 4; its migrations are in tests/store/test_store_postgres.py.
@@ -114,7 +114,7 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(old_home: Path, tmp_pat
 
 
 def test_listings_read_an_old_database_without_migrating_it(old_home: Path) -> None:
-    states = read_states(database_path(old_home))
+    states = read_states(url_of(database_path(old_home)))
     assert states.settings == {"model": "openai/gpt"}
     assert states.disabled_tools == {"web_fetch"}
     with closing(sqlite3.connect(database_path(old_home))) as connection:

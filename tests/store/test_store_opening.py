@@ -15,10 +15,10 @@ import pytest
 from histories import database_path, opened, url_of, user
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
-from oneclaw_core.store.backend import LOCKS
+from oneclaw_core.store.connection import value_of
 from oneclaw_core.store.database import Database
 from oneclaw_core.store.migrations import MIGRATIONS, bring_up_to_date
-from oneclaw_core.store.schema import METADATA
+from oneclaw_core.store.schema import TABLES
 from oneclaw_core.store.sqlite_backend import SqliteBackend
 from oneclaw_core.store.sqlite_file import APPLICATION_ID, SCHEMA_VERSION, path_of
 
@@ -53,11 +53,8 @@ def change(path: Path, *statements: str) -> None:
 
 def migrate(path: Path, migrations: Sequence[Migration]) -> None:
     backend = SqliteBackend(path, 10)
-    engine = backend.make_engine(1)
-    try:
-        bring_up_to_date(engine, engine.execution_options(**LOCKS), backend, migrations)
-    finally:
-        engine.dispose()
+    with closing(backend.connect()) as connection:
+        bring_up_to_date(connection, backend, migrations)
 
 
 def history_with_text(home: Path, text: str) -> str:
@@ -101,7 +98,7 @@ def test_the_version_counts_the_migrations() -> None:
 def test_foreign_keys_are_enforced(tmp_path: Path) -> None:
     async def main() -> object:
         async with opened(tmp_path) as store:
-            return await store._database.read(lambda it: it.exec_driver_sql("PRAGMA foreign_keys").scalar())
+            return await store._database.read(lambda it: value_of(it.execute("PRAGMA foreign_keys")))
 
     assert asyncio.run(main()) == 1
 
@@ -308,8 +305,8 @@ def test_migrations_that_are_missing_run_in_their_order(tmp_path: Path) -> None:
     open_and_close(tmp_path)
     path = database_path(tmp_path)
     steps: list[Migration] = [
-        lambda it: it.exec_driver_sql("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'"),
-        lambda it: it.exec_driver_sql("ALTER TABLE sessions RENAME COLUMN colour TO color"),
+        lambda it: it.execute("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'"),
+        lambda it: it.execute("ALTER TABLE sessions RENAME COLUMN colour TO color"),
     ]
     migrate(path, [*MIGRATIONS, *steps[:1]])
     assert rows(path, "SELECT version FROM schema_version") == [(SCHEMA_VERSION + 1,)]
@@ -324,7 +321,7 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
     path = database_path(tmp_path)
 
     def step(connection: object) -> None:
-        connection.exec_driver_sql("ALTER TABLE sessions ADD COLUMN colour TEXT")  # type: ignore[attr-defined]
+        connection.execute("ALTER TABLE sessions ADD COLUMN colour TEXT")  # type: ignore[attr-defined]
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -336,11 +333,17 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
 KILLED_WHILE_CREATING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from sqlalchemy import event
 from oneclaw_core.store.database import Database
-from oneclaw_core.store.schema import messages
+from oneclaw_core.store.sqlite_connection import SqliteConnection
 
-event.listen(messages, "after_create", lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL))
+execute = SqliteConnection.execute
+
+def execute_or_die(self, sql, *parameters):
+    if sql.startswith("CREATE TABLE messages"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(self, sql, *parameters)
+
+SqliteConnection.execute = execute_or_die
 asyncio.run(Database.open(sys.argv[1]))
 """
 
@@ -354,7 +357,7 @@ def test_a_process_killed_while_it_makes_the_tables_leaves_a_usable_file(tmp_pat
     assert database_path(tmp_path).exists()
     open_and_close(tmp_path)
     names = {name for (name,) in rows(database_path(tmp_path), "SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert names >= set(METADATA.tables)
+    assert names >= {table.name for table in TABLES}
 
 
 def test_an_existing_file_keeps_its_permissions(tmp_path: Path) -> None:

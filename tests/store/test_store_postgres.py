@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ import psycopg
 import pytest
 from histories import assistant, call, change, database_url, opened, rows, success, user
 from postgres_server import administer, database_on_server
-from sqlalchemy import text
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.search.query import parse_query
@@ -24,21 +23,20 @@ from oneclaw_core.secrets import redact
 from oneclaw_core.store import messages as stored_messages
 from oneclaw_core.store import postgres_address, settings
 from oneclaw_core.store import usage as stored_usage
-from oneclaw_core.store.backend import LOCKS, backend_of
+from oneclaw_core.store.backend import backend_of
 from oneclaw_core.store.database import Database
 from oneclaw_core.store.migrations import MIGRATIONS, bring_up_to_date
-from oneclaw_core.store.postgres_address import lock_key
-from oneclaw_core.store.quick_states import QuickStates, states_of
 from oneclaw_core.store.search import SearchRange
 from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.store.states import UserStates, read_states
 from oneclaw_core.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from postgres_server import PostgresServer
-    from sqlalchemy import Connection
 
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.migrations import Migration
 
 pytestmark = pytest.mark.only("postgresql")
@@ -56,12 +54,9 @@ def open_and_close(url: str) -> None:
 
 
 def migrate(url: str, migrations: Sequence[Migration]) -> None:
-    backend = backend_of(url, busy_seconds=10)
-    engine = backend.make_engine(1)
-    try:
-        bring_up_to_date(engine, engine.execution_options(**LOCKS), backend, migrations)
-    finally:
-        engine.dispose()
+    backend = backend_of(url)
+    with closing(backend.connect()) as connection:
+        bring_up_to_date(connection, backend, migrations)
 
 
 # Opening
@@ -83,7 +78,7 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreVersionError, match=message):
         open_and_close(database_url(tmp_path))
     with pytest.raises(StoreVersionError, match=message):
-        states_of(database_url(tmp_path))
+        read_states(database_url(tmp_path))
 
 
 def test_another_programs_schema_is_refused_and_unchanged(postgres: PostgresServer, tmp_path: Path) -> None:
@@ -151,8 +146,8 @@ def test_processes_that_open_at_once_make_one_database_and_one_session(
 def test_migrations_that_are_missing_run_in_their_order_or_not_at_all(tmp_path: Path) -> None:
     url = database_url(tmp_path)
     steps: list[Migration] = [
-        lambda it: it.exec_driver_sql("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'").close(),
-        lambda it: it.exec_driver_sql("ALTER TABLE sessions RENAME COLUMN colour TO color").close(),
+        lambda it: it.execute("ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'blue'").close(),
+        lambda it: it.execute("ALTER TABLE sessions RENAME COLUMN colour TO color").close(),
     ]
 
     def broken(connection: Connection) -> None:
@@ -274,7 +269,7 @@ def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
     with pytest.raises(StoreError, match=r"database postgresql://127\.0\.0\.1:1/x cannot be reached") as raised:
         open_and_close("postgresql://clara:hunter2@127.0.0.1:1/x")
     with pytest.raises(StoreError, match="cannot be reached"):
-        states_of("postgresql://clara:hunter2@127.0.0.1:1/x")
+        read_states("postgresql://clara:hunter2@127.0.0.1:1/x")
     assert "hunter2" not in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -346,7 +341,7 @@ def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
         url = database_url(tmp_path)
         database = await Database.open(url, busy_seconds=0.05)
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
-            other.execute("SELECT pg_advisory_lock(%s::bigint)", (lock_key("settings"),))
+            other.execute("BEGIN; LOCK TABLE oneclaw.settings")
             with pytest.raises(StoreError, match="is locked by another process: try again"):
                 await database.write(settings.set_setting, "key", 1)
         await database.write(settings.set_setting, "key", 1)
@@ -360,7 +355,7 @@ def test_a_statement_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async def main() -> None:
         database = await Database.open(f"{database_url(tmp_path)}&options=-c%20statement_timeout%3D50ms")
         with pytest.raises(StoreError, match="took too long and was stopped, nothing was stored"):
-            await database.read(lambda it: it.exec_driver_sql("SELECT pg_sleep(10)").close())
+            await database.read(lambda it: it.execute("SELECT pg_sleep(10)").close())
         assert await database.read(settings.read_settings) == {}
         await database.close()
 
@@ -393,7 +388,7 @@ def test_transactions_that_stop_each_other_are_run_again(tmp_path: Path) -> None
 
             def touch(connection: Connection, one: str, other: str) -> None:
                 tries.append(one)
-                statement = text("UPDATE sessions SET title = 'x' WHERE id = :id")
+                statement = "UPDATE sessions SET title = 'x' WHERE id = :id"
                 connection.execute(statement, {"id": one})
                 if len(tries) <= 2:
                     asyncio.run_coroutine_threadsafe(meet.wait(), loop).result(10)
@@ -600,17 +595,13 @@ def test_two_processes_that_find_or_make_the_same_get_one(tmp_path: Path) -> Non
         (stored_usage._SPENT, "usage_by_time"),
     ],
 )
-def test_044_nothing_at_the_start_of_a_turn_reads_the_whole_history(tmp_path: Path, statement: Any, index: str) -> None:
-    values = {"session": "x", "before": 10, "after": 1, "page": 100, "since": 1}
+def test_044_nothing_at_the_start_of_a_turn_reads_the_whole_history(tmp_path: Path, statement: str, index: str) -> None:
+    values = {"session": "x", "before": 10, "after": 1, "page": 100, "since": 1, "until": 0}
 
     def plan(connection: Connection) -> str:
-        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        connection.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-        compiled = statement.compile(connection.engine, compile_kwargs={"render_postcompile": True})
-        shown = connection.exec_driver_sql(
-            f"EXPLAIN {compiled}", {name: values.get(name, 0) for name in compiled.params}
-        )
-        return "\n".join(row[0] for row in shown)
+        connection.execute("SET LOCAL enable_seqscan = off")
+        connection.execute("SET LOCAL enable_bitmapscan = off")
+        return "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))
 
     async def main() -> str:
         async with opened(tmp_path) as store:
@@ -622,7 +613,7 @@ def test_044_nothing_at_the_start_of_a_turn_reads_the_whole_history(tmp_path: Pa
 # Listings
 
 
-def test_what_the_user_has_set_is_read_without_sqlalchemy(tmp_path: Path) -> None:
+def test_what_the_user_has_set_is_read_without_opening_the_store(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             await store.set_setting("a", [1, "ü%"])
@@ -632,24 +623,16 @@ def test_what_the_user_has_set_is_read_without_sqlalchemy(tmp_path: Path) -> Non
             await store.set_tool_enabled("group", "two", False)
 
     asyncio.run(main())
-    expected = QuickStates({"a": [1, "ü%"]}, {"files.write": "deny"}, frozenset({"one"}), frozenset({"two"}))
-    assert states_of(database_url(tmp_path)) == expected
-    program = (
-        "import sys; from oneclaw_core.store.quick_states import states_of\n"
-        "states_of(sys.argv[1])\nprint('sqlalchemy' in sys.modules)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", program, database_url(tmp_path)], capture_output=True, text=True, check=True, timeout=30
-    )
-    assert ended.stdout == "False\n"
+    expected = UserStates({"a": [1, "ü%"]}, {"files.write": "deny"}, frozenset({"one"}), frozenset({"two"}))
+    assert read_states(database_url(tmp_path)) == expected
     change(tmp_path, "UPDATE settings SET value = '{'")
     with pytest.raises(StoreDamagedError, match="damaged setting"):
-        states_of(database_url(tmp_path))
+        read_states(database_url(tmp_path))
 
 
 def test_a_database_without_tables_counts_as_empty_and_stays_so(postgres: PostgresServer, tmp_path: Path) -> None:
     url = empty_database(postgres, tmp_path)
-    assert states_of(url) == QuickStates()
+    assert read_states(url) == UserStates()
     assert rows(tmp_path, "SELECT to_regnamespace('oneclaw') IS NULL") == [(True,)]
 
 

@@ -18,7 +18,7 @@ from postgres_server import database_on_server
 from oneclaw_core.errors import StoreError
 from oneclaw_core.store import postgres_address, postgres_pooling
 from oneclaw_core.store.database import Database
-from oneclaw_core.store.quick_states import states_of
+from oneclaw_core.store.states import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +179,7 @@ def test_a_pooler_that_shares_sessions_out_is_refused(
     with pooler(url, session_count=session_count, is_shared=True) as pooled:
         # All its sessions are open, as they are where a pooler is in use.
         hold_at_once(pooled, session_count)
-        for opening in (open_and_close, states_of):
+        for opening in (open_and_close, read_states):
             with pytest.raises(StoreError, match="PgBouncer: pool_mode=session") as raised:
                 opening(pooled)
             assert "hunter2" not in str(raised.value)
@@ -193,7 +193,7 @@ def test_a_pooler_that_keeps_sessions_is_as_good_as_none(postgres: PostgresServe
     url = database_on_server(postgres.uri("postgres"), tmp_path)
     with pooler(url, session_count=5, is_shared=False) as pooled:
         open_and_close(pooled)
-        assert states_of(pooled) == states_of(url)
+        assert read_states(pooled) == read_states(url)
         with closing(postgres_address.connect(postgres_address.parse(pooled), 3.0)) as connection:
             assert connection.execute("SHOW search_path").fetchone() == ("oneclaw",)
 
@@ -204,4 +204,4 @@ def test_a_pooler_without_another_session_is_not_waited_for(
     monkeypatch.setattr(postgres_pooling, "_WAIT_SECONDS", 0.1)
     url = database_on_server(postgres.uri("postgres"), tmp_path)
     with pooler(url, session_count=1, is_shared=False) as pooled:
-        assert states_of(pooled) == states_of(url)
+        assert read_states(pooled) == read_states(url)

@@ -38,7 +38,7 @@ def test_a_name_goes_before_an_id_and_an_ambiguous_beginning_finds_nothing(tmp_p
 
             def same_beginning(connection: object) -> None:
                 for end in "ab":
-                    connection.exec_driver_sql(  # type: ignore[attr-defined]
+                    connection.execute(  # type: ignore[attr-defined]
                         "INSERT INTO sessions (id, agent, created_at, updated_at) "
                         f"VALUES ('{'f' * 31 + end}', 'default', 0, 0)"
                     )

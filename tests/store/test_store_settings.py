@@ -70,7 +70,7 @@ def test_a_damaged_setting_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             await store.set_setting("key", 1)
-            await store._database.write(lambda it: it.exec_driver_sql("UPDATE settings SET value = '{'").close())
+            await store._database.write(lambda it: it.execute("UPDATE settings SET value = '{'").close())
             with pytest.raises(StoreDamagedError, match=r"damaged setting \(key\)"):
                 await store.settings()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,7 +12,6 @@ from histories import assistant, change, opened, opened_for_examples
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.messages import TokenUsage
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Select
-
+    from oneclaw_core.store.connection import Connection
     from oneclaw_core.store.store import Store
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -48,7 +46,7 @@ def record(
 async def store_at(store: Store, session_id: str, moment: datetime, used: UsageRecord) -> None:
     """Store what a request used as if it were another time."""
     await store.append(session_id, [], usage=used)
-    statement = text("UPDATE usage SET created_at = :moment WHERE id = (SELECT max(id) FROM usage)")
+    statement = "UPDATE usage SET created_at = :moment WHERE id = (SELECT max(id) FROM usage)"
     await store._database.write(lambda it: it.execute(statement, {"moment": to_stored(moment)}).close())
 
 
@@ -286,11 +284,10 @@ def test_what_was_spent_is_added_up_from_a_moment_on(tmp_path: Path) -> None:
         (stored_usage._LAST_INPUT_TOKENS, "SEARCH usage USING INDEX ix_usage_session_id (session_id=?)"),
     ],
 )
-def test_what_a_turn_asks_for_is_found_by_an_index(tmp_path: Path, statement: Select[Any], expected: str) -> None:
+def test_what_a_turn_asks_for_is_found_by_an_index(tmp_path: Path, statement: str, expected: str) -> None:
     def plan(connection: Connection) -> list[str]:
-        compiled = statement.compile(connection.engine)
-        values = (1,) * len(compiled.positiontup or ())
-        return [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", values)]
+        values = {"since": 1, "until": 1, "session": "x"}
+        return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
 
     async def main() -> list[str]:
         async with opened(tmp_path) as store:
@@ -305,7 +302,7 @@ def test_damaged_tool_groups_are_reported(tmp_path: Path, damaged: str) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [], usage=record())
-            statement = text("UPDATE usage SET tool_groups = :damaged")
+            statement = "UPDATE usage SET tool_groups = :damaged"
             await store._database.write(lambda it: it.execute(statement, {"damaged": damaged}).close())
             with pytest.raises(StoreDamagedError, match="damaged usage"):
                 await store.usage_by(UsageGrouping.GROUP)

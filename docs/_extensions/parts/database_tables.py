@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core.store import schema
+from oneclaw_core.store.postgres_connection import POSTGRESQL
+from oneclaw_core.store.schema import TABLES
+from oneclaw_core.store.sqlite_connection import SQLITE
 from parts._markdown import code, table, text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Column, Index
+    from oneclaw_core.store.tables import Column, Index, Table
 
 _MEANINGS = {
     "schema_version": "The version of these tables; one row.",
@@ -24,67 +24,39 @@ _MEANINGS = {
     "search_state": "How far the full-text index reaches; one row.",
     "agents": "A row for each agent that the user or a model has made.",
 }
-_COMMENTED = re.compile(r'((?:^ +# .*\n)+) +(?:Column|Index)\("(?P<name>\w+)"', re.MULTILINE)
 
 
 def markdown(arguments: list[str], lines: list[str]) -> str:
     """A heading for each table."""
-    # Without the parameters of a type, the dialects are told apart by their names alone.
-    from sqlalchemy.dialects import postgresql, sqlite
-
-    dialects = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
-    remarks = _remarks()
     pieces = []
-    for each in schema.METADATA.tables.values():
+    for each in TABLES:
         rows = [
             (
                 code(column.name),
-                *(_type(column, dialect) for dialect in dialects),
-                _rule(column),
-                _remark(column, remarks),
+                SQLITE.types[column.type],
+                POSTGRESQL.types[column.type].replace(' COLLATE "C"', ""),
+                _rule(each, column),
+                text(column.remark),
             )
             for column in each.columns
         ]
         pieces += [f"### {each.name}\n", _MEANINGS[each.name] + "\n"]
         pieces.append(table(["column", "SQLite", "PostgreSQL", "rule", "remark"], rows))
-        pieces += [f"- {_index(index)}" for index in sorted(each.indexes, key=lambda index: str(index.name))]
+        pieces += [f"- {_index(index)}" for index in sorted(each.indexes, key=lambda index: index.name)]
         pieces.append("")
     return "\n".join(pieces)
 
 
-def _remarks() -> dict[tuple[str, str], str]:
-    """The comments above columns in the source, by table and column."""
-    found = {}
-    for part in re.split(r"^(?=\w+ = Table\()", inspect.getsource(schema), flags=re.MULTILINE):
-        name = re.match(r'\w+ = Table\(\s*"(\w+)"', part)
-        if name is None:
-            continue
-        for match in _COMMENTED.finditer(part):
-            comment = " ".join(line.strip().removeprefix("# ") for line in match[1].splitlines())
-            found[name[1], match["name"]] = comment
-    return found
-
-
-def _remark(column: Column[object], remarks: dict[tuple[str, str], str]) -> str:
-    return text(remarks.get((column.table.name, column.name), ""))
-
-
-def _type(column: Column[object], dialect: object) -> str:
-    written = column.type.compile(dialect=dialect)  # type: ignore[arg-type]
-    return written.replace(' COLLATE "C"', "")
-
-
-def _rule(column: Column[object]) -> str:
-    rules = ["primary key"] if column.primary_key else [] if column.nullable else ["not null"]
-    rules += ["unique"] if column.unique else []
-    rules += [
-        f"refers to {code(key.target_fullname)}, on delete {str(key.ondelete).lower()}" for key in column.foreign_keys
-    ]
+def _rule(of_table: Table, column: Column) -> str:
+    is_key = column.name in of_table.primary_key
+    rules = ["primary key"] if is_key else ["not null"] if column.is_required else []
+    rules += ["unique"] if column.is_unique else []
+    if column.references is not None:
+        rules.append(f"refers to {code(column.references)}, on delete {column.on_delete.lower()}")
     return ", ".join(rules)
 
 
 def _index(index: Index) -> str:
-    columns = ", ".join(code(column.name) for column in index.columns)
-    where = index.dialect_options["sqlite"]["where"]
-    what = "unique index" if index.unique else "index"
-    return f"{what} {code(str(index.name))} on {columns}" + (f", where {code(str(where))}" if where is not None else "")
+    columns = ", ".join(map(code, index.columns))
+    what = "unique index" if index.is_unique else "index"
+    return f"{what} {code(index.name)} on {columns}" + (f", where {code(index.where)}" if index.where else "")

@@ -9,10 +9,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import database_path, opened
+from histories import database_path, opened, url_of
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
-from oneclaw_core.store.quick_states import QuickStates, read_states
+from oneclaw_core.store.states import UserStates
+from oneclaw_core.store.states import read_states as read_states_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 # What PostgreSQL does: tests/store/test_store_postgres.py.
 pytestmark = pytest.mark.only("sqlite")
 
-STATES = QuickStates(
+
+def read_states(path: Path) -> UserStates:
+    return read_states_of(url_of(path))
+
+
+STATES = UserStates(
     settings={"a": [1], "b": "ü"},
     permissions={"files.write": "deny"},
     disabled_tools=frozenset({"one"}),
@@ -28,8 +34,8 @@ STATES = QuickStates(
 )
 
 
-def set_states(home: Path, *, read_while_open: bool = False) -> QuickStates | None:
-    async def main() -> QuickStates | None:
+def set_states(home: Path, *, read_while_open: bool = False) -> UserStates | None:
+    async def main() -> UserStates | None:
         async with opened(home) as store:
             await store.set_setting("b", "ü")
             await store.set_setting("a", [1])
@@ -54,11 +60,11 @@ def test_what_the_store_wrote_is_read(tmp_path: Path) -> None:
 
 def test_a_missing_or_empty_file_counts_as_empty_and_is_not_made(tmp_path: Path) -> None:
     path = database_path(tmp_path / "none")
-    assert read_states(path) == QuickStates()
+    assert read_states(path) == UserStates()
     assert not path.parent.exists()
     empty = tmp_path / "empty.db"
     empty.touch()
-    assert read_states(empty) == QuickStates()
+    assert read_states(empty) == UserStates()
     assert empty.stat().st_size == 0
 
 
@@ -84,7 +90,7 @@ def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
         read_states(tmp_path)
 
 
-def test_reading_imports_no_sqlalchemy() -> None:
-    program = "import sys, oneclaw_core.store.quick_states; print('sqlalchemy' in sys.modules)"
+def test_reading_imports_neither_pydantic_nor_asyncio() -> None:
+    program = "import sys, oneclaw_core.store.states; print({'asyncio', 'pydantic', 'psycopg'} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
-    assert ended.stdout == "False\n"
+    assert ended.stdout == "set()\n"

@@ -1,0 +1,118 @@
+-- The tables of a new SQLite database of version 5, as SQLite shows them.
+CREATE TABLE agents (
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    description TEXT NOT NULL,
+    system_prompt TEXT NOT NULL,
+    model TEXT,
+    parameters TEXT NOT NULL,
+    max_tool_rounds BIGINT,
+    turn_max_tokens BIGINT,
+    turn_max_cost FLOAT,
+    selected_tools TEXT,
+    selected_groups TEXT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (name_key)
+);
+CREATE TABLE attachments (
+    message_sequence BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (message_sequence, position),
+    FOREIGN KEY(message_sequence) REFERENCES messages (sequence) ON DELETE CASCADE
+);
+CREATE TABLE messages (
+    sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    content TEXT NOT NULL,
+    tool_call_id TEXT,
+    tool_name TEXT,
+    tool_input TEXT,
+    tool_status TEXT,
+    error_type TEXT,
+    shown_characters BIGINT,
+    duration_ms FLOAT,
+    provider_data TEXT,
+    created_at BIGINT NOT NULL,
+    attachment_count INTEGER,
+    FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+);
+CREATE TABLE permissions (
+    name TEXT NOT NULL,
+    decision TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (name)
+);
+CREATE TABLE schema_version (
+    version INTEGER NOT NULL
+);
+CREATE TABLE search_state (
+    indexed_until BIGINT NOT NULL
+);
+CREATE TABLE sessions (
+    id TEXT NOT NULL,
+    name TEXT,
+    title TEXT,
+    agent TEXT NOT NULL,
+    model TEXT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    summary TEXT,
+    summary_until BIGINT,
+    parent_id TEXT,
+    memory TEXT,
+    search_number BIGINT,
+    lock_token BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (name),
+    FOREIGN KEY(parent_id) REFERENCES sessions (id) ON DELETE CASCADE
+);
+CREATE TABLE settings (
+    "key" TEXT NOT NULL,
+    value TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY ("key")
+);
+CREATE TABLE tool_states (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    enabled BOOLEAN NOT NULL,
+    PRIMARY KEY (kind, name)
+);
+CREATE TABLE usage (
+    id INTEGER NOT NULL,
+    session_id TEXT,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input_tokens BIGINT,
+    cached_input_tokens BIGINT,
+    cache_write_tokens BIGINT,
+    output_tokens BIGINT,
+    reasoning_tokens BIGINT,
+    cost FLOAT,
+    tool_groups TEXT,
+    tools_hash TEXT,
+    system_hash TEXT,
+    history_hash TEXT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE SET NULL
+);
+CREATE VIRTUAL TABLE message_search USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii');
+CREATE VIRTUAL TABLE session_search USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii');
+CREATE INDEX group_loads ON messages (session_id, tool_name, sequence) WHERE type = 'tool_call' AND tool_name = 'load_tool_group' AND tool_status = 'success';
+CREATE INDEX ix_usage_session_id ON usage (session_id);
+CREATE INDEX messages_by_session ON messages (session_id, sequence);
+CREATE INDEX pending_calls ON messages (session_id, tool_status, sequence) WHERE type = 'tool_call' AND tool_status = 'pending';
+CREATE INDEX sessions_by_parent ON sessions (parent_id);
+CREATE INDEX sessions_by_update ON sessions (updated_at, id);
+CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, cost);
+CREATE UNIQUE INDEX one_call_per_id ON messages (session_id, tool_call_id) WHERE type = 'tool_call';
+CREATE UNIQUE INDEX one_result_per_call ON messages (session_id, tool_call_id) WHERE type = 'tool_result';
+CREATE UNIQUE INDEX sessions_by_search_number ON sessions (search_number);
