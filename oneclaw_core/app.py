@@ -39,7 +39,9 @@ from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
+from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
 from oneclaw_core.settings import Settings, SettingsReader
@@ -55,6 +57,7 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.selection import ToolSelection
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
 
 if TYPE_CHECKING:
@@ -117,6 +120,7 @@ class OneClaw:
             catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path), self
         )
         self.plugins = Plugins(catalog.plugins, self._plugin_context, timeouts=HookTimeouts(home.hook_timeouts))
+        self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
@@ -166,11 +170,14 @@ class OneClaw:
             claw = cls(found, catalog, store, environ, policy, start)
             await claw.refresh_tool_states()
             claw._take_over_trust(stored)
-            await claw._take_over_user_tools(stored)
+            claw.user_tools.obey(stored)
+            claw._tool_sources.add(catalog.plugins)
+            await claw._tool_sources.add_own(claw.user_tools, claw.user_tools.record, USER_TOOLS)
             try:
                 yield claw
             finally:
                 await claw._turns.end()
+                await claw._tool_sources.aclose()
                 await claw.plugins.aclose()
                 await claw._open_providers.aclose()
 
@@ -271,7 +278,7 @@ class OneClaw:
             selected = self.catalog.registry.selected(persona.selection)
             groups = tuple(name for name in groups if selected.has_group(name))
         self._take_over_trust(outset.settings)
-        await self._take_over_user_tools(outset.settings)
+        await self._refresh_tools(outset.settings)
         if skill is not None:
             chosen_skill = self.skills.load(skill)
             needs = skill_needs(chosen_skill, self.catalog.registry, persona.selection)
@@ -396,7 +403,7 @@ class OneClaw:
             raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
         persona, chosen = await self._agent_and_model(outset, agent, model)
         self._take_over_trust(outset.settings)
-        await self._take_over_user_tools(outset.settings)
+        await self._refresh_tools(outset.settings)
         history: list[Message] = []
         groups: list[str] = []
         memory = self._shown_memory.section(settings.memory_max_characters)
@@ -456,7 +463,7 @@ class OneClaw:
             arguments: a JSON object, as text or as what JSON is read into.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        await self.user_tools.refresh()
+        await self._tool_sources.refresh()
         scope = CallScope(self.catalog.registry.selected().all_active, GENERAL_ASSISTANT.name)
         with self._turns.of_this_task():
             (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
@@ -494,10 +501,10 @@ class OneClaw:
         """Obey whether the user trusts the project by now; another process may have changed it."""
         self.skills.is_project_trusted = is_trusted(self.skills.project, stored)
 
-    async def _take_over_user_tools(self, stored: Mapping[str, Any]) -> None:
-        """Look at the user's own tools, and obey what the user has set for them by now."""
+    async def _refresh_tools(self, stored: Mapping[str, Any]) -> None:
+        """Look at the tool sources, and obey what the user has set for the user's own tools by now."""
         self.user_tools.obey(stored)
-        await self.user_tools.refresh()
+        await self._tool_sources.refresh()
 
     def _take_over(self, start: TurnStart) -> None:
         """Obey what the user has decided and disabled by now; another process may have changed it."""
@@ -619,7 +626,7 @@ class OneClaw:
             self.skills,
             self._tool_sizes,
             lambda: self._shown_memory.section(settings.memory_max_characters),
-            self.user_tools.refresh,
+            self._tool_sources.refresh,
         )
 
 

@@ -72,6 +72,11 @@ class Home:
         return self.path / "tools"
 
     @property
+    def tool_sources(self) -> Path:
+        """The tools that tool sources of plugins published last."""
+        return self.path / "tool_sources"
+
+    @property
     def memory_file(self) -> Path:
         """What is remembered about the user."""
         return self.path / "MEMORY.md"

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.home import find_home
+from oneclaw_core.plugins.known_tools import list_known_tools
 from oneclaw_core.plugins.loading import Catalog, disabled_plugins, load_plugins
+from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.store.states import UserStates, read_states
 
 if TYPE_CHECKING:
@@ -52,12 +54,14 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     # What a plugin prints while it is imported must not end up in the middle of a JSON document.
     with reserved_stdout():
         loaded = load_plugins(disabled_plugins(states.settings, os.environ), notes_directory=home.loading)
+        published = PublishedTools(loaded.registry)
+        list_known_tools(published, home.tool_sources, loaded.plugins)
         if home.tools.is_dir():
-            from oneclaw_core.user_tools.folder import UserTools
+            from oneclaw_core.user_tools.folder import SOURCE, UserTools
 
             own_tools = UserTools(home, loaded, os.environ)
             own_tools.obey(states.settings)
-            own_tools.load()
+            own_tools.load(published.add(own_tools.record, SOURCE))
     loaded.registry.set_disabled(states.disabled_tools, states.disabled_groups)
     return HomeCatalog(
         registry=loaded.registry,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.registrations import Registration, command_place, target_name
+from oneclaw_core.plugins.tool_source import SOURCE_HOOK
 
 if TYPE_CHECKING:
     import click
@@ -274,6 +275,16 @@ class CheckRegistrar(_NamedRegistrar):
             target: sync or async function of a ``PluginContext`` that returns or yields ``Finding`` objects.
         """
         self._add(name, target)
+
+
+class SourceRegistrar(_NamedRegistrar):
+    """Registrar behind ``register.source`` in ``register_tools``."""
+
+    hook: ClassVar = SOURCE_HOOK
+
+    def add(self, name: str, target: Target, **options: Any) -> None:
+        """Register a tool source."""
+        self._add(name, target, **options)
 
 
 NAMED_REGISTRARS = (

@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
+from oneclaw_core.plugins.named_registrars import SourceRegistrar, Target
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.manifest import load_manifest
@@ -99,6 +100,29 @@ class ToolRegistrar:
             GroupRegistrar(self.registry, self._record)(manifest.group)
         for tool in manifest.tools:
             self(tool, group=manifest.group.name if manifest.group else None)
+
+    def source(
+        self,
+        name: str,
+        target: Target,
+        *,
+        starts: Literal["call", "turn"] = "call",
+        start_seconds: float = 30.0,
+    ) -> None:
+        """Register a tool source, for tools that are known only at run time.
+
+        Args:
+            name: unique within the plugin.
+            target: function of a ``PluginContext`` that makes a ``ToolSource``.
+            starts: when a source whose tools are known from an earlier time starts: with the first ``call`` of one, or
+                with the first ``turn`` or call of any tool. A source that has published nothing yet starts then, too.
+            start_seconds: how long the start may take.
+        """
+        if starts not in ("call", "turn") or not 0 < start_seconds <= 3600:
+            cause = f"the tool source {name!r} needs starts='call' or starts='turn', and start_seconds from 0 to 3600"
+            self._record.report("register_tools", cause, "correct it", check="hooks.source")
+            return
+        SourceRegistrar(self._record).add(name, target, starts=starts, start_seconds=start_seconds)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,10 @@ class LoadToolGroupTool:
             known = self._known_groups(tools) if selection.is_everything else tools.groups
             available = ", ".join(each.name for each in known) or "none"
             return ToolResult.error("not_found", f"Tool group '{name}' not found. Available groups: {available}")
+        open_group = self._registry.get_group_opener(name)
+        if open_group is not None and not self._registry.is_group_disabled(name):
+            with context.paused() if context is not None else nullcontext():
+                await open_group()
         definitions = tools.tools_of(name)
         if not definitions:
             return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")

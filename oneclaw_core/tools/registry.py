@@ -13,7 +13,7 @@ from oneclaw_core.tools.selected_tools import SelectedTools
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from oneclaw_core.tools.groups import ToolGroupDefinition
 
@@ -67,6 +67,7 @@ class ToolRegistry:
         self._sources: dict[str, ToolSourceInfo] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
+        self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
         # By permission and the plugin that says it, with the name of its group.
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
@@ -162,6 +163,7 @@ class ToolRegistry:
         """
         if self._groups.pop(name, None) is None:
             return False
+        self._group_openers.pop(name, None)
         for permission, said in list(self._meanings.items()):
             kept = {plugin: each for plugin, each in said.items() if each[1] != name}
             if kept:
@@ -172,6 +174,18 @@ class ToolRegistry:
         self._available_groups = None
         self.version += 1
         return True
+
+    def set_group_opener(self, name: str, open_group: Callable[[], Awaitable[None]] | None) -> None:
+        """Say how the tools of a registered group are found when a model loads it; ``None`` if they are known."""
+        self._group_openers.pop(name, None)
+        if open_group is not None:
+            self._group_openers[name] = open_group
+        self._available_groups = None
+        self.version += 1
+
+    def get_group_opener(self, name: str) -> Callable[[], Awaitable[None]] | None:
+        """Return what finds the tools of a group that is listed before they are known."""
+        return self._group_openers.get(name)
 
     def set_disabled(self, tools: Iterable[str], groups: Iterable[str]) -> None:
         """Replace what is disabled; names that are not registered are kept for when they are."""
@@ -219,12 +233,13 @@ class ToolRegistry:
         return list(self._groups.values())
 
     def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
-        """The groups that a model can load now: enabled, with at least one enabled tool."""
+        """The groups that a model can load now: enabled, with at least one enabled tool, or with tools yet to find."""
         if self._available_groups is None:
             self._available_groups = tuple(
                 group
                 for name, group in self._groups.items()
                 if any(map(self.is_enabled, self._names_by_group.get(name, ())))
+                or (name in self._group_openers and name not in self._disabled_groups)
             )
         return list(self._available_groups)
 

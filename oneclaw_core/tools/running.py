@@ -40,7 +40,7 @@ async def run_tool(
         Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
     """
     with watched_threads() as threads:
-        task = asyncio.create_task(_invoke(tool, arguments, context))
+        task = asyncio.create_task(invoke(tool, arguments, context))
     try:
         while not task.done():
             remaining = running.remaining_seconds()
@@ -88,7 +88,14 @@ def _look_at(task: asyncio.Task[ToolResult]) -> None:
         _log.debug("a cancelled tool ended with %r", task.exception())
 
 
-async def _invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+async def invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    """Run a tool without a timeout; whatever it raises becomes its result.
+
+    Args:
+        tool: what to run.
+        arguments: checked.
+        context: for the tool.
+    """
     is_async, takes_context = _calling_convention(type(tool))
     values = (arguments, context) if takes_context else (arguments,)
     try:
