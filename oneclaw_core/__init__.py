@@ -124,12 +124,18 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.named_registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.named_registrars import StoreRegistrar as StoreRegistrar
     from oneclaw_core.plugins.named_registrars import TriggerRegistrar as TriggerRegistrar
+    from oneclaw_core.plugins.record import PluginProblem as PluginProblem
     from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
     from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.plugins.registrars import WorkerHost as WorkerHost
     from oneclaw_core.plugins.registrars import WorkerRegistrar as WorkerRegistrar
+    from oneclaw_core.plugins.tool_source import KnownTool as KnownTool
+    from oneclaw_core.plugins.tool_source import SourceGroup as SourceGroup
+    from oneclaw_core.plugins.tool_source import SourceTool as SourceTool
+    from oneclaw_core.plugins.tool_source import SourceTools as SourceTools
+    from oneclaw_core.plugins.tool_source import ToolSource as ToolSource
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -234,6 +240,8 @@ _MODULE_OF = {
         "plugins.registrars": (
             "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
         ),
+        "plugins.record": "PluginProblem",
+        "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
         "secret_store": "SecretPlace SecretStore SecretWords",
         "secrets": "remember_secret",
         "skills.catalog": "SkillCatalog",

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.plugins.named_registrars import SourceRegistrar, Target
