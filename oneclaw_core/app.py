@@ -270,6 +270,11 @@ class OneClaw:
         persona, chosen = await self._agent_and_model(outset, agent, model, within)
         if within is not None:
             persona = replace(persona, selection=persona.selection.narrowed_to(within.selection))
+        self._take_over_trust(outset.settings)
+        self.user_tools.obey(outset.settings)
+        if skill is not None or tool_groups is not None:
+            # Else the turn does so, before its first request.
+            await self._tool_sources.refresh()
         title, groups = text, tuple[str, ...]()
         if tool_groups is not None:
             groups = tuple(tool_groups)
@@ -277,8 +282,6 @@ class OneClaw:
             persona = replace(persona, selection=persona.selection.narrowed_to(only_these))
             selected = self.catalog.registry.selected(persona.selection)
             groups = tuple(name for name in groups if selected.has_group(name))
-        self._take_over_trust(outset.settings)
-        await self._refresh_tools(outset.settings)
         if skill is not None:
             chosen_skill = self.skills.load(skill)
             needs = skill_needs(chosen_skill, self.catalog.registry, persona.selection)

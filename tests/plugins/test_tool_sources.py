@@ -18,6 +18,7 @@ from oneclaw_core import (
     ToolRegistry,
     ToolResult,
     ToolSource,
+    hookimpl,
     tool,
 )
 from oneclaw_core.plugins import tool_sources
@@ -302,7 +303,7 @@ class ShyError(Exception):
     ("raised", "cause"),
     [
         (ValueError("no such server"), "start failed: ValueError: no such server"),
-        (SystemExit(3), "start failed: it raised SystemExit"),
+        (SystemExit(3), "start failed: SystemExit: 3"),
         (ShyError(), "start failed: ShyError"),
     ],
 )
@@ -398,7 +399,7 @@ def test_a_start_has_a_limit_even_if_it_ignores_being_cancelled(run):
         deaf.end.set()
         return host.problems
 
-    assert run(work, start_seconds=0.01, deaf=deaf) == ["start failed: it did not end within 0.01 s"]
+    assert run(work, start_seconds=0.01, deaf=deaf) == ["start failed: it did not end in time"]
 
 
 def test_refresh_is_called_before_each_request_and_may_fail(run):
@@ -502,3 +503,57 @@ def test_nonsense_is_refused_when_it_is_registered():
 
 def test_a_tool_of_a_source_is_a_tool():
     assert isinstance(Answers("a"), Tool)
+
+
+class Plugin:
+    """A plugin with a source."""
+
+    def __init__(self, source):
+        self.source = source
+        self.contexts = []
+
+    @hookimpl
+    def register_tools(self, register):
+        register.source("files", self.make)
+
+    def make(self, context):
+        self.contexts.append(context)
+        return self.source
+
+
+def test_in_a_home_the_tools_of_a_source_go_through_the_engine(oneclaw_factory, tmp_path):
+    source = Source(SourceTool(Answers("grouped", "done"), "letters"))
+    plugin = Plugin(source)
+    home = oneclaw_factory([plugin])
+
+    assert home.call_tool("grouped").result == "done"
+    assert home.call_tool("grouped", "[]").error_type == "validation_error"
+    assert [each.name for each in plugin.contexts] == ["Plugin"]
+    source.publish(Answers("later"))
+    assert home.call_tool("later").result == "later"
+
+    home.reopen()
+    assert source.events == ["start", "stop"]
+    assert home.app.catalog.registry.get_all_tool_names()[-1] == "later"
+    assert source.events == ["start", "stop"]
+    source.content = [Answers("later")]
+    assert home.call_tool("later").result == "later"
+    assert source.events == ["start", "stop", "start"]
+
+
+def test_a_turn_sees_what_a_source_published_between_two_requests(oneclaw_factory):
+    class Looks(Source):
+        looks = 0
+
+        async def refresh(self):
+            self.looks += 1
+            self.publish(*self.content, Answers(f"look_{self.looks}"))
+
+    source = Looks(Answers("first"))
+    home = oneclaw_factory([Plugin(source)])
+    home.model.calls("first").then("done")
+
+    home.send("Go on.")
+
+    sent = [[each.name for each in request.tools if each.name.startswith("look")] for request in home.model.requests]
+    assert sent == [["look_1"], ["look_2"]]  # one look a request
