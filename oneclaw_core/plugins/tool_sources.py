@@ -159,6 +159,7 @@ class _Source:
         self._known = Known()
         self._written = b""
         self._writing: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
         # Of the home, not of the turn or call that happens to need the source first.
         self._context = contextvars.copy_context()
 
@@ -197,12 +198,12 @@ class _Source:
         if self._is_closed or (self.starting is not None and not self.starting.done()):
             return
         self.begun = time.monotonic()
-        self.starting = asyncio.get_running_loop().create_task(self.start(), context=self._context.copy())
+        self.starting = self._loop.create_task(self.start(), context=self._context.copy())
 
     async def start(self) -> None:
         """Start it, and note a failure."""
         published = self._published
-        loop, own_thread = asyncio.get_running_loop(), threading.get_ident()
+        loop, own_thread = self._loop, threading.get_ident()
 
         def run(function: Callable[[], None]) -> None:
             if threading.get_ident() == own_thread:
@@ -305,7 +306,8 @@ class _Source:
                 await asyncio.wait(before)
             await run_in_thread(lambda: write_known(path, text))
 
-        task = asyncio.get_running_loop().create_task(write())
+        # A program may publish between two runs of the loop.
+        task = self._loop.create_task(write())
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
