@@ -27,7 +27,7 @@ from oneclaw_core.configuration import Configuration
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
 from oneclaw_core.history_search import HistoryQuery, search_history
 from oneclaw_core.home import Home, find_home
-from oneclaw_core.keys import KeyStore
+from oneclaw_core.keys import KeyStore, secret_store
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.memory.known_secrets import known_secret_check
 from oneclaw_core.memory.shown import ShownMemory
@@ -41,10 +41,12 @@ from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
+from oneclaw_core.plugins.secrets import PluginSecrets
+from oneclaw_core.plugins.settings import PluginSettings, registered_settings
 from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
-from oneclaw_core.settings import Settings, SettingsReader
+from oneclaw_core.settings.core import Settings, core_reader
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.skills.content import skill_command, skill_message, skill_needs
 from oneclaw_core.skills.places import is_trusted
@@ -125,7 +127,7 @@ class OneClaw:
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
         self._tool_sizes = ToolSizes()
-        self._settings = SettingsReader(environ)
+        self._settings = core_reader(environ)
         self._open_providers = OpenProviders(catalog.provider_types)
         self._turns = RunningTurns()
 
@@ -266,6 +268,7 @@ class OneClaw:
             raise UsageError("the message is empty: say what you want")
         outset = await self.store.turn_outset(session, agent)
         settings = self._settings.read(outset.settings)
+        await self.plugins.refresh_settings(outset.settings)
         found = outset.session
         persona, chosen = await self._agent_and_model(outset, agent, model, within)
         if within is not None:
@@ -521,7 +524,13 @@ class OneClaw:
             detail = f"connect to {host} at the private address {address}"
             await self._permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail))
 
-        return PluginContext(name, self.home.plugin_folder(name), allow_address)
+        secrets = PluginSecrets(name, secret_store(self.home), self._environ)
+        registered = next((each for each in registered_settings(self.catalog.plugins) if each.plugin == name), None)
+        settings = None
+        if registered is not None:
+            settings = PluginSettings(registered, self._environ, secrets, self.store.settings)
+        folder = self.home.plugin_folder(name)
+        return PluginContext(name, folder, allow_address, secrets=secrets, settings=settings)
 
     async def _begin_session(
         self,

@@ -54,6 +54,11 @@ def check_key(text: str) -> str:
     return key
 
 
+def secret_store(home: Home) -> SecretStore:
+    """Return the keys of providers, by their names, and the secrets of plugins, by ``PLUGIN.NAME``."""
+    return SecretStore(home.path / "keys.json", home.locks, _WORDS)
+
+
 class KeyStore:
     """The keys of one user.
 
@@ -67,7 +72,7 @@ class KeyStore:
 
     def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
         self._home = home
-        self._secrets = SecretStore(home.path / "keys.json", home.locks, _WORDS)
+        self._secrets = secret_store(home)
         self._environ = environ
         remember_secrets_of(environ)
 

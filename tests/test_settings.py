@@ -3,7 +3,8 @@
 import pytest
 
 from oneclaw_core import SettingsError
-from oneclaw_core.settings import Settings, SettingsReader, check_setting, load_settings
+from oneclaw_core.settings.core import Settings, check_setting, core_reader, load_settings
+from oneclaw_core.settings.fields import CORE_KEYS
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
@@ -12,6 +13,10 @@ def test_the_environment_comes_before_the_store_and_the_store_before_the_default
     assert settings.turn_max_tool_rounds == 9
     assert settings.session_wait_seconds == 5
     assert settings.turn_deadline_seconds == 3600
+
+
+def test_the_keys_are_known_without_the_model():
+    assert tuple(Settings.model_fields) == CORE_KEYS
 
 
 def test_every_setting_has_a_meaning():
@@ -55,7 +60,7 @@ def test_what_a_user_types_is_checked(key, value, message):
 
 def test_settings_are_parsed_again_only_when_they_have_changed():
     environ = {}
-    reader = SettingsReader(environ)
+    reader = core_reader(environ)
     first = reader.read({"turn_max_tool_rounds": 7, "provider:box": {}})
     assert reader.read({"turn_max_tool_rounds": 7}) is first
     assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 8

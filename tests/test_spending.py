@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from oneclaw_core.messages import TokenUsage
-from oneclaw_core.settings import load_settings
+from oneclaw_core.settings.core import load_settings
 from oneclaw_core.spending import Spending, SpendingLimits, dollars, start_of_day
 
 NOTHING = Spending()

@@ -216,10 +216,12 @@ def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
         StoreError: they cannot be read.
     """
     from oneclaw_core.configuration.settings import setting_states
+    from oneclaw_core.plugins.settings import registered_settings
 
     if catalog.states_error is not None:
         raise catalog.states_error
-    faults = [state for state in setting_states(catalog.states.settings, os.environ) if state.problem is not None]
+    stored, plugins = catalog.states.settings, registered_settings(catalog.plugins)
+    faults = [state for state in setting_states(stored, os.environ, plugins) if state.problem is not None]
     for state in faults:
         origin, _, variable = state.source.partition(" ")
         yield Finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.cli.stored import with_store
 
 if TYPE_CHECKING:
+    from oneclaw_core.configuration import Configuration
     from oneclaw_core.configuration.settings import SettingState
 
 
@@ -24,9 +25,9 @@ def config() -> None:
 @json_option
 def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
-    from oneclaw_core.configuration.settings import setting_states
+    from oneclaw_core.cli.stored import with_configuration
 
-    states = setting_states(with_store(lambda store: store.settings()), os.environ)
+    states = with_configuration(lambda changes: changes.settings.list())
     if as_json:
         print_json([asdict(state) for state in states])
         return
@@ -58,10 +59,12 @@ def get(key: str, as_json: bool) -> None:
 def set_setting(key: str, value: str) -> None:
     """Store a value for a setting."""
     from oneclaw_core.cli.stored import with_configuration
-    from oneclaw_core.settings import check_setting
 
-    with_configuration(lambda changes: changes.settings.set(key, value))
-    print_text(f"{key} is {_shown(check_setting(key, value))}")
+    async def change(changes: Configuration) -> Any:
+        await changes.settings.set(key, value)
+        return changes.settings.check(key, value)
+
+    print_text(f"{key} is {_shown(with_configuration(change))}")
     _warn_of_environment(key)
 
 
@@ -77,7 +80,7 @@ def unset(key: str) -> None:
 
 
 def _warn_of_environment(key: str) -> None:
-    from oneclaw_core.configuration.settings import variable_of
+    from oneclaw_core.settings.fields import variable_of
 
     variable = variable_of(key)
     if os.environ.get(variable):
@@ -93,4 +96,6 @@ def _shown(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return str(value).lower()  # as the user writes it
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict | list) for each in value)):
+        return json.dumps(value, ensure_ascii=False)
     return (", ".join(str(each) for each in value) or "-") if isinstance(value, list) else str(value)

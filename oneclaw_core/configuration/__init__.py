@@ -57,7 +57,7 @@ class Configuration:
         return cls(
             providers=ProviderService(store, catalog.provider_types, keys, environ),
             models=ModelService(store, catalog.provider_types, keys, lists, environ),
-            settings=SettingService(store, environ),
+            settings=SettingService(store, environ, catalog.plugins),
             tools=ToolSwitches(store, catalog.registry),
             environment=EnvironmentVariables(home),
         )

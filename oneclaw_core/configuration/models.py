@@ -18,7 +18,7 @@ from oneclaw_core.models import (
     with_key,
 )
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.settings import check_setting
+from oneclaw_core.settings.core import check_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The settings: each with its value and where that comes from, also where it does not fit."""
+"""The settings of OneClaw and of plugins: each with its value and where that comes from, also where it is invalid."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError, SettingsError
-from oneclaw_core.settings import ENVIRONMENT_PREFIX, Settings, check_setting, load_settings
+from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.plugins.settings import RegisteredSettings, registered_settings
+from oneclaw_core.settings.core import CORE_FIELDS, Settings
+from oneclaw_core.settings.reading import check_value, faults_of, given_values, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from pydantic import BaseModel
+
+    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.settings.fields import SettingField
     from oneclaw_core.store.store import Store
 
 
@@ -26,6 +32,7 @@ class SettingState:
         source: ``environment NAME``, ``stored`` or ``default``.
         description: what the setting is for.
         problem: why the value does not fit, ``None`` if it does.
+        plugin: whose setting it is, ``None`` for OneClaw's own.
     """
 
     key: str
@@ -34,43 +41,56 @@ class SettingState:
     source: str
     description: str
     problem: str | None = None
+    plugin: str | None = None
 
 
-def variable_of(key: str) -> str:
-    """The environment variable that overrides a setting."""
-    return ENVIRONMENT_PREFIX + key.upper()
-
-
-def setting_states(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[SettingState]:
-    """Find each setting's value and source.
+def setting_states(
+    stored: Mapping[str, Any], environ: Mapping[str, str], plugins: Iterable[RegisteredSettings] = ()
+) -> list[SettingState]:
+    """Find each setting's value and source; secrets are left out.
 
     Args:
         stored: values from the store, by key.
         environ: the environment.
+        plugins: the settings of plugins.
     """
-    return [_state(key, stored, environ) for key in Settings.model_fields]
+    states = [_state(field, Settings, stored, environ, None) for field in CORE_FIELDS]
+    for settings in plugins:
+        states += [
+            _state(field, settings.loaded_model, stored, environ, settings.plugin)
+            for field in settings.fields
+            if not field.is_secret
+        ]
+    return states
 
 
-def _state(key: str, stored: Mapping[str, Any], environ: Mapping[str, str]) -> SettingState:
-    variable = variable_of(key)
-    default = load_settings({}, {}).model_dump(mode="json")[key]
-    if environ.get(variable):
-        source, found = f"environment {variable}", environ[variable]
-    elif key in stored:
-        source, found = "stored", stored[key]
+def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[RegisteredSettings]) -> list[str]:
+    """Find the keys of values that are stored for a plugin that has no such setting."""
+    known, prefixes = set[str](), []
+    for settings in plugins:
+        prefixes.append(f"{settings.plugin}.")
+        known |= {key for field in settings.fields for key in (field.key, *field.aliases)}
+    return [key for key in stored if key not in known and key.startswith(tuple(prefixes))]
+
+
+def _state(
+    field: SettingField,
+    model: type[BaseModel] | None,
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    plugin: str | None,
+) -> SettingState:
+    # One setting at a time, so that one which does not fit hides no other.
+    given = given_values((field,), stored, environ).get(field.name)
+    if given is None:
+        problem = missing(field) if field.is_required else None
+        return SettingState(field.key, field.default, field.default, "default", field.description, problem, plugin)
+    if model is not None:
+        fault = faults_of(model, {field.name: given.value}).get(field.name)
     else:
-        source, found = "default", default
-    description = Settings.model_fields[key].description or ""
-    try:
-        # One setting at a time, so that one which does not fit hides no other.
-        alone = load_settings({key: stored[key]} if key in stored else {}, _only(variable, environ))
-    except SettingsError as error:
-        return SettingState(key, found, default, source, description, str(error))
-    return SettingState(key, alone.model_dump(mode="json")[key], default, source, description)
-
-
-def _only(variable: str, environ: Mapping[str, str]) -> dict[str, str]:
-    return {variable: environ[variable]} if variable in environ else {}
+        fault = field.fault(given.value)
+    problem = None if fault is None else f"{given.about} does not fit: {fault}"
+    return SettingState(field.key, given.value, field.default, given.source, field.description, problem, plugin)
 
 
 class SettingService:
@@ -79,34 +99,42 @@ class SettingService:
     Args:
         store: where they are stored.
         environ: the environment, which goes before what is stored.
+        plugins: the plugins that are installed.
     """
 
-    def __init__(self, store: Store, environ: Mapping[str, str]) -> None:
+    def __init__(self, store: Store, environ: Mapping[str, str], plugins: Iterable[PluginRecord] = ()) -> None:
         self._store = store
         self._environ = environ
+        self._plugins = plugins
 
     async def list(self) -> list[SettingState]:
         """Describe every setting."""
-        return setting_states(await self._store.settings(), self._environ)
+        return setting_states(await self._store.settings(), self._environ, registered_settings(self._plugins))
 
     async def get(self, key: str) -> SettingState:
         """Describe one setting.
 
         Raises:
             NotFoundError: there is no such setting.
+            UsageError: it is a secret.
         """
-        check_known(key)
+        self.find(key)
         return next(state for state in await self.list() if state.key == key)
 
-    def check(self, key: str, value: str) -> None:
+    def check(self, key: str, value: str) -> Any:
         """Refuse what :meth:`set` would refuse.
+
+        Returns:
+            The value in the form in which it is stored.
 
         Raises:
             NotFoundError: there is no such setting.
             SettingsError: the value does not fit.
+            UsageError: it is a secret.
+            PluginError: the plugin, whose own code checks the value, cannot be imported.
         """
-        check_known(key)
-        check_setting(key, value)
+        field, settings = self.find(key)
+        return check_value(field, value, Settings if settings is None else settings.model_for_checking())
 
     async def set(self, key: str, value: str) -> SettingState:
         """Store a value for a setting.
@@ -118,31 +146,45 @@ class SettingService:
         Raises:
             NotFoundError: there is no such setting.
             SettingsError: the value does not fit.
+            UsageError: it is a secret.
+            PluginError: the plugin, whose own code checks the value, cannot be imported.
         """
-        check_known(key)
-        await self._store.set_setting(key, check_setting(key, value))
+        await self._store.set_setting(key, self.check(key, value))
         return await self.get(key)
 
     async def unset(self, key: str) -> bool:
-        """Take a setting back to its default.
+        """Take a setting back to its default, or remove what is stored for a plugin that has no such setting.
 
         Returns:
             Whether it was set.
 
         Raises:
             NotFoundError: there is no such setting.
+            UsageError: it is a secret.
         """
-        check_known(key)
-        return await self._store.remove_setting(key)
+        removed = [key]
+        if "." not in key or key not in await self._store.settings():
+            field, _ = self.find(key)
+            # What an earlier version stored counts as long as it is there.
+            removed += field.aliases
+        return any([await self._store.remove_setting(each) for each in removed])
 
+    def find(self, key: str) -> tuple[SettingField, RegisteredSettings | None]:
+        """Find a setting, and the plugin's settings that it belongs to.
 
-def check_known(key: str) -> None:
-    """Refuse what is no setting.
-
-    Raises:
-        NotFoundError: with those that are much like it.
-    """
-    if key not in Settings.model_fields:
-        close = get_close_matches(key, Settings.model_fields, cutoff=0.6)
-        hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw config list"
-        raise NotFoundError(f"there is no setting {key!r}; {hint}")
+        Raises:
+            NotFoundError: there is none; with those that are much like it.
+            UsageError: it is a secret.
+        """
+        known: dict[str, tuple[SettingField, RegisteredSettings | None]] = {
+            field.key: (field, None) for field in CORE_FIELDS
+        }
+        for settings in registered_settings(self._plugins):
+            known |= {field.key: (field, settings) for field in settings.fields}
+        if key not in known:
+            close = get_close_matches(key, known, cutoff=0.6)
+            hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw config list"
+            raise NotFoundError(f"there is no setting {key!r}; {hint}")
+        if known[key][0].is_secret:
+            raise UsageError(f"{key} is a secret, which is never shown: set it with: oneclaw keys set {key}")
+        return known[key]

@@ -7,16 +7,19 @@ import contextvars
 import logging
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.errors import PluginError
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
 from oneclaw_core.plugins.hook_calls import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
     from pathlib import Path
 
     import httpx
 
     from oneclaw_core.http import AddressGate
+    from oneclaw_core.plugins.secrets import PluginSecrets
+    from oneclaw_core.plugins.settings import PluginSettings
 
 END_SECONDS = 5.0
 
@@ -28,11 +31,22 @@ class PluginContext:
 
     Attributes:
         name: of the plugin.
+        secrets: of the plugin, in the user's secret store.
         logger: writes to the log in the home, under the plugin's name.
     """
 
-    def __init__(self, name: str, folder: Path, allow_address: AddressGate) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        allow_address: AddressGate,
+        *,
+        secrets: PluginSecrets,
+        settings: PluginSettings | None = None,
+    ) -> None:
         self.name = name
+        self.secrets = secrets
+        self._settings = settings
         self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
         self._folder = folder
         self._allow_address = allow_address
@@ -40,6 +54,26 @@ class PluginContext:
         self._sync_client: httpx.Client | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def settings(self) -> Any:
+        """The current instance of the model that the plugin registered with ``register_settings``.
+
+        Raises:
+            SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
+            PluginError: the plugin registered no settings.
+        """
+        if self._settings is None:
+            raise PluginError(f"plugin {self.name} registered no settings")
+        return self._settings.current
+
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> frozenset[str]:
+        """Read the settings again; return the names of the fields that changed.
+
+        Args:
+            stored: values from the store, by key, if they are at hand.
+        """
+        return await self._settings.refresh(stored) if self._settings is not None else frozenset()
 
     @property
     def folder(self) -> Path:

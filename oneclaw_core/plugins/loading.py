@@ -127,6 +127,8 @@ def load_plugins(
         notes_directory: where to note what is being loaded, so that a plugin which ends the program is left alone by
             the next start; ``None`` for no notes.
     """
+    from oneclaw_core.plugins.settings import settle_settings  # which imports this module
+
     catalog = Catalog()
     with LoadingNotes(notes_directory) as notes:
         for point in discover() if entry_points is None else entry_points:
@@ -135,6 +137,7 @@ def load_plugins(
             if not record.is_disabled:
                 record.import_ms = (time.perf_counter() - started) * 1000
             catalog.plugins.append(record)
+    settle_settings(catalog.plugins)
     for group, tool_names in catalog.registry.get_tool_groups().items():
         if catalog.registry.get_group_definition(group) is None:
             catalog.registry.register_group(generated_group_definition(group, tool_names))

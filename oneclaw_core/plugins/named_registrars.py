@@ -79,7 +79,17 @@ class SettingsRegistrar(_NamedRegistrar):
         Args:
             target: one pydantic model, whose fields become ``PLUGIN.FIELD``.
         """
-        self._add("settings", target)
+        if isinstance(target, str):
+            self._add("settings", target)
+            return
+        from oneclaw_core.plugins.settings import model_options
+
+        try:
+            options = model_options(target)
+        except PluginError as error:
+            self._report(str(error), "register one pydantic model", "hooks.target")
+        else:
+            self._add("settings", target, **options)
 
 
 class StoreRegistrar(_NamedRegistrar):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
+CHANGE_SECONDS = 5.0
 OBSERVER_SECONDS = 30.0
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 300.0
@@ -125,6 +126,25 @@ class RunningPlugin:
         """
         return await self.start(), await self._implementation(hook)
 
+    async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
+        """Read the plugin's settings again, and call ``settings_changed`` if there are others.
+
+        A start that failed is tried again with them.
+
+        Args:
+            stored: values from the store, by key.
+
+        Raises:
+            PluginError: the hook failed.
+        """
+        if not self._is_start_attempted:
+            return
+        changed = await self._context.refresh_settings(stored)
+        if changed and not self._is_started:
+            self._retry_at = 0.0
+        elif changed and "settings_changed" in self.record.hooks:
+            await self.call("settings_changed", {"changed": changed}, CHANGE_SECONDS)
+
     async def stop(self, seconds: float) -> None:
         """Deliver what the observers have waiting, call ``plugin_stopped``, and end the plugin's tasks.
 
@@ -147,6 +167,7 @@ class RunningPlugin:
     async def _start(self) -> None:
         try:
             loaded = await self.load()
+            await self._context.refresh_settings()
             implementation = loaded.implementations.get("plugin_started")
             self._is_start_attempted = True
             if implementation is not None:

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.errors import NotFoundError, PluginError
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 from oneclaw_core.plugins.arguments import Ask, Deny, PromptSection, ToolWork
 from oneclaw_core.plugins.around import Around
 from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
@@ -85,6 +85,18 @@ class Plugins:
             PluginError: it cannot be started now.
         """
         return await self._plugin(name).start()
+
+    async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
+        """Have the started plugins use the settings that are stored now.
+
+        Args:
+            stored: values from the store, by key.
+        """
+        for plugin in list(self._running.values()):
+            try:
+                await plugin.refresh_settings(stored)
+            except OneClawError as error:
+                _log.warning("%s", error)
 
     async def object_of(self, registration: Registration) -> Any:
         """Return a registered object; it is imported when it is first asked for.

@@ -35,6 +35,7 @@ def test_settings_are_listed_with_value_default_and_source(ok, monkeypatch):
         "source": "stored",
         "description": "how many rounds of tool calls a turn may take",
         "problem": None,
+        "plugin": None,
     }
     wait = settings["session_wait_seconds"]
     assert (wait["value"], wait["source"]) == (1.5, "environment ONECLAW_SESSION_WAIT_SECONDS")

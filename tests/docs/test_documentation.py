@@ -21,7 +21,7 @@ from oneclaw_core.keys import KeySource
 from oneclaw_core.model_overrides import ModelOverrides
 from oneclaw_core.models import provider_configs
 from oneclaw_core.plugins import hookspecs
-from oneclaw_core.settings import Settings
+from oneclaw_core.settings.core import Settings
 from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS

@@ -1,21 +1,18 @@
-"""What a user can set: each setting with its meaning, default and limits, in one place.
-
-A value comes from the environment (``ONECLAW_`` and the key in capitals), else from the store, else it is the default.
-"""
+"""OneClaw's own settings: each with its meaning, default and limits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from oneclaw_core.errors import SettingsError
+from oneclaw_core.settings.fields import fields_of, schema_of
+from oneclaw_core.settings.reading import SettingsReader, check_value, given_values, read_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-ENVIRONMENT_PREFIX = "ONECLAW_"
 
 
 class Settings(BaseModel):
@@ -49,11 +46,6 @@ class Settings(BaseModel):
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
     )
 
-    @field_validator("disabled_plugins", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-
     @field_validator("model")
     @classmethod
     def _has_provider(cls, value: str | None) -> str | None:
@@ -63,7 +55,7 @@ class Settings(BaseModel):
         return value
 
 
-_VARIABLES = {key: ENVIRONMENT_PREFIX + key.upper() for key in Settings.model_fields}
+CORE_FIELDS = fields_of(schema_of(Settings))
 
 
 def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
@@ -76,59 +68,16 @@ def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Sett
     Raises:
         SettingsError: a value does not fit; the message says where it comes from.
     """
-    return _parsed(*_given(stored, environ))
+    return read_model(Settings, CORE_FIELDS, given_values(CORE_FIELDS, stored, environ))
 
 
-def _given(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Find what is set, and where."""
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for key, variable in _VARIABLES.items():
-        in_environment = environ.get(variable)
-        if in_environment:
-            values[key], sources[key] = in_environment, f"the environment variable {variable}"
-        elif key in stored:
-            values[key], sources[key] = stored[key], f"the setting {key} (oneclaw config unset {key})"
-    return values, sources
-
-
-def _parsed(values: dict[str, Any], sources: dict[str, str]) -> Settings:
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        key = str(fault["loc"][0])
-        raise SettingsError(f"{sources[key]} does not fit: {fault['msg']}") from None
-
-
-class SettingsReader:
-    """Puts the settings together, and parses them only when they have changed.
-
-    Args:
-        environ: the environment.
-    """
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
-        self._last: tuple[dict[str, Any], Settings] | None = None
-
-    def read(self, stored: Mapping[str, Any]) -> Settings:
-        """Do what :func:`load_settings` does.
-
-        Args:
-            stored: values from the store, by key.
-
-        Raises:
-            SettingsError: a value does not fit.
-        """
-        values, sources = _given(stored, self._environ)
-        if self._last is None or self._last[0] != values:
-            self._last = values, _parsed(values, sources)
-        return self._last[1]
+def core_reader(environ: Mapping[str, str]) -> SettingsReader[Settings]:
+    """Make a reader of OneClaw's own settings."""
+    return SettingsReader(environ, Settings, CORE_FIELDS)
 
 
 def check_setting(key: str, text: str) -> Any:
-    """Check a value that the user typed.
+    """Check a value of one of OneClaw's own settings that the user typed.
 
     Returns:
         The value in the form in which it is stored.
@@ -136,10 +85,7 @@ def check_setting(key: str, text: str) -> Any:
     Raises:
         SettingsError: there is no such setting, or the value does not fit it.
     """
-    if key not in Settings.model_fields:
-        raise SettingsError(f"there is no setting {key!r}; there are: {', '.join(Settings.model_fields)}")
-    try:
-        return Settings.model_validate({key: text}).model_dump(mode="json")[key]
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise SettingsError(f"{key} cannot be {text!r}: {fault['msg']}") from None
+    for field in CORE_FIELDS:
+        if field.key == key:
+            return check_value(field, text, Settings)
+    raise SettingsError(f"there is no setting {key!r}; there are: {', '.join(Settings.model_fields)}")

@@ -1,0 +1,88 @@
+"""The secrets of a plugin, kept in the user's secret store under the plugin's name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import UsageError
+from oneclaw_core.secret_store import SecretPlace
+from oneclaw_core.secrets import remember_secret
+from oneclaw_core.settings.fields import variable_of
+from oneclaw_core.tools.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.secret_store import SecretStore
+
+MAX_SECRET_CHARACTERS = 8_192
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")
+
+
+class PluginSecrets:
+    """The secrets of one plugin; those of others are out of reach. Each is kept out of logs and errors.
+
+    Args:
+        plugin: its name.
+        store: the user's secrets.
+        environ: the environment; ``ONECLAW_PLUGIN_NAME`` goes before what is stored.
+    """
+
+    def __init__(self, plugin: str, store: SecretStore, environ: Mapping[str, str]) -> None:
+        self._plugin = plugin
+        self._store = store
+        self._environ = environ
+
+    async def get(self, name: str) -> str | None:
+        """Return a secret, ``None`` if there is none.
+
+        Args:
+            name: of the secret, or of a field of type ``SecretStr`` of the plugin's settings.
+
+        Raises:
+            OneClawError: the keyring refuses, or the file is open to others or damaged.
+        """
+        key = self._key(name)
+        given = self._environ.get(variable_of(f"{self._plugin}.{name}"))
+        if given:
+            remember_secret(given)
+            return given
+        place = self._store.stored().get(key)
+        if place is None:
+            return None
+        if place is SecretPlace.FILE:
+            return self._store.get(key)
+        # A keyring may have to be unlocked.
+        return await run_in_thread(lambda: self._store.get(key))
+
+    async def set(self, name: str, value: str) -> None:
+        """Store a secret in the place of what was stored.
+
+        Raises:
+            UsageError: the name or the value is invalid.
+            OneClawError: the keyring refuses, or the file cannot be written.
+        """
+        key = self._key(name)
+        if not isinstance(value, str) or not value or len(value) > MAX_SECRET_CHARACTERS:
+            raise UsageError(f"a secret is a text of 1 to {MAX_SECRET_CHARACTERS} characters")
+        await run_in_thread(lambda: self._store.set(key, value))
+
+    async def remove(self, name: str) -> bool:
+        """Remove a secret; return True if it was stored.
+
+        Raises:
+            OneClawError: the keyring refuses, or the file cannot be written.
+        """
+        key = self._key(name)
+        return await run_in_thread(lambda: self._store.remove(key)) is not None
+
+    def _key(self, name: str) -> str:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise UsageError(f"the name of a secret is made of letters, digits and _ . @ + -, not {name!r}")
+        return secret_key(self._plugin, name)
+
+
+def secret_key(plugin: str, name: str) -> str:
+    """Return the name under which a plugin's secret is stored; no two plugins share one."""
+    return f"{plugin.replace('.', '%2E')}.{name}"

@@ -1,0 +1,215 @@
+"""The fields of settings as data, made of the JSON Schema of a pydantic model, which need not be imported for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.tools.arguments import finite_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import BaseModel
+
+ENVIRONMENT_PREFIX = "ONECLAW_"
+CORE_KEYS = (
+    "model",
+    "disabled_plugins",
+    "turn_deadline_seconds",
+    "turn_max_tool_rounds",
+    "turn_max_tokens",
+    "turn_max_cost",
+    "day_max_tokens",
+    "day_max_cost",
+    "tool_result_max_characters",
+    "history_max_characters",
+    "memory_max_characters",
+    "user_tools_python",
+    "session_wait_seconds",
+)
+"""OneClaw's own settings, told without importing pydantic; a test compares them with the model."""
+
+_FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """One setting.
+
+    Attributes:
+        name: of the model's field.
+        key: what ``oneclaw config set`` takes: the name, or ``PLUGIN.FIELD``.
+        variable: the environment variable that goes before a stored value.
+        schema: JSON Schema of its values.
+        default: as JSON data; ``None`` if the field is required.
+        aliases: keys that earlier versions stored the value under.
+        is_secret: True if the value is kept in the secret store.
+        is_required: True if there is no default.
+    """
+
+    name: str
+    key: str
+    variable: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    default: Any = None
+    aliases: tuple[str, ...] = ()
+    is_secret: bool = False
+    is_required: bool = False
+
+    @property
+    def description(self) -> str:
+        """The meaning, one line."""
+        return " ".join(str(self.schema.get("description") or "").split())
+
+    def parse(self, text: str) -> Any:
+        """Read a value as a user writes it, by the field's type; a text of no such form stays one.
+
+        Lists are JSON, or parts with commas between them; other structures are JSON, those of any names also
+        ``NAME=VALUE,NAME=VALUE``.
+        """
+        try:
+            return _parsed(text, self.schema, self.schema.get("$defs", {}))
+        except ValueError:
+            return text
+
+    def fault(self, value: Any) -> str | None:
+        """Compare a value with the JSON Schema; ``None`` if it is valid."""
+        from oneclaw_core.tools.schema import argument_faults, compile_schema
+
+        properties = {key: value for key, value in self.schema.items() if key != "$defs"}
+        schema = {"type": "object", "properties": {self.name: properties}, "$defs": self.schema.get("$defs", {})}
+        faults = argument_faults(compile_schema(schema), {self.name: value})
+        return faults[0] if faults else None
+
+
+def variable_of(key: str) -> str:
+    """Return the name of a setting's environment variable."""
+    return ENVIRONMENT_PREFIX + re.sub(r"[^A-Z0-9]", "_", key.upper())
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Describe a model's fields as JSON data.
+
+    Args:
+        model: pydantic model of settings.
+
+    Returns:
+        ``schema``, the JSON Schema by the names of the fields, and ``aliases``, other names of them.
+
+    Raises:
+        pydantic.PydanticUserError: a field has no JSON Schema.
+    """
+    schema = model.model_json_schema(by_alias=False)
+    aliases = {name: list(_aliases(each.validation_alias)) for name, each in model.model_fields.items()}
+    return {"schema": schema, "aliases": {name: names for name, names in aliases.items() if names}}
+
+
+def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[SettingField, ...]:
+    """Make fields of what :func:`schema_of` returned.
+
+    Args:
+        described: a model.
+        owner: the plugin, ``None`` for OneClaw's own settings.
+    """
+    schema, prefix = described["schema"], f"{owner}." if owner is not None else ""
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    required = schema.get("required", ())
+    return tuple(
+        SettingField(
+            name=name,
+            key=prefix + name,
+            variable=variable_of(prefix + name),
+            schema={**each, **definitions},
+            default=each.get("default"),
+            aliases=tuple(prefix + alias for alias in described["aliases"].get(name, ())),
+            is_secret=_is_secret(each),
+            is_required=name in required,
+        )
+        for name, each in schema.get("properties", {}).items()
+    )
+
+
+def _aliases(alias: Any) -> Iterator[str]:
+    choices = getattr(alias, "choices", None)
+    for each in (alias,) if choices is None else choices:
+        if isinstance(each, str):
+            yield each
+
+
+def _is_secret(schema: Mapping[str, Any]) -> bool:
+    if schema.get("writeOnly") and schema.get("format") == "password":
+        return True
+    return any(_is_secret(branch) for branch in schema.get("anyOf", ()))
+
+
+def _parsed(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    """Read a text as a value that a schema describes.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    if "$ref" in schema:
+        return _parsed(text, definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if keyword in schema:
+            return _first_parsed(text, schema[keyword], definitions)
+    if "const" in schema or "enum" in schema:
+        wanted = [schema["const"]] if "const" in schema else schema["enum"]
+        return next((each for each in wanted if each == text or json.dumps(each) == text), text)
+    match schema.get("type"):
+        case "integer":
+            return int(text)
+        case "number":
+            return finite_float(text)
+        case "boolean":
+            return _FLAGS.get(text.strip().lower(), text)
+        case "array":
+            return _list(text, schema, definitions)
+        case "object":
+            return _object(text, schema, definitions)
+        case "null":
+            raise ValueError("a text is not null")
+    return text
+
+
+def _first_parsed(text: str, branches: list[Mapping[str, Any]], definitions: Mapping[str, Any]) -> Any:
+    # A text fits a branch of texts whatever it says, so that goes last.
+    for branch in sorted(branches, key=lambda each: each.get("type") == "string"):
+        try:
+            value = _parsed(text, branch, definitions)
+        except ValueError:
+            continue
+        if not isinstance(value, str) or branch.get("type") == "string" or "enum" in branch:
+            return value
+    return text
+
+
+def _list(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    if text.lstrip().startswith("["):
+        return _json(text)
+    items: Mapping[str, Any] = schema.get("items") or next(iter(schema.get("prefixItems", ())), {})
+    return [_parsed(part, items, definitions) for part in _parts(text)]
+
+
+def _object(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    values = schema.get("additionalProperties")
+    if text.lstrip().startswith("{") or not isinstance(values, dict):
+        return _json(text)
+    pairs = [part.partition("=") for part in _parts(text)]
+    if not all(equals for _, equals, _ in pairs):
+        raise ValueError("a part without '='")
+    return {name.strip(): _parsed(value.strip(), values, definitions) for name, _, value in pairs}
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
