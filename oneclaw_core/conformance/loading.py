@@ -75,6 +75,12 @@ TARGET = Check(
 REGISTERED_NAME = Check(
     "hooks.name", _E, "a name that cannot be registered, or is registered twice", "register another name"
 )
+SETTING = Check(
+    "names.setting-taken",
+    _E,
+    "a setting with the environment variable of another setting",
+    "rename the field, or the plugin",
+)
 OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
 NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is no tool", "decorate a function with @tool")
 DEPRECATED = Check(
@@ -101,7 +107,7 @@ def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
     own |= {
         check.name: check for check in (RAISES, HOOK_EXITS, WORKER, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
     }
-    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, OPTIONS)}
+    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, SETTING, OPTIONS)}
     for problem in problems:
         check = own.get(problem.check)
         if check is not None:

@@ -128,16 +128,17 @@ def _settled(record: PluginRecord, registration: Registration, taken: dict[str, 
     except PluginError as error:
         record.report(_HOOK, str(error), "register one pydantic model", check="hooks.target")
         return None
-    fields = fields_of(registration.options, record.name)
-    for field in fields:
-        if field.variable in taken:
+    own: dict[str, str] = {}
+    for field in fields_of(registration.options, record.name):
+        if field.variable in taken or field.variable in own:
             cause = (
                 f"the environment variable {field.variable} of its setting {field.key} belongs to "
-                f"{taken[field.variable]} already; the plugin's settings are left out"
+                f"{(taken | own)[field.variable]} already; the plugin's settings are left out"
             )
             record.report(_HOOK, cause, "rename the field, or the plugin", check="names.setting-taken")
             return None
-    taken |= {field.variable: f"the setting {field.key}" for field in fields}
+        own[field.variable] = f"the setting {field.key}"
+    taken |= own
     return registration
 
 

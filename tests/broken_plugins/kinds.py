@@ -75,6 +75,7 @@ KINDS: dict[str, Kind] = {
     "plain_worker": _seen("hooks.worker"),
     "command_taken": _seen("names.command-taken"),
     "registered_twice": _loaded("hooks.name", "'things' is registered twice"),
+    "setting_taken": _loaded("names.setting-taken", "UNITS of its setting"),
     "missing_target": _seen("hooks.target"),
     "odd_option": _loaded("hooks.options", "runs_in of 'things' must be"),
     "name_taken": _loaded("names.taken", "a tool named 'read_file' is registered already"),

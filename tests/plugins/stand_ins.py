@@ -2,10 +2,11 @@
 
 from types import SimpleNamespace
 
-from oneclaw_core import hookimpl
+from oneclaw_core import SecretStore, SecretWords, hookimpl
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.runtime import Plugins
+from oneclaw_core.plugins.secrets import PluginSecrets
 
 
 class StandIn:
@@ -39,4 +40,9 @@ def plugins_at_work(tmp_path, options=None, /, **given):
 
     catalog = load_plugins((), [StandIn(name, each) for name, each in given.items()])
     assert not [problem for record in catalog.plugins for problem in record.problems]
-    return Plugins(catalog.plugins, lambda name: PluginContext(name, tmp_path / name, refuse), **(options or {}))
+    secrets = SecretStore(tmp_path / "keys.json", tmp_path, SecretWords("{name}", "secrets", "secret", "set {name}"))
+
+    def make_context(name):
+        return PluginContext(name, tmp_path / name, refuse, secrets=PluginSecrets(name, secrets, {}))
+
+    return Plugins(catalog.plugins, make_context, **(options or {}))
