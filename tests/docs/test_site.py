@@ -137,7 +137,7 @@ def test_every_public_name_is_in_the_python_reference_once(module):
     for block in blocks_of(page):
         _, *arguments = words_of(page, block)
         if (arguments or ["oneclaw_core"]) == [module.__name__]:
-            listed += block.text.split()
+            listed += public_names.listed_names(module.__name__, block.text.splitlines())
     assert sorted(listed) == sorted(set(module.__all__) - {"__version__"})
 
 

@@ -1,4 +1,7 @@
-"""What `oneclaw_core` and `oneclaw_core.testing` export, from the docstrings: the block lists the names."""
+"""Public names of `oneclaw_core` and `oneclaw_core.testing` with their docstrings.
+
+The block lists names. ``plugins.*`` stands for all names that come from `oneclaw_core.plugins` and its modules.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,30 @@ def markdown(arguments: list[str], lines: list[str]) -> str:
         entries = [f".. autofunction:: {hookspecs.__name__}.{name}" for name in hook_names()]
     else:
         module = arguments[0] if arguments else "oneclaw_core"
-        entries = [_entry(module, name) for line in lines for name in line.split()]
+        entries = [_entry(module, name) for name in listed_names(module, lines)]
     return "```{eval-rst}\n" + "\n\n".join(entries) + "\n```\n"
+
+
+def listed_names(module: str, lines: list[str]) -> list[str]:
+    """Return the names that a block lists, with those of packages in the order of their modules.
+
+    Args:
+        module: that exports the names.
+        lines: of the block.
+    """
+    words = [word for line in lines for word in line.split()]
+    return [name for word in words for name in (_names_below(module, word[:-2]) if word.endswith(".*") else [word])]
 
 
 def hook_names() -> list[str]:
     """Name the hooks in the order of the contract."""
-    functions = inspect.getmembers(hookspecs, inspect.isfunction)
-    own = [(name, value) for name, value in functions if value.__module__ == hookspecs.__name__]
-    return [name for name, value in sorted(own, key=lambda pair: inspect.getsourcelines(pair[1])[1])]
+    return list(hookspecs.HOOK_KINDS)
+
+
+def _names_below(module: str, package: str) -> list[str]:
+    places: dict[str, str] = import_module(module)._MODULE_OF
+    found = [(place, name) for name, place in places.items() if f"{place}.".startswith(f"{package}.")]
+    return [name for _, name in sorted(found)]
 
 
 def _entry(module: str, name: str) -> str:
