@@ -112,6 +112,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.arguments import TurnOutcome as TurnOutcome
     from oneclaw_core.plugins.arguments import TurnWork as TurnWork
     from oneclaw_core.plugins.arguments import Work as Work
+    from oneclaw_core.plugins.checks import CheckResult as CheckResult
+    from oneclaw_core.plugins.checks import Health as Health
     from oneclaw_core.plugins.context import PluginContext as PluginContext
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
@@ -216,6 +218,7 @@ _MODULE_OF = {
             "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
             "TurnInfo TurnOutcome TurnWork Work"
         ),
+        "plugins.checks": "CheckResult Health",
         "plugins.context": "PluginContext",
         "plugins.named_registrars": (
             "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "

@@ -9,12 +9,12 @@ import stat
 import sys
 import tempfile
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import __version__
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.plugins.checks import CHECK_HOOK, Health
 from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
@@ -31,17 +31,9 @@ _QUICK_CHECK_LINES = 3
 _log = logging.getLogger("oneclaw.cli")
 
 
-class Health(StrEnum):
-    """How something is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found.
+class CheckLine:
+    """One line of what `oneclaw doctor` shows.
 
     Attributes:
         check: what was looked at, such as ``home`` or ``plugin pdf``.
@@ -56,7 +48,7 @@ class Finding:
     remedy: str | None = None
 
 
-def examine(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLine]:
     """Make a check; if it breaks, that is a finding too.
 
     Args:
@@ -68,24 +60,24 @@ def examine(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
     except OneClawError as error:
         # By convention the last part of a message says what to do.
         cause, _, remedy = redact(str(error)).rpartition(": ")
-        return [Finding(name, Health.PROBLEM, cause or remedy, remedy)]
+        return [CheckLine(name, Health.PROBLEM, cause or remedy, remedy)]
     except Exception as error:  # noqa: BLE001  # the doctor has to go on whatever is broken
         _log.error("checking %s", name, exc_info=error)
         text = " ".join(redact(f"{type(error).__name__}: {error}").split())
-        return [Finding(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
+        return [CheckLine(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
 
 
-def check_python() -> Iterator[Finding]:
+def check_python() -> Iterator[CheckLine]:
     """Is Python new enough?"""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] >= OLDEST_PYTHON:
-        yield Finding("python", Health.OK, f"Python {version} at {sys.executable}")
+        yield CheckLine("python", Health.OK, f"Python {version} at {sys.executable}")
     else:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        yield Finding("python", Health.PROBLEM, f"Python {version} is too old", f"use Python {oldest} or newer")
+        yield CheckLine("python", Health.PROBLEM, f"Python {version} is too old", f"use Python {oldest} or newer")
 
 
-def check_package() -> Iterator[Finding]:
+def check_package() -> Iterator[CheckLine]:
     """Is what is installed what runs?"""
     import importlib_metadata
 
@@ -95,9 +87,9 @@ def check_package() -> Iterator[Finding]:
     except importlib_metadata.PackageNotFoundError:
         installed = None
     if installed == __version__:
-        yield Finding("oneclaw", Health.OK, f"oneclaw-core {__version__} at {where}")
+        yield CheckLine("oneclaw", Health.OK, f"oneclaw-core {__version__} at {where}")
     else:
-        yield Finding(
+        yield CheckLine(
             "oneclaw",
             Health.WARNING,
             f"oneclaw-core {__version__} runs from {where}, but {installed or 'none'} is installed",
@@ -105,7 +97,7 @@ def check_package() -> Iterator[Finding]:
         )
 
 
-def check_home(home: Home) -> Iterator[Finding]:
+def check_home(home: Home) -> Iterator[CheckLine]:
     """Can the home be used, by its owner alone?"""
     directory = home.path
     try:
@@ -117,7 +109,7 @@ def check_home(home: Home) -> Iterator[Finding]:
         state = directory.stat()
     except OSError as error:
         what = str(home.path) if directory == home.path else f"{home.path} cannot be made, for {directory}"
-        yield Finding(
+        yield CheckLine(
             "home",
             Health.PROBLEM,
             f"{what} cannot be used: {error.strerror or error}",
@@ -125,23 +117,23 @@ def check_home(home: Home) -> Iterator[Finding]:
         )
         return
     if directory != home.path:
-        yield Finding("home", Health.OK, f"{home.path} does not exist yet; it is made when something is stored")
+        yield CheckLine("home", Health.OK, f"{home.path} does not exist yet; it is made when something is stored")
         return
     mode = stat.S_IMODE(state.st_mode)
     if mode & 0o077:
-        yield Finding(
+        yield CheckLine(
             "home", Health.WARNING, f"{home.path} is open to other users (mode {mode:o})", f"chmod 700 {home.path}"
         )
     else:
-        yield Finding("home", Health.OK, str(home.path))
+        yield CheckLine("home", Health.OK, str(home.path))
     free_bytes = shutil.disk_usage(home.path).free
     if free_bytes < LITTLE_SPACE_BYTES:
-        yield Finding(
+        yield CheckLine(
             "disk", Health.WARNING, f"only {free_bytes // 1_000_000} MB are free", "free some space on the home's disk"
         )
 
 
-def check_database(home: Home) -> Iterator[Finding]:
+def check_database(home: Home) -> Iterator[CheckLine]:
     """Does the database open, is its schema known, and is it whole?
 
     Raises:
@@ -158,10 +150,10 @@ def check_database(home: Home) -> Iterator[Finding]:
     try:
         size_bytes = path.stat().st_size
     except FileNotFoundError:
-        yield Finding("database", Health.OK, f"{path} does not exist yet; it is made when something is stored")
+        yield CheckLine("database", Health.OK, f"{path} does not exist yet; it is made when something is stored")
         return
     except OSError as error:
-        yield Finding(
+        yield CheckLine(
             "database",
             Health.PROBLEM,
             f"{path} cannot be read: {error.strerror or error}",
@@ -175,17 +167,17 @@ def check_database(home: Home) -> Iterator[Finding]:
         faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
     if faults:
         shown = "; ".join(" ".join(line.split()) for line in faults[:_QUICK_CHECK_LINES])
-        yield Finding(
+        yield CheckLine(
             "database",
             Health.PROBLEM,
             f"{path} is damaged: {shown}",
             "put a backup copy in its place, or move it away, with its -wal and -shm files, to start afresh",
         )
     else:
-        yield Finding("database", Health.OK, f"{path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
+        yield CheckLine("database", Health.OK, f"{path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
 
 
-def _check_server(url: str) -> Iterator[Finding]:
+def _check_server(url: str) -> Iterator[CheckLine]:
     """Does the PostgreSQL server answer, is the schema known, and may it be used?"""
     from oneclaw_core.store.backend import backend_of
     from oneclaw_core.store.states import looking_into
@@ -202,41 +194,57 @@ def _check_server(url: str) -> Iterator[Finding]:
     about = f"{name}, PostgreSQL {server}, {'TLS' if is_encrypted else 'no TLS'}, {size_bytes / 1_000_000:.1f} MB"
     if encoding != "UTF8":
         message = f"{about}: its encoding is {encoding}, which cannot hold every text"
-        yield Finding("database", Health.PROBLEM, message, "make the database anew with ENCODING 'UTF8'")
+        yield CheckLine("database", Health.PROBLEM, message, "make the database anew with ENCODING 'UTF8'")
     elif version == 0:
-        yield Finding("database", Health.OK, f"{about}; the tables are made when something is stored")
+        yield CheckLine("database", Health.OK, f"{about}; the tables are made when something is stored")
     else:
-        yield Finding("database", Health.OK, f"{about}, schema {version}")
+        yield CheckLine("database", Health.OK, f"{about}, schema {version}")
 
 
-def check_settings(catalog: HomeCatalog) -> Iterator[Finding]:
-    """Can the settings be read, and does each fit?
+def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Can the settings be read, and does each fit, also those of plugins?
 
     Raises:
         StoreError: they cannot be read.
     """
-    from oneclaw_core.configuration.settings import setting_states
+    from oneclaw_core.cli.plugin_secrets import all_secrets
+    from oneclaw_core.configuration.settings import setting_states, unknown_settings
+    from oneclaw_core.keys import KeyStore
     from oneclaw_core.plugins.settings import registered_settings
+    from oneclaw_core.settings.fields import variable_of
 
     if catalog.states_error is not None:
         raise catalog.states_error
     stored, plugins = catalog.states.settings, registered_settings(catalog.plugins)
-    faults = [state for state in setting_states(stored, os.environ, plugins) if state.problem is not None]
+    states = setting_states(stored, os.environ, plugins, is_thorough=True)
+    faults = [state for state in states if state.problem is not None]
     for state in faults:
         origin, _, variable = state.source.partition(" ")
-        yield Finding(
-            "settings",
-            Health.PROBLEM,
-            state.problem or "",
-            f"change or unset the environment variable {variable}"
-            if origin == "environment"
-            else f"oneclaw config set {state.key} VALUE, or oneclaw config unset {state.key}",
-        )
-    if not faults:
-        yield Finding("settings", Health.OK, "all values fit")
+        remedy = f"oneclaw config set {state.key} VALUE, or oneclaw config unset {state.key}"
+        if origin == "environment":
+            remedy = f"change or unset the environment variable {variable}"
+        elif origin == "default":
+            remedy = f"oneclaw config set {state.key} VALUE"
+        yield CheckLine("settings", Health.PROBLEM, state.problem or "", remedy)
+    secrets = KeyStore(catalog.home, os.environ).stored()
+    missing = [
+        each
+        for each in all_secrets(catalog, ())
+        if each.is_required and each.stored_as not in secrets and not os.environ.get(each.variable)
+    ]
+    for secret in missing:
+        message = f"the plugin {secret.plugin} needs the secret {secret.key}, and it is not set"
+        remedy = f"oneclaw keys set {secret.key}, or set the environment variable {variable_of(secret.key)}"
+        yield CheckLine("settings", Health.PROBLEM, message, remedy)
+    unknown = unknown_settings(stored, plugins)
+    for key in unknown:
+        message = f"a value is stored for {key}, and the installed version of the plugin has no such setting"
+        yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed")
+    if not (faults or missing or unknown):
+        yield CheckLine("settings", Health.OK, "all values fit")
 
 
-def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
+def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
     from oneclaw_core.keys import KeyStore
     from oneclaw_core.models import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
@@ -248,22 +256,22 @@ def check_model(catalog: HomeCatalog) -> Iterator[Finding]:
     try:
         config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ))
     except UsageError as error:
-        yield Finding("model", Health.PROBLEM, f"{source}: {error}", choose)
+        yield CheckLine("model", Health.PROBLEM, f"{source}: {error}", choose)
         return
     keys = KeyStore(catalog.home, os.environ)
     if config.type not in catalog.provider_types:
         message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
-        yield Finding("model", Health.PROBLEM, message, f"mend or install the plugin that brings it, or {choose}")
+        yield CheckLine("model", Health.PROBLEM, message, f"mend or install the plugin that brings it, or {choose}")
     elif lacks_key(config, keys):
         message = f"the service of {model} ({source}) wants a key, and none is set"
         remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"
-        yield Finding("model", Health.PROBLEM, message, remedy)
+        yield CheckLine("model", Health.PROBLEM, message, remedy)
     else:
         has_key = config.type != OFFLINE_TYPE and keys.source(config.name) is not None
-        yield Finding("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
+        yield CheckLine("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
 
 
-def check_keys(home: Home) -> Iterator[Finding]:
+def check_keys(home: Home) -> Iterator[CheckLine]:
     """Can the stored keys be read, by their owner alone? The system keyring is not asked.
 
     Raises:
@@ -275,10 +283,10 @@ def check_keys(home: Home) -> Iterator[Finding]:
     if places:
         in_keyring = places.count(KeySource.KEYRING)
         message = f"{in_keyring} stored in the system keyring, {len(places) - in_keyring} in keys.json"
-        yield Finding("keys", Health.OK, message)
+        yield CheckLine("keys", Health.OK, message)
 
 
-def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:
+def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
     from oneclaw_core.plugins.loading import disabled_plugins
     from oneclaw_core.skills.catalog import SkillCatalog
@@ -290,25 +298,49 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[Finding]:
     installed = {record.name for record in catalog.plugins}
     for name in sorted(disabled_plugins(catalog.states.settings, os.environ) - installed - {""}):
         message = f"{name!r} is disabled, but no plugin of that name is installed"
-        yield Finding("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")
+        yield CheckLine("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")
 
 
-def _check_plugin(record: PluginRecord) -> Iterator[Finding]:
+def _check_plugin(record: PluginRecord) -> Iterator[CheckLine]:
     check, about = f"plugin {record.name}", record.package or record.target
     if record.is_disabled:
-        yield Finding(check, Health.OK, f"{about}, disabled")
+        yield CheckLine(check, Health.OK, f"{about}, disabled")
         return
     about += f", {len(record.tools)} {'tool' if len(record.tools) == 1 else 'tools'}"
     if record.import_ms is not None:
         about += f", imported in {record.import_ms:.1f} ms"
     for problem in record.problems:
         status = Health.PROBLEM if problem.is_error else Health.WARNING
-        yield Finding(check, status, f"{about}: {problem.where}: {problem.cause}", problem.remedy)
+        yield CheckLine(check, status, f"{about}: {problem.where}: {problem.cause}", problem.remedy)
     if not record.problems:
-        yield Finding(check, Health.OK, about)
+        yield CheckLine(check, Health.OK, about)
 
 
-def check_tools(catalog: HomeCatalog) -> Iterator[Finding]:
+def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """What do the plugins' own checks say?
+
+    Raises:
+        OneClawError: the home cannot be opened.
+    """
+    from oneclaw_core.cli.event_loop import run_async
+    from oneclaw_core.plugins.checks import PluginCheck
+
+    if not any(each.hook == CHECK_HOOK for record in catalog.plugins for each in record.registrations):
+        return
+
+    async def run() -> list[PluginCheck]:
+        from oneclaw_core.app import OneClaw
+
+        async with OneClaw.open(catalog.home.path) as claw:
+            return await claw.plugins.run_checks()
+
+    for made in run_async(run()):
+        for each in made.results:
+            name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"
+            yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy))
+
+
+def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Are there tools?"""
     registry = catalog.registry
     count, enabled = len(registry.get_all_tool_names()), len(registry.get_all_tool_definitions())
@@ -317,23 +349,23 @@ def check_tools(catalog: HomeCatalog) -> Iterator[Finding]:
     message = f"{count} tools in {where}, {enabled} of them enabled; {core} are always sent"
     if registry.get_tool("load_tool_group") is None:
         remedy = "reinstall oneclaw-core: its built-in tools are missing"
-        yield Finding("tools", Health.PROBLEM, f"{message}; load_tool_group is missing", remedy)
+        yield CheckLine("tools", Health.PROBLEM, f"{message}; load_tool_group is missing", remedy)
     else:
-        yield Finding("tools", Health.OK, message)
+        yield CheckLine("tools", Health.OK, message)
 
 
-def check_log(home: Home) -> Iterator[Finding]:
+def check_log(home: Home) -> Iterator[CheckLine]:
     """Can the log be written?"""
     path = home.log_file
     try:
         size_bytes = path.stat().st_size
         is_writable = os.access(path, os.W_OK)
     except FileNotFoundError:
-        yield Finding("log", Health.OK, f"{path} does not exist yet; it is made when there is something to log")
+        yield CheckLine("log", Health.OK, f"{path} does not exist yet; it is made when there is something to log")
         return
     except OSError:
         is_writable = False
     if is_writable:
-        yield Finding("log", Health.OK, f"{path}, {size_bytes / 1_000_000:.1f} MB")
+        yield CheckLine("log", Health.OK, f"{path}, {size_bytes / 1_000_000:.1f} MB")
     else:
-        yield Finding("log", Health.WARNING, f"{path} cannot be written", "let this user write it")
+        yield CheckLine("log", Health.WARNING, f"{path} cannot be written", "let this user write it")

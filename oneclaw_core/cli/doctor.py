@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core.cli.checks import (
-    Finding,
-    Health,
+    CheckLine,
+    check_by_plugins,
     check_database,
     check_home,
     check_keys,
@@ -24,6 +24,7 @@ from oneclaw_core.cli.checks import (
     examine,
 )
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, styled
+from oneclaw_core.plugins.checks import Health
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,7 +50,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
     context.exit(1 if _worst(findings) is Health.PROBLEM else 0)
 
 
-def _check_home_and_plugins() -> list[Finding]:
+def _check_home_and_plugins() -> list[CheckLine]:
     from oneclaw_core.home import find_home
 
     home = find_home()
@@ -57,14 +58,14 @@ def _check_home_and_plugins() -> list[Finding]:
     findings += examine("keys", partial(check_keys, home))
     catalogs: list[HomeCatalog] = []
 
-    def load() -> Iterable[Finding]:
+    def load() -> Iterable[CheckLine]:
         from oneclaw_core.cli.catalog import load_catalog
 
         catalogs.append(load_catalog(is_quiet=True))
         return ()
 
     findings += examine("plugins", load)
-    checks: dict[str, Callable[[HomeCatalog], Iterable[Finding]]] = {
+    checks: dict[str, Callable[[HomeCatalog], Iterable[CheckLine]]] = {
         "settings": check_settings,
         "model": check_model,
         "plugins": check_plugins,
@@ -73,14 +74,15 @@ def _check_home_and_plugins() -> list[Finding]:
     for catalog in catalogs:
         for name, check in checks.items():
             findings += examine(name, partial(check, catalog))
+        findings += examine("plugins", partial(check_by_plugins, catalog))
     return [*findings, *examine("log", partial(check_log, home))]
 
 
-def _worst(findings: Iterable[Finding]) -> Health:
+def _worst(findings: Iterable[CheckLine]) -> Health:
     return max((finding.status for finding in findings), key=list(Health).index, default=Health.OK)
 
 
-def _print_json(findings: list[Finding]) -> None:
+def _print_json(findings: list[CheckLine]) -> None:
     print_json(
         {
             "status": str(_worst(findings)),
@@ -97,7 +99,7 @@ def _print_json(findings: list[Finding]) -> None:
     )
 
 
-def _print_lines(findings: list[Finding]) -> None:
+def _print_lines(findings: list[CheckLine]) -> None:
     width = max(len(finding.check) for finding in findings)
     for finding in findings:
         status = styled(f"{finding.status:<7}", sys.stdout, fg=_COLOURS[finding.status])
@@ -107,6 +109,6 @@ def _print_lines(findings: list[Finding]) -> None:
     print_text(f"\n{_counted(findings, Health.PROBLEM)}, {_counted(findings, Health.WARNING)}")
 
 
-def _counted(findings: Iterable[Finding], status: Health) -> str:
+def _counted(findings: Iterable[CheckLine], status: Health) -> str:
     count = sum(finding.status is status for finding in findings)
     return f"{count} {status}" if count == 1 else f"{count} {status}s"

@@ -1,4 +1,4 @@
-"""`oneclaw keys`: the keys of model services. A key is read, never shown, and never taken as an argument."""
+"""`oneclaw keys`: the keys of model services and the secrets of plugins. They are never shown, and no arguments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
 from oneclaw_core.models import OFFLINE_TYPE, provider_configs
+from oneclaw_core.settings.fields import variable_of
 
 if TYPE_CHECKING:
+    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.providers.base import ProviderConfig
 
 _PLACES = {
@@ -25,7 +28,7 @@ _PLACES = {
 
 @click.group()
 def keys() -> None:
-    """Store the keys of model services, list and remove them.
+    """Store the keys of model services and the secrets of plugins, list and remove them.
 
     An environment variable goes before a stored key.
     """
@@ -36,31 +39,35 @@ def keys() -> None:
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Store it in a file of the home, not in the system keyring.")
 def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
-    """Store the key of the provider NAME.
+    """Store the key of the provider NAME, or the secret PLUGIN.NAME of a plugin.
 
     It is typed without being shown, or is one line of standard input. It goes into the system keyring; where there is
     none, into a file in the home that you alone can read.
     """
-    from oneclaw_core.home import find_home
-
     if more:
         raise UsageError(
             "a key is no argument, for other users and the shell's history see those: type it when asked, or pipe it "
             "in; if that was a real key, replace it with a new one"
         )
-    config = _provider(name)
-    key = check_key(_read_key(config.name))
-    home = find_home()
-    home.create()
-    source = KeyStore(home, os.environ).set(config.name, key, in_file=in_file)
-    print_text(f"the key of {config.name} is stored {_PLACES[source]}")
-    _warn_of_environment(config.name)
+    catalog = load_catalog()
+    secret = find_secret(name, catalog) if "." in name else None
+    if secret is not None:
+        stored_as, key = secret.stored_as, check_secret(_read_key(f"Secret {secret.key}"))
+        variable, what = secret.variable, f"the secret {secret.key}"
+    else:
+        config = _provider(name, catalog)
+        stored_as, key = config.name, check_key(_read_key(f"Key of {config.name}"))
+        variable, what = key_variable_of(config.name), f"the key of {config.name}"
+    catalog.home.create()
+    source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file)
+    print_text(f"{what} is stored {_PLACES[source]}")
+    _warn_of_environment(variable)
 
 
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:
-    """List which providers have a key, and where it is from.
+    """List which providers have a key, and plugins their secrets, and where they are from.
 
     Keys themselves are never shown.
     """
@@ -74,35 +81,43 @@ def list_keys(as_json: bool) -> None:
     ]
     known = {document["provider"] for document in documents}
     # A provider may be gone and its key still be there.
-    documents += [_document(name, store.source(name), place) for name, place in stored.items() if name not in known]
+    documents += [
+        _document(name, store.source(name), place)
+        for name, place in stored.items()
+        if name not in known and "." not in name
+    ]
+    documents += [_secret_document(each, stored.get(each.stored_as)) for each in all_secrets(catalog, stored)]
     if as_json:
         print_json(documents)
         return
-    rows = [(each["provider"], each["source"] or "none", each["key_variable"]) for each in documents]
-    print_table(("provider", "key", "variable"), rows)
+    rows = [(_name(each), each["source"] or "none", each["key_variable"]) for each in documents]
+    print_table(("name", "key", "variable"), rows)
     for each in documents:
         if each["source"] == KeySource.ENVIRONMENT and each["stored"]:
-            _warn_of_environment(each["provider"])
+            _warn_of_environment(each["key_variable"])
 
 
 @keys.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove the stored key of the provider NAME."""
+    """Remove the stored key of the provider NAME, or the secret PLUGIN.NAME of a plugin."""
     from oneclaw_core.home import find_home
 
     store = KeyStore(find_home(), os.environ)
-    stored = store.stored()
-    if name not in stored:
-        raise NotFoundError(f"no key is stored under that name; stored are those of: {', '.join(stored) or 'nobody'}")
-    store.remove(name)
-    print_text(f"the key of {name} is removed")
-    if os.environ.get(key_variable_of(name)):
-        warn(f"the environment variable {key_variable_of(name)} is set, and its key is still used")
+    secrets = {shown_key(each): each for each in store.stored()}
+    if name not in secrets:
+        listed = ", ".join(secrets) or "nobody"
+        raise NotFoundError(f"no key is stored under that name; stored are those of: {listed}")
+    store.remove(secrets[name])
+    is_secret = "." in name
+    print_text(f"the {'secret' if is_secret else 'key of'} {name} is removed")
+    variable = variable_of(name) if is_secret else key_variable_of(name)
+    if os.environ.get(variable):
+        warn(f"the environment variable {variable} is set, and its key is still used")
 
 
-def _provider(name: str) -> ProviderConfig:
-    configs = provider_configs(load_catalog().states.settings, os.environ)
+def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
+    configs = provider_configs(catalog.states.settings, os.environ)
     config = configs.get(name)
     if config is None:
         # What was given may be a key, so it is not repeated.
@@ -112,18 +127,21 @@ def _provider(name: str) -> ProviderConfig:
     return config
 
 
-def _read_key(provider: str) -> str:
+def _read_key(what: str) -> str:
     if is_terminal(sys.stdin):
-        typed: str = click.prompt(f"Key of {provider} (not shown)", hide_input=True, err=True)
+        typed: str = click.prompt(f"{what} (not shown)", hide_input=True, err=True)
         return typed
     line = sys.stdin.buffer.readline(MAX_KEY_CHARACTERS + 3)
     return line.decode("utf-8", "replace")
 
 
-def _warn_of_environment(provider: str) -> None:
-    variable = key_variable_of(provider)
+def _warn_of_environment(variable: str) -> None:
     if os.environ.get(variable):
         warn(f"the environment variable {variable} is set, and goes before the stored key as long as it is")
+
+
+def _name(document: dict[str, Any]) -> str:
+    return str(document["secret"] if document["provider"] is None else document["provider"])
 
 
 def _document(provider: str, source: KeySource | None, stored: KeySource | None) -> dict[str, Any]:
@@ -131,5 +149,17 @@ def _document(provider: str, source: KeySource | None, stored: KeySource | None)
         "provider": provider,
         "source": source and str(source),
         "key_variable": key_variable_of(provider),
+        "stored": stored and str(stored),
+    }
+
+
+def _secret_document(secret: PluginSecret, stored: KeySource | None) -> dict[str, Any]:
+    source = KeySource.ENVIRONMENT if os.environ.get(secret.variable) else stored
+    return {
+        "provider": None,
+        "secret": secret.key,
+        "plugin": secret.plugin,
+        "source": source and str(source),
+        "key_variable": secret.variable,
         "stored": stored and str(stored),
     }

@@ -45,7 +45,11 @@ class SettingState:
 
 
 def setting_states(
-    stored: Mapping[str, Any], environ: Mapping[str, str], plugins: Iterable[RegisteredSettings] = ()
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    plugins: Iterable[RegisteredSettings] = (),
+    *,
+    is_thorough: bool = False,
 ) -> list[SettingState]:
     """Find each setting's value and source; secrets are left out.
 
@@ -53,13 +57,16 @@ def setting_states(
         stored: values from the store, by key.
         environ: the environment.
         plugins: the settings of plugins.
+        is_thorough: import the models that have validators of their own.
+
+    Raises:
+        PluginError: such a model cannot be imported.
     """
     states = [_state(field, Settings, stored, environ, None) for field in CORE_FIELDS]
     for settings in plugins:
+        model = settings.model_for_checking() if is_thorough else settings.loaded_model
         states += [
-            _state(field, settings.loaded_model, stored, environ, settings.plugin)
-            for field in settings.fields
-            if not field.is_secret
+            _state(field, model, stored, environ, settings.plugin) for field in settings.fields if not field.is_secret
         ]
     return states
 

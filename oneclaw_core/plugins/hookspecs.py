@@ -235,7 +235,7 @@ def register_chat_commands(register: ChatCommandRegistrar) -> None:
 def register_checks(register: CheckRegistrar) -> None:
     """Register checks of ``oneclaw doctor``: ``register("name", target)``.
 
-    The target is a sync or async function of a ``PluginContext`` that yields or returns ``Finding`` objects.
+    The target is a sync or async function of a ``PluginContext`` that yields or returns ``CheckResult`` objects.
     """
 
 

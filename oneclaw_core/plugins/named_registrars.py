@@ -282,7 +282,7 @@ class CheckRegistrar(_NamedRegistrar):
 
         Args:
             name: a word or two, in snake_case or with hyphens.
-            target: sync or async function of a ``PluginContext`` that returns or yields ``Finding`` objects.
+            target: sync or async function of a ``PluginContext`` that returns or yields ``CheckResult`` objects.
         """
         self._add(name, target)
 

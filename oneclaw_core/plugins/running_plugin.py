@@ -126,6 +126,12 @@ class RunningPlugin:
         """
         return await self.start(), await self._implementation(hook)
 
+    async def context_unstarted(self) -> PluginContext:
+        """Return the context with current settings, without starting the plugin."""
+        if not self._is_start_attempted:
+            await self._context.refresh_settings()
+        return self._context
+
     async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
         """Read the plugin's settings again, and call ``settings_changed`` if there are others.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 from oneclaw_core.plugins.arguments import Ask, Deny, PromptSection, ToolWork
 from oneclaw_core.plugins.around import Around
+from oneclaw_core.plugins.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
 from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
@@ -85,6 +86,18 @@ class Plugins:
             PluginError: it cannot be started now.
         """
         return await self._plugin(name).start()
+
+    async def run_checks(self) -> list[PluginCheck]:
+        """Run the checks of all plugins side by side; their plugins are not started."""
+        return list(await asyncio.gather(*(self._run_check(each) for each in self.registrations(CHECK_HOOK))))
+
+    async def _run_check(self, registration: Registration) -> PluginCheck:
+        try:
+            function = await self.object_of(registration)
+            context = await self._plugin(registration.plugin).context_unstarted()
+        except OneClawError as error:
+            return failed_check(registration, str(error))
+        return await run_check(registration, function, context)
 
     async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
         """Have the started plugins use the settings that are stored now.
