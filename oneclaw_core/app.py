@@ -9,7 +9,7 @@ import os
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agent_service import AgentService
 from oneclaw_core.agents import GENERAL_ASSISTANT, AgentLimits
@@ -106,6 +106,7 @@ class OneClaw:
         environ: Mapping[str, str],
         permissions: PermissionPolicy,
         start_directory: Path,
+        deps: object = None,
     ) -> None:
         self.home = home
         self.catalog = catalog
@@ -118,11 +119,10 @@ class OneClaw:
         self._shown_memory = ShownMemory(self.memory)
         self._environ = environ
         self._permissions = permissions
-        self._engine = ToolEngine(
-            catalog.registry, permissions, home.path, PathGuard(home.workspace, start_directory, home.path), self
-        )
         self.plugins = Plugins(catalog.plugins, self._plugin_context, timeouts=HookTimeouts(home.hook_timeouts))
         self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
+        paths = PathGuard(home.workspace, start_directory, home.path)
+        self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self, self.plugins, deps)
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
         self._fingerprints = Fingerprints()
@@ -142,6 +142,7 @@ class OneClaw:
         environ: Mapping[str, str] | None = None,
         start_directory: str | Path | None = None,
         plugins: Iterable[EntryPoint] | None = None,
+        deps: object = None,
     ) -> AsyncGenerator[OneClaw, None]:
         """Open a home, creating it if need be, and close everything at the end.
 
@@ -152,6 +153,7 @@ class OneClaw:
             environ: the environment with keys and settings; by default the program's own.
             start_directory: where tools may read beside the workspace; by default the current directory.
             plugins: the plugins to load instead of all that are installed.
+            deps: what tools of the embedding program get as ``context.deps``.
 
         Raises:
             OneClawError: the home or its database cannot be used.
@@ -169,7 +171,7 @@ class OneClaw:
                 await store.set_permission(permission, "grant" if decision is Decision.GRANT else "deny")
 
             policy = PermissionPolicy(_decisions(decisions), remember, ask, allow)
-            claw = cls(found, catalog, store, environ, policy, start)
+            claw = cls(found, catalog, store, environ, policy, start, deps)
             await claw.refresh_tool_states()
             claw._take_over_trust(stored)
             claw.user_tools.obey(stored)
@@ -461,16 +463,24 @@ class OneClaw:
         wanted = HistoryQuery(query, Scope(scope), since, until, max_results, frozenset(asking_sessions))
         return await search_history(self.store, self.memory, wanted)
 
-    async def call_tool(self, name: str, arguments: str | Mapping[str, Any] = "{}") -> ToolOutcome:
+    async def call_tool(
+        self,
+        name: str,
+        arguments: str | Mapping[str, Any] = "{}",
+        *,
+        caller: Literal["program", "command line"] = "program",
+    ) -> ToolOutcome:
         """Run one tool through the engine, outside a conversation; tools of all groups are active.
 
         Args:
             name: the tool's name.
             arguments: a JSON object, as text or as what JSON is read into.
+            caller: what makes the call, for plugins.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         await self._tool_sources.refresh()
-        scope = CallScope(self.catalog.registry.selected().all_active, GENERAL_ASSISTANT.name)
+        active = self.catalog.registry.selected().all_active
+        scope = CallScope(active, GENERAL_ASSISTANT.name, caller=caller)
         with self._turns.of_this_task():
             (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
         return outcome

@@ -102,11 +102,13 @@ class PermissionDeniedError(OneClawError):
 
     Attributes:
         permission: the name of the permission, such as ``network.private``.
+        decided_by: ``denial`` (remembered), ``user``, or ``default`` where no person could be asked.
     """
 
-    def __init__(self, message: str, permission: str) -> None:
+    def __init__(self, message: str, permission: str, decided_by: str = "denial") -> None:
         super().__init__(message)
         self.permission = permission
+        self.decided_by = decided_by
 
 
 class PluginError(OneClawError):

@@ -77,8 +77,6 @@ class _Bridges:
         self._lines_left = _SHOWN_LINES
 
     async def fetch(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        import httpx
-
         url, method, body = (
             _text(arguments, "url"),
             _optional_text(arguments, "method"),
@@ -87,8 +85,18 @@ class _Bridges:
         method = (method or "GET").strip().upper()
         if body is not None and method in _METHODS_WITHOUT_BODY:
             raise BridgeError(f"fetch: a {method} request has no body; leave it out, or use POST")
+        headers = _by_name(_pairs(arguments, "headers"))
+        wanted = {"url": url, "method": method, "headers": headers or None, "body": body}
+        async with self._context.inner_call("http_request", wanted) as given:
+            return await self._fetch(**given)
+
+    async def _fetch(
+        self, url: str, method: str = "GET", headers: dict[str, Any] | None = None, body: str | None = None
+    ) -> dict[str, Any]:
+        import httpx
+
         try:
-            request = outgoing_request(method, url, _pairs(arguments, "headers"), body)
+            request = outgoing_request(method, url, (headers or {}).items(), body)
         except InvalidRequestError as fault:
             raise BridgeError(f"fetch: {fault}".removesuffix(".")) from None
         try:
@@ -105,9 +113,11 @@ class _Bridges:
         path, encoding = _text(arguments, "path"), _optional_text(arguments, "encoding") or "UTF-8"
         if not is_text_encoding(encoding):
             raise BridgeError(f"fs.readFile: {encoding[:50]!r} is no known text encoding; use one such as UTF-8")
-        await self._context.ask_permission("files.read", f"read {path[:200]!r}")
-        content: str = await self._on_file("fs.readFile", path, partial(self._read, path, encoding))
-        return content
+        async with self._context.inner_call("read_file", {"path": path, "encoding": encoding}) as given:
+            path, encoding = given["path"], given.get("encoding", "UTF-8")
+            await self._context.ask_permission("files.read", f"read {path[:200]!r}")
+            content: str = await self._on_file("fs.readFile", path, partial(self._read, path, encoding))
+            return content
 
     def _read(self, path: str, encoding: str) -> str:
         paths = self._context.paths
@@ -115,24 +125,28 @@ class _Bridges:
             return read_all(stream, encoding)
 
     async def write_file(self, arguments: dict[str, Any]) -> None:
-        await self._write("fs.writeFile", arguments, replace_content)
+        await self._write("fs.writeFile", arguments, "overwrite")
 
     async def append_file(self, arguments: dict[str, Any]) -> None:
-        await self._write("fs.appendFile", arguments, append_content)
+        await self._write("fs.appendFile", arguments, "append")
 
-    async def _write(self, name: str, arguments: dict[str, Any], write: Callable[..., object]) -> None:
-        path, content = _text(arguments, "path"), _text(arguments, "content").encode("utf-8", "replace")
-        await self._context.ask_permission("files.write", f"write {path[:200]!r}")
-        paths = self._context.paths
-        await self._on_file(name, path, lambda: write(paths.writable(path), content, paths))
+    async def _write(self, name: str, arguments: dict[str, Any], mode: str) -> None:
+        wanted = {"path": _text(arguments, "path"), "content": _text(arguments, "content"), "mode": mode}
+        async with self._context.inner_call("write_file", wanted) as given:
+            path, content = given["path"], given["content"].encode("utf-8", "replace")
+            write = append_content if given.get("mode") == "append" else replace_content
+            await self._context.ask_permission("files.write", f"write {path[:200]!r}")
+            paths = self._context.paths
+            await self._on_file(name, path, lambda: write(paths.writable(path), content, paths))
 
     async def exists(self, arguments: dict[str, Any]) -> bool:
-        path = _text(arguments, "path")
-        await self._context.ask_permission("files.read", f"look for {path[:200]!r}")
-        try:
-            return await run_in_thread(lambda: self._context.paths.readable(path).exists())
-        except (PermissionDeniedError, OSError, ValueError):  # where tools may not read, nothing exists for them
-            return False
+        async with self._context.inner_call("read_file", {"path": _text(arguments, "path")}) as given:
+            path = given["path"]
+            await self._context.ask_permission("files.read", f"look for {path[:200]!r}")
+            try:
+                return await run_in_thread(lambda: self._context.paths.readable(path).exists())
+            except (PermissionDeniedError, OSError, ValueError):  # where tools may not read, nothing exists for them
+                return False
 
     async def _on_file(self, name: str, path: str, act: Callable[[], Any]) -> Any:
         shown = repr(path[:200])
@@ -149,7 +163,9 @@ class _Bridges:
 
     async def time(self, arguments: dict[str, Any]) -> Any:
         zone, form = _optional_text(arguments, "timezone"), _optional_text(arguments, "format")
-        result = await run_in_thread(partial(get_current_time, zone, form or "iso8601", context=self._context))
+        async with self._context.inner_call("get_current_time", {"timezone": zone, "format": form}) as given:
+            zone, form = given.get("timezone"), given.get("format", "iso8601")
+            result = await run_in_thread(partial(get_current_time, zone, form, context=self._context))
         if not result.is_success:
             raise BridgeError(f"_time: {result.error_message}".removesuffix("."))
         return result.result
@@ -223,6 +239,16 @@ def _text(arguments: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise BridgeError(f"{name} must be a string")
     return value
+
+
+def _by_name(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """Write headers as ``http_request`` takes them: several of one name in a list."""
+    named: dict[str, Any] = {}
+    for name, value in pairs:
+        named[name] = (
+            [*([named[name]] if isinstance(named[name], str) else named[name]), value] if name in named else value
+        )
+    return named
 
 
 def _optional_text(arguments: dict[str, Any], name: str) -> str | None:

@@ -34,5 +34,5 @@ async def _call(tool: str, arguments: str, allow: tuple[str, ...]) -> dict[str, 
     from oneclaw_core.cli.permission_names import open_allowing
 
     async with open_allowing(allow, terminal_asker()) as claw:
-        outcome = await claw.call_tool(tool, arguments)
+        outcome = await claw.call_tool(tool, arguments, caller="command line")
         return outcome.result.to_dict()

@@ -1,8 +1,8 @@
-"""What event hooks are called with and what they return. All of it is frozen; OneClaw makes it, plugins read it."""
+"""Objects that event hooks are called with, and that they return. They are frozen; OneClaw makes them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelRequest, ModelResponse
+    from oneclaw_core.tools.result import ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class CallInfo:
     Attributes:
         id: unique within the session.
         tool: name of the tool.
-        arguments: validated; a deep copy.
+        arguments: as the tool gets them, a copy that cannot be changed; empty if they are no JSON object.
         group: the tool's group, ``None`` for a core tool.
         plugin: the plugin that registered the tool.
         required_permissions: of the tool.
@@ -137,11 +138,11 @@ class PermissionOutcome:
     """A decision on a permission.
 
     Attributes:
-        permission: its name.
+        permission: its name; for a plugin's refusal of a call, the tool's name.
         subject: what it was asked for, such as a command; ``None`` if it has none.
         is_granted: True if the tool may go on.
-        decided_by: ``user``, ``grant``, ``denial``, ``plugin NAME``, ``option`` (``--allow``), or ``default`` where no
-            person could be asked.
+        decided_by: ``user``, ``grant``, ``denial``, ``plugin NAME``, ``option`` (``--allow``), or ``default`` for what
+            is granted to all tools, or where no person could be asked.
     """
 
     permission: str
@@ -152,27 +153,52 @@ class PermissionOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TurnWork:
-    """A turn that ``around`` is entered for."""
+    """A turn that ``around`` is entered for.
+
+    Attributes:
+        turn: the turn.
+        outcome: how it ended; ``None`` until the context manager is left.
+    """
 
     turn: TurnInfo
+    outcome: TurnOutcome | None = field(default=None, init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelWork:
-    """A model request that ``around`` is entered for; ``turn`` is ``None`` outside one."""
+    """A model request that ``around`` is entered for.
 
-    turn: TurnInfo | None
+    Attributes:
+        turn: it belongs to.
+        request: what is sent.
+        answer: what came of it; ``None`` until the context manager is left.
+    """
+
+    turn: TurnInfo
     request: ModelCall
+    answer: ModelAnswer | None = field(default=None, init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWork:
-    """A tool call that ``around`` is entered for."""
+    """A tool call that ``around`` is entered for.
+
+    Attributes:
+        call: the call.
+        result: of the tool; ``None`` until the context manager is left.
+    """
 
     call: CallInfo
+    result: ToolResult | None = field(default=None, init=False)
 
 
 Work = TurnWork | ModelWork | ToolWork
+
+
+def set_result(work: Work, result: TurnOutcome | ModelAnswer | ToolResult) -> None:
+    """Set how a work ended, before its context managers are left."""
+    name = "outcome" if isinstance(work, TurnWork) else "answer" if isinstance(work, ModelWork) else "result"
+    object.__setattr__(work, name, result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.arguments import set_result
 from oneclaw_core.plugins.hook_calls import HookError, describe
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from oneclaw_core.plugins.arguments import Work
+    from oneclaw_core.plugins.arguments import ModelAnswer, TurnOutcome, Work
     from oneclaw_core.plugins.running_plugin import RunningPlugin
+    from oneclaw_core.tools.result import ToolResult
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -26,7 +28,7 @@ class Around:
 
     Args:
         plugins: that implement the hook, in order.
-        work: what they are entered for.
+        work: what they are entered for; its result is to be set before the end.
     """
 
     def __init__(self, plugins: Sequence[RunningPlugin], work: Work) -> None:
@@ -49,6 +51,10 @@ class Around:
                     self._entered.append((plugin.name, manager))
             except BaseException as error:  # noqa: BLE001  # foreign code
                 _complain(plugin.name, error)
+
+    def set_result(self, result: TurnOutcome | ModelAnswer | ToolResult) -> None:
+        """Show the context managers how the work ended, before they are left."""
+        set_result(self._work, result)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -50,6 +50,9 @@ class RunningPlugin:
         self._timeouts = timeouts
         self._loaded: LoadedPlugin | None = None
         self._is_started = False
+        self._has_start = "plugin_started" in record.hooks or any(
+            each.hook == "register_settings" for each in record.registrations
+        )
         self._starting: asyncio.Task[None] | None = None
         self._is_start_attempted = False
         self._failure: PluginError | None = None
@@ -80,6 +83,8 @@ class RunningPlugin:
         Raises:
             PluginError: it cannot be started now.
         """
+        if not self._is_started and not self._has_start:
+            self._is_started = True
         if not self._is_started:
             if self._failure is not None and time.monotonic() < self._retry_at:
                 raise self._failure
@@ -161,10 +166,9 @@ class RunningPlugin:
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.wait({self._starting}, timeout=STOP_SECONDS)
-        loaded = self._loaded
-        if loaded is not None and self._is_start_attempted and "plugin_stopped" in loaded.implementations:
-            implementation = loaded.implementations["plugin_stopped"]
+        if (self._is_started or self._is_start_attempted) and "plugin_stopped" in self.record.hooks:
             try:
+                implementation = await self._implementation("plugin_stopped")
                 await call_hook(implementation, {"context": self._context}, self.limit("plugin_stopped", STOP_SECONDS))
             except PluginError as error:
                 _log.warning("%s", error)
@@ -172,11 +176,10 @@ class RunningPlugin:
 
     async def _start(self) -> None:
         try:
-            loaded = await self.load()
             await self._context.refresh_settings()
-            implementation = loaded.implementations.get("plugin_started")
             self._is_start_attempted = True
-            if implementation is not None:
+            if "plugin_started" in self.record.hooks:
+                implementation = await self._implementation("plugin_started")
                 seconds = self.limit("plugin_started", START_SECONDS)
                 await call_hook(implementation, {"context": self._context}, seconds)
         except PluginError as error:

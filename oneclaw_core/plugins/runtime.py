@@ -9,18 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
-from oneclaw_core.plugins.arguments import Ask, Deny, PromptSection, ToolWork
+from oneclaw_core.plugins.arguments import Ask, CallInfo, Deny, PromptSection, ToolWork
 from oneclaw_core.plugins.around import Around
 from oneclaw_core.plugins.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
 from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.running_plugin import RunningPlugin
+from oneclaw_core.plugins.tool_calls import CALL_HOOKS, HookedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from oneclaw_core.plugins.arguments import CallInfo, SessionInfo, TurnInfo, Work
+    from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo, Work
     from oneclaw_core.plugins.context import PluginContext
     from oneclaw_core.plugins.implementations import HookOptions
     from oneclaw_core.plugins.record import PluginRecord
@@ -43,6 +44,18 @@ class _Step(NamedTuple):
     options: HookOptions
 
 
+class Verdict(NamedTuple):
+    """What a gate of a plugin says.
+
+    Attributes:
+        plugin: the plugin's name.
+        answer: a refusal, or a demand that the user is asked.
+    """
+
+    plugin: str
+    answer: Deny | Ask
+
+
 class Plugins:
     """The plugins of an open home.
 
@@ -55,28 +68,31 @@ class Plugins:
 
     Attributes:
         hooks: the event hooks that any plugin implements.
+        governs_calls: True if any of them concerns tool calls.
     """
 
     def __init__(
         self,
-        records: Iterable[PluginRecord],
+        records: Sequence[PluginRecord],
         make_context: Callable[[str], PluginContext],
         *,
         order: Sequence[str] = (),
         limits: Mapping[str, float] | None = None,
         timeouts: HookTimeouts | None = None,
     ) -> None:
-        self._records = [record for record in records if not record.is_disabled]
+        self._records = records
         self._make_context = make_context
         self._limits = limits or {}
         self._timeouts = timeouts or HookTimeouts()
         self._running: dict[str, RunningPlugin] = {}
         self._plans = self._planned(list(order))
         self.hooks = frozenset(self._plans)
+        self.governs_calls = not self.hooks.isdisjoint(CALL_HOOKS)
 
     def registrations(self, hook: str) -> list[Registration]:
         """Return what all plugins registered by a hook, in their order."""
-        return [each for record in self._records for each in record.registrations if each.hook == hook]
+        records = [record for record in self._records if not record.is_disabled]
+        return [each for record in records for each in record.registrations if each.hook == hook]
 
     async def context_of(self, name: str) -> PluginContext:
         """Return the context of a plugin, which is started first.
@@ -111,6 +127,20 @@ class Plugins:
             except OneClawError as error:
                 _log.warning("%s", error)
 
+    async def context_of_tool(self, plugin: str | None) -> PluginContext | None:
+        """Return the context for a tool of a plugin, which is started first; ``None`` for a tool of no plugin.
+
+        Raises:
+            PluginError: the plugin cannot be started now.
+        """
+        if plugin is None:
+            return None
+        try:
+            found = self._running.get(plugin) or self._plugin(plugin)
+        except NotFoundError:
+            return None
+        return await found.start()
+
     async def object_of(self, registration: Registration) -> Any:
         """Return a registered object; it is imported when it is first asked for.
 
@@ -132,25 +162,31 @@ class Plugins:
             fault = f"{where}: {describe(error.raised)}"
             raise HookError(registration.plugin, registration.name, fault) from error.raised
 
-    async def before_turn(self, turn: TurnInfo) -> Deny | None:
-        """Ask the gates whether a turn may begin."""
+    async def before_turn(self, turn: TurnInfo) -> Verdict | None:
+        """Ask the gates whether a turn may begin; ``None`` if it may."""
         for step in self._plans.get("before_turn", ()):
-            verdict = await self._verdict(step, "before_turn", {"turn": turn}, (Deny,))
-            if isinstance(verdict, Deny):
+            verdict = await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
+            if verdict is not None:
                 return verdict
         return None
 
-    async def before_tool_call(self, call: CallInfo) -> Deny | Ask | None:
+    async def before_tool_call(self, call: CallInfo) -> Verdict | None:
         """Ask the gates whether a call may run: the first ``Deny`` counts, else the first ``Ask``."""
-        asks: Ask | None = None
-        for step in self._plans.get("before_tool_call", ()):
-            if not step.options.is_about(call.tool, call.group):
-                continue
-            verdict = await self._verdict(step, "before_tool_call", {"call": call}, (Deny, Ask))
-            if isinstance(verdict, Deny):
+        first: Verdict | None = None
+        for plugin in self.concerned("before_tool_call", call):
+            verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
+            if verdict is not None and isinstance(verdict.answer, Deny):
                 return verdict
-            asks = asks or verdict
-        return asks
+            first = first or verdict
+        return first
+
+    def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
+        """Return the plugins whose implementation of a hook is about a tool call, in order."""
+        return [step.plugin for step in self._plans.get(hook, ()) if step.options.is_about(call.tool, call.group)]
+
+    def of_call(self, **about: Any) -> HookedCall | None:
+        """Return the hooks on a tool call, described as in :class:`CallInfo`; ``None`` if no plugin has any."""
+        return HookedCall(self, CallInfo(**about)) if self.governs_calls else None
 
     async def message_context(self, turn: TurnInfo) -> list[tuple[str, str]]:
         """Gather texts to send with a user's message.
@@ -164,7 +200,7 @@ class Plugins:
             if isinstance(text, str):
                 texts += [(step.plugin.name, text)] if text.strip() else []
             elif text is not None:
-                self._complain(step, "message_context", f"returned a {type(text).__name__}, not a text")
+                self._complain(step.plugin, "message_context", f"returned a {type(text).__name__}, not a text")
         return texts
 
     async def prompt_sections(self, session: SessionInfo) -> str:
@@ -176,22 +212,21 @@ class Plugins:
                 continue
             sections = list(sections) if isinstance(sections, list | tuple) else [sections]
             if not all(isinstance(each, PromptSection) and isinstance(each.text, str) for each in sections):
-                self._complain(step, "prompt_sections", "returned something other than PromptSection objects")
+                self._complain(step.plugin, "prompt_sections", "returned something other than PromptSection objects")
                 continue
             for each in sections:
                 if len(each.text) > MAX_SECTION_CHARACTERS:
                     fault = f"returned the section {each.id!r} with more than {MAX_SECTION_CHARACTERS:,} characters"
-                    self._complain(step, "prompt_sections", fault)
+                    self._complain(step.plugin, "prompt_sections", fault)
                 elif each.text.strip():
                     found.append((step.plugin.name, str(each.id), each.text.strip()))
         return _joined(sorted(found))
 
     def around(self, work: Work) -> Around:
         """Return an async context manager that enters the context managers of plugins in the running task."""
-        steps = self._plans.get("around", ())
         if isinstance(work, ToolWork):
-            steps = tuple(step for step in steps if step.options.is_about(work.call.tool, work.call.group))
-        return Around([step.plugin for step in steps], work)
+            return Around(self.concerned("around", work.call), work)
+        return Around([step.plugin for step in self._plans.get("around", ())], work)
 
     def observe(self, hook: str, **arguments: Any) -> None:
         """Queue an event for the observers of a hook."""
@@ -212,7 +247,7 @@ class Plugins:
         places = {name: place for place, name in enumerate(order)}
         plans: dict[str, list[_Step]] = {}
         for record in self._records:
-            for hook, options in record.hooks.items():
+            for hook, options in () if record.is_disabled else record.hooks.items():
                 if HOOK_KINDS[hook] is not HookKind.LIFECYCLE:
                     plans.setdefault(hook, []).append(_Step(self._plugin(record.name), options))
 
@@ -225,24 +260,31 @@ class Plugins:
         found = self._running.get(name)
         if found is None:
             record = next((each for each in self._records if each.name == name), None)
-            if record is None:
+            if record is None or record.is_disabled:
                 raise NotFoundError(f"there is no plugin {name!r}; list them with: oneclaw plugins list")
             found = RunningPlugin(record, self._make_context(name), self._limits, self._timeouts)
             self._running[name] = found
         return found
 
-    async def _verdict(self, step: _Step, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]) -> Any:
+    async def _verdict(
+        self, plugin: RunningPlugin, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]
+    ) -> Verdict | None:
         """Call a gate; whatever is wrong with it is a refusal."""
+        name = plugin.name
         try:
-            verdict = await step.plugin.call(hook, arguments, GATE_SECONDS)
+            answer = await plugin.call(hook, arguments, GATE_SECONDS)
         except PluginError as error:
             _log.warning("%s", error)
-            return Deny(str(error))
-        if verdict is None or isinstance(verdict, kinds):
-            return verdict
+            return Verdict(name, Deny(str(error)))
+        if answer is None:
+            return None
+        if isinstance(answer, Deny) and isinstance(answer.reason, str):
+            return Verdict(name, Deny(f"The plugin {name} refuses this: {answer.reason}"))
+        if isinstance(answer, Ask) and Ask in kinds and _is_sound(answer):
+            return Verdict(name, answer)
         names = " or ".join(kind.__name__ for kind in kinds)
-        fault = f"returned a {type(verdict).__name__}, not {names} or None"
-        return Deny(str(self._complain(step, hook, fault)))
+        fault = f"returned a {type(answer).__name__} that is no {names} or None"
+        return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
 
     async def _gathered(self, step: _Step, hook: str, arguments: dict[str, Any], seconds: float) -> Any:
         """Call a hook that fails open."""
@@ -252,8 +294,8 @@ class Plugins:
             _log.warning("%s", error)
             return None
 
-    def _complain(self, step: _Step, hook: str, fault: str) -> HookError:
-        error = HookError(step.plugin.name, hook, fault)
+    def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:
+        error = HookError(plugin.name, hook, fault)
         _log.warning("%s", error)
         return error
 
@@ -274,6 +316,11 @@ def _joined(sections: list[tuple[str, str, str]]) -> str:
         left -= len(text)
         texts.append(text)
     return "\n\n".join(texts)
+
+
+def _is_sound(ask: Ask) -> bool:
+    texts = (ask.permission, ask.detail, ask.subject or "")
+    return bool(ask.permission) and all(isinstance(each, str) for each in texts)
 
 
 def _imported(target: str) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
@@ -16,10 +16,13 @@ from oneclaw_core.tools.result import clean_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
     from concurrent.futures import Future
+    from contextlib import AbstractAsyncContextManager
 
     import httpx
 
     from oneclaw_core.http import SyncAddressGate
+
+    InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
 
 # Of each piece of news about a call: thousands of them may wait to be shown.
 MAX_PROGRESS_CHARACTERS = 1_000
@@ -34,6 +37,7 @@ class RunningCall:
         timeout_seconds: how long the tool may run.
         require_permission: asks for a permission, with a detail for the user, and what it is needed for.
         report_progress: passes on how far the tool has come.
+        inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
     """
 
     def __init__(
@@ -41,10 +45,12 @@ class RunningCall:
         timeout_seconds: float,
         require_permission: Callable[[str, str, str | None], Awaitable[None]],
         report_progress: Callable[[str, float | None], None],
+        inner_call: InnerCall | None = None,
     ) -> None:
         self._deadline = time.monotonic() + timeout_seconds
         self._require_permission = require_permission
         self._report_progress = report_progress
+        self._inner_call = inner_call
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._questions_since: float | None = None
@@ -118,6 +124,15 @@ class RunningCall:
                 self._deadline += asked_seconds
                 self._asked_seconds += asked_seconds
             self._notify()
+
+    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
+        """Have plugins decide on what a program of the tool does.
+
+        Raises:
+            PermissionDeniedError: one refuses it.
+        """
+        self._check_open()
+        return nullcontext(arguments) if self._inner_call is None else self._inner_call(tool, arguments)
 
     async def allow_address(self, host: str, address: str) -> None:
         """Go on if the tool may connect to an address.

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     import httpx
 
     from oneclaw_core.app import OneClaw
+    from oneclaw_core.plugins.context import PluginContext
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.turn_scope import TurnScope
 
@@ -54,6 +55,10 @@ class CallServices(Protocol):
         """Go on if the tool may connect to an address, else raise ``PermissionDeniedError``."""
         ...
 
+    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
+        """Have plugins decide on what a program of the tool does, as on a call of the tool of that kind."""
+        ...
+
     def http_client(self) -> httpx.AsyncClient:
         """Give the guarded HTTP client of this call, made when first asked for."""
         ...
@@ -81,6 +86,7 @@ class ToolContext:
         shown_characters: how many characters of :meth:`ToolResult.text` the model is shown, ``None`` for all of them,
             outside a conversation. What gives a long text in parts makes them no longer than that, the rest of the
             result included: what is past it the model does not see, nor where the next part would begin.
+        deps: what the embedding program passed to ``OneClaw.open(deps=...)``; ``None`` in a worker process.
     """
 
     home: Path
@@ -91,6 +97,8 @@ class ToolContext:
     paths: PathGuard
     _services: CallServices | None = field(default=None, repr=False)
     _app: OneClaw | None = field(default=None, repr=False)
+    _plugin: PluginContext | None = field(default=None, repr=False)
+    deps: Any = field(default=None, repr=False)
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = field(default=None, repr=False)
     shown_characters: int | None = None
@@ -105,6 +113,17 @@ class ToolContext:
         if self._app is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._app
+
+    @property
+    def plugin(self) -> PluginContext:
+        """The services of the plugin that registered the tool: its settings, storage and the like.
+
+        Raises:
+            OneClawError: the tool runs in a worker process, was executed by hand, or is no plugin's.
+        """
+        if self._plugin is None:
+            raise OneClawError(NOT_IN_A_RUNNING_CALL)
+        return self._plugin
 
     @property
     def logger(self) -> logging.Logger:
@@ -170,6 +189,26 @@ class ToolContext:
             PermissionDeniedError: the address is private, and the user does not allow it.
         """
         await self._running_services().allow_address(host, address)
+
+    def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
+        """Have plugins decide on what a program that the tool runs does, as on a call of the tool of that kind.
+
+        ::
+
+            async with context.inner_call("write_file", {"path": path, "content": content}) as arguments:
+                ...  # act with these arguments, which plugins may have rewritten
+
+        Args:
+            tool: the tool that does the same.
+            arguments: for that tool; those that are ``None`` are left out.
+
+        Raises:
+            PermissionDeniedError: a plugin refuses it.
+        """
+        arguments = {name: value for name, value in arguments.items() if value is not None}
+        if self._services is None:  # executed by hand, where nothing is asked of plugins
+            return nullcontext(arguments)
+        return self._services.inner_call(tool, arguments)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -10,12 +10,13 @@ import difflib
 import json
 import logging
 import time
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.messages import Attachment
-from oneclaw_core.secrets import redact
+from oneclaw_core.errors import PermissionDeniedError, PluginError
+from oneclaw_core.messages import ToolCall
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.context import ToolContext
@@ -23,7 +24,8 @@ from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.tools.permission_rules import subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
-from oneclaw_core.tools.result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
+from oneclaw_core.tools.presentable import presentable
+from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.running import execution_error, run_tool
 from oneclaw_core.tools.schema import argument_faults, compile_schema
 from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.messages import ToolCall
+    from oneclaw_core.plugins.context import PluginContext
+    from oneclaw_core.plugins.runtime import Plugins
+    from oneclaw_core.plugins.tool_calls import HookedCall
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
-MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 
 _log = logging.getLogger("oneclaw.engine")
 
@@ -84,6 +87,7 @@ class CallScope:
         selection: the tools that the agent may have, active or not.
         turn: the turn that makes the calls, ``None`` outside one.
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
+        caller: what makes the calls: ``model``, ``command line`` or ``program``.
     """
 
     active: ActiveTools
@@ -93,10 +97,11 @@ class CallScope:
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = None
     shown_characters: int | None = None
+    caller: Literal["model", "command line", "program"] = "model"
 
 
 class ToolEngine:
-    """Runs tool calls: known, enabled, active, valid, permitted, then under their timeout.
+    """Runs tool calls: known, enabled, active, valid, let through by plugins, permitted, then with a timeout.
 
     Args:
         registry: the tools there are.
@@ -104,6 +109,8 @@ class ToolEngine:
         home: the user's directory.
         paths: the files they may touch.
         app: the open home, for tools that act on it; ``None`` where there is none.
+        plugins: at work, which govern and observe calls; ``None`` for none.
+        deps: what the embedding program gives to its tools.
     """
 
     def __init__(
@@ -113,7 +120,11 @@ class ToolEngine:
         home: Path,
         paths: PathGuard,
         app: OneClaw | None = None,
+        plugins: Plugins | None = None,
+        deps: object = None,
     ) -> None:
+        self._plugins = plugins
+        self._deps = deps
         self._registry = registry
         self._permissions = permissions
         self._home = home
@@ -187,29 +198,64 @@ class ToolEngine:
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
     ) -> ToolOutcome:
         started = time.perf_counter()
+        hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
-            tool = self._registry.get_tool(call.name)
-            refusal = self._refusal(call, tool, scope, loading)
-            is_refused = refusal is not None
-            repeated = scope.failures.answer_without_running(call, is_refused=is_refused)
-            if repeated is not None:
-                return ToolOutcome(call, repeated, 0.0)
-            if refusal is not None or tool is None:
-                result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' is not available.")
-            else:
-                result = await self._check_and_run(call, tool, scope, arrivals)
-            result = _presentable(result)
-            scope.failures.record(call, result, is_refused=is_refused)
+            result = await self._answer(call, scope, loading, arrivals, hooks)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
+                if hooks is not None:
+                    hooks.finished(ToolResult.error("interrupted", "The call was interrupted."))
                 raise
             # Whoever was asked for a permission cancelled the question, not the call.
             result = ToolResult.error("permission_denied", "The question for a permission was cancelled.")
         except Exception as error:  # noqa: BLE001  # a call without a result would break the conversation
             _log.exception("tool %s failed", call.name)
-            result = _presentable(execution_error(error))
+            result = presentable(execution_error(error))
+        if hooks is not None:
+            hooks.finished(result)
         return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
+
+    async def _answer(
+        self,
+        call: ToolCall,
+        scope: CallScope,
+        loading: set[str | None],
+        arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
+        hooks: HookedCall | None,
+    ) -> ToolResult:
+        tool = self._registry.get_tool(call.name)
+        refusal = self._refusal(call, tool, scope, loading)
+        is_refused = refusal is not None
+        repeated = scope.failures.answer_without_running(call, is_refused=is_refused)
+        if repeated is not None:
+            return repeated
+        if refusal is not None or tool is None:
+            result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' is not available.")
+        else:
+            result = await self._check_and_run(call, tool, scope, arrivals, hooks)
+        result = presentable(result)
+        scope.failures.record(call, result, is_refused=is_refused)
+        return result
+
+    def _hooks_on(
+        self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None
+    ) -> HookedCall | None:
+        """Return the hooks of plugins on a call."""
+        assert self._plugins is not None
+        source = self._registry.get_source_info(call.name)
+        definition = self._registry.get_definition(call.name)
+        return self._plugins.of_call(
+            id=call.id,
+            tool=call.name,
+            arguments=_object_in(call.arguments),
+            group=source.group_name if source is not None else None,
+            plugin=source.plugin if source is not None else None,
+            required_permissions=tuple(definition.required_permissions) if definition is not None else (),
+            agent=scope.agent_name,
+            turn=scope.turn.info if scope.turn is not None else None,
+            caller=caller or scope.caller,
+        )
 
     def _refusal(
         self, call: ToolCall, tool: Tool | None, scope: CallScope, loading: set[str | None]
@@ -253,6 +299,7 @@ class ToolEngine:
         tool: Tool,
         scope: CallScope,
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
+        hooks: HookedCall | None,
     ) -> ToolResult:
         # As it was registered: that is what the model was sent, whatever the tool says of itself by now.
         definition = self._registry.get_definition(call.name) or tool.definition
@@ -260,39 +307,39 @@ class ToolEngine:
             arguments = without_absent(parse_arguments(call.arguments), definition.parameters)
         except ArgumentsError as error:
             return ToolResult.error("validation_error", f"Tool '{call.name}': {error}")
-        if not getattr(tool, "checks_own_arguments", False):
-            faults = argument_faults(self._validator(definition), arguments)
-            if faults:
-                return ToolResult.error(
-                    "validation_error",
-                    f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
-                )
-        session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
-
-        def ask(permission: str, detail: str = "", subject: str | None = None) -> PermissionRequest:
-            source = self._registry.get_source_info(call.name)
-            said = self._registry.get_permission_meaning(permission, source.plugin if source is not None else None)
-            meaning, said_by = (said.text, said.plugin) if said is not None else ("", None)
-            return PermissionRequest(permission, call.name, arguments, detail, session_id, subject, meaning, said_by)
-
+        faults = self._faults(tool, definition, arguments)
+        if faults:
+            return ToolResult.error(
+                "validation_error",
+                f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
+            )
+        if hooks is not None:
+            try:
+                arguments = await hooks.rewrite(arguments, lambda given: self._faults(tool, definition, given))
+            except PluginError as error:
+                return ToolResult.error("execution_error", f"The call was not run: {error}.")
+        require = self._asker(call.name, arguments, scope, hooks)
         try:
+            if hooks is not None:
+                await hooks.check(require)
             for permission in definition.required_permissions:
                 if not getattr(tool, "asks_itself", False):
-                    await self._require(ask(permission, subject=subject_of(permission, arguments)), scope)
+                    await require(permission, "", subject_of(permission, arguments))
                 elif self._permissions.denied(permission):
                     raise denied_for_good(permission)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
+        try:
+            plugin = await self._plugin_context(call.name)
+        except PluginError as error:
+            return ToolResult.error("not_available", f"Tool '{call.name}' is not available: {error}.")
 
         def report_progress(message: str, fraction: float | None) -> None:
             if arrivals.qsize() < MAX_QUEUED_PROGRESS:
                 arrivals.put_nowait(ToolProgress(call, message, fraction))
 
-        running = RunningCall(
-            definition.timeout_seconds,
-            lambda permission, detail, subject: self._require(ask(permission, detail, subject), scope),
-            report_progress,
-        )
+        inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
+        running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call)
         context = ToolContext(
             home=self._home,
             session_id=scope.session_id,
@@ -302,21 +349,99 @@ class ToolEngine:
             paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
             _services=running,
             _app=self._app,
+            _plugin=plugin,
+            deps=self._deps,
             selection=scope.selection,
             turn=scope.turn,
             shown_characters=scope.shown_characters,
         )
+        around = hooks.around() if hooks is not None else None
         try:
-            return await run_tool(tool, arguments, context, running, definition.timeout_seconds)
+            result = await run_tool(tool, arguments, context, running, definition.timeout_seconds, around)
         finally:
             await running.aclose()
+        return result if hooks is None else await hooks.rewrite_result(presentable(result))
 
-    async def _require(self, request: PermissionRequest, scope: CallScope) -> None:
-        if scope.turn is None:
-            await self._permissions.require(request)
-            return
-        with scope.turn.outer_calls_paused():
-            await self._permissions.require(request)
+    def _asker(
+        self, tool_name: str, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None
+    ) -> Callable[[str, str, str | None], Awaitable[None]]:
+        """Return a function that asks for a permission on behalf of a call, with a detail and a subject."""
+        session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
+        source = self._registry.get_source_info(tool_name)
+        plugin = source.plugin if source is not None else None
+
+        async def require(permission: str, detail: str, subject: str | None) -> None:
+            said = self._registry.get_permission_meaning(permission, plugin)
+            meaning, said_by = (said.text, said.plugin) if said is not None else ("", None)
+            request = PermissionRequest(permission, tool_name, arguments, detail, session_id, subject, meaning, said_by)
+            await self._require(request, scope, hooks)
+
+        return require
+
+    @asynccontextmanager
+    async def _inner_call(
+        self, call: ToolCall, scope: CallScope, name: str, arguments: dict[str, Any]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Have plugins decide on what a program does that a tool runs, as on a call of the tool of that kind.
+
+        Yields:
+            The arguments to use.
+
+        Raises:
+            PermissionDeniedError: a plugin refuses it, or failed.
+        """
+        hooks = self._hooks_on(ToolCall(call.id, name, json.dumps(arguments)), scope, "javascript")
+        assert hooks is not None
+        tool, definition = self._registry.get_tool(name), self._registry.get_definition(name)
+        result = ToolResult.error("interrupted", "The call was interrupted.")
+        try:
+            arguments = await hooks.rewrite(
+                arguments,
+                lambda given: self._faults(tool, definition, given) if tool is not None and definition else [],
+            )
+            await hooks.check(self._asker(name, arguments, scope, hooks))
+            yield arguments
+            result = ToolResult.success()
+        except PermissionDeniedError as error:
+            result = ToolResult.error("permission_denied", str(error))
+            raise
+        except PluginError as error:
+            result = ToolResult.error("permission_denied", str(error))
+            raise PermissionDeniedError(str(error), name) from error
+        except Exception as error:
+            result = execution_error(error)
+            raise
+        finally:
+            hooks.finished(result)
+
+    def _faults(self, tool: Tool, definition: ToolDefinition, arguments: dict[str, Any]) -> list[str]:
+        """Find what is wrong with arguments, except where the tool does so itself."""
+        if getattr(tool, "checks_own_arguments", False):
+            return []
+        return argument_faults(self._validator(definition), arguments)
+
+    async def _plugin_context(self, tool_name: str) -> PluginContext | None:
+        """Return the context of the plugin that registered a tool.
+
+        Raises:
+            PluginError: the plugin cannot be started.
+        """
+        source = self._registry.get_source_info(tool_name)
+        if self._plugins is None or source is None:
+            return None
+        return await self._plugins.context_of_tool(source.plugin)
+
+    async def _require(self, request: PermissionRequest, scope: CallScope, hooks: HookedCall | None) -> None:
+        permission, subject = request.permission, request.subject
+        try:
+            with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
+                granted_by = await self._permissions.require(request)
+        except PermissionDeniedError as error:
+            if hooks is not None:
+                hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
+            raise
+        if hooks is not None:
+            hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
 
     def _validator(self, definition: ToolDefinition) -> Validator:
         known = self._validators.get(definition.name)
@@ -326,39 +451,9 @@ class ToolEngine:
         return known[1]
 
 
-def _presentable(result: ToolResult) -> ToolResult:
-    """Make sure that a result can be stored, sent and printed; an error may quote a key that a service refused."""
-    result = of_kept_size(result)
-    if not result.is_success:
-        return ToolResult.error(
-            redact(clean_text(str(result.error_type or "execution_error"))),
-            redact(clean_text(str(result.error_message or ""))),
-        )
-    if not all(isinstance(each, Attachment) for each in result.attachments):
-        return ToolResult.error("execution_error", "The tool returned attachments that are no Attachment objects.")
-    size_bytes = sum(len(each.data) for each in result.attachments)
-    if size_bytes > MAX_KEPT_ATTACHMENT_BYTES:
-        return ToolResult.error(
-            "execution_error",
-            f"The tool returned attachments of {size_bytes:,} bytes, and only {MAX_KEPT_ATTACHMENT_BYTES:,} can be "
-            "kept. Ask for fewer or smaller ones.",
-        )
-    groups = result.loads_groups
-    if not isinstance(groups, tuple) or not all(isinstance(each, str) for each in groups):
-        return ToolResult.error("execution_error", "The tool returned loads_groups that are no tuple of names.")
-    if isinstance(result.result, str):
-        return replace(result, result=clean_text(result.result))
+def _object_in(arguments: str) -> dict[str, Any]:
+    """Read arguments as far as they are a JSON object."""
     try:
-        text = json.dumps(result.result, ensure_ascii=False, allow_nan=False)
-        if len(text) > MAX_KEPT_CHARACTERS:
-            return ToolResult.error(
-                "execution_error",
-                f"The tool returned {len(text):,} characters of JSON, and only {MAX_KEPT_CHARACTERS:,} can be kept. "
-                "Ask for a smaller part.",
-            )
-        return replace(result, result=json.loads(clean_text(text)))
-    except (TypeError, ValueError, RecursionError) as error:
-        return ToolResult.error(
-            "execution_error",
-            f"The tool returned a {type(result.result).__name__} that JSON cannot hold: {error}",
-        )
+        return parse_arguments(arguments)
+    except ArgumentsError:
+        return {}

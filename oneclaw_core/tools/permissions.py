@@ -113,37 +113,46 @@ class PermissionPolicy:
             if rule not in self._allowed and self._decisions.get(rule) == Decision.DENY
         )
 
-    async def require(self, request: PermissionRequest) -> None:
+    async def require(self, request: PermissionRequest) -> str:
         """Return if the permission is granted, asking the user where nothing is decided.
+
+        Returns:
+            Who granted it: ``option``, ``grant``, ``default`` or ``user``.
 
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
         """
-        if self._is_granted(request):
-            return
+        granted_by = self._granted_by(request)
+        if granted_by is not None:
+            return granted_by
         async with self._asking:  # one question at a time; its answer may settle the next
-            if self._is_granted(request):
-                return
+            granted_by = self._granted_by(request)
+            if granted_by is not None:
+                return granted_by
             if self._ask is None:
-                raise PermissionDeniedError(_nobody_to_ask(request), request.permission)
+                raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
             await self._settle(request, await self._ask(request))
+            return "user"
 
-    def _is_granted(self, request: PermissionRequest) -> bool:
-        """Whether it is granted without asking; what is denied goes before what is granted."""
+    def _granted_by(self, request: PermissionRequest) -> str | None:
+        """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""
         permission, subject = request.permission, request.subject
         if any(rule.grants(permission, subject) for rule in self._allowed):
-            return True
+            return "option"
         if (decision := self._decisions.get(PermissionRule(permission))) == Decision.DENY:
             raise denied_for_good(permission)
         patterns = [each for each in self._decisions if each.permission == permission and each.pattern is not None]
         for rule in patterns:
             if self._decisions[rule] == Decision.DENY and rule.denies(permission, subject):
                 raise denied_for_good(permission, rule)
-        if decision == Decision.GRANT or permission in GRANTED_BY_DEFAULT:
-            return True
-        if (request.session_id, permission) in self._granted_in_session:
-            return True
-        return any(self._decisions[rule] == Decision.GRANT and rule.grants(permission, subject) for rule in patterns)
+        if decision == Decision.GRANT or (request.session_id, permission) in self._granted_in_session:
+            return "grant"
+        if permission in GRANTED_BY_DEFAULT:
+            return "default"
+        is_granted = any(
+            self._decisions[rule] == Decision.GRANT and rule.grants(permission, subject) for rule in patterns
+        )
+        return "grant" if is_granted else None
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
         whole = PermissionRule(request.permission)
@@ -161,8 +170,11 @@ class PermissionPolicy:
             return
         if answer == PermissionAnswer.NEVER:
             await self._decide(whole, Decision.DENY)
-            raise denied_for_good(request.permission)
-        raise PermissionDeniedError(f"Permission '{request.permission}' was denied by the user.", request.permission)
+            error = denied_for_good(request.permission)
+            error.decided_by = "user"
+            raise error
+        text = f"Permission '{request.permission}' was denied by the user."
+        raise PermissionDeniedError(text, request.permission, "user")
 
     async def _decide(self, rule: PermissionRule, decision: Decision) -> None:
         self._decisions[rule] = decision

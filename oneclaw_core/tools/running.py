@@ -13,6 +13,9 @@ from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.threads import run_in_thread, watched_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from oneclaw_core.plugins.around import Around
     from oneclaw_core.tools.call_services import RunningCall
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
@@ -25,7 +28,12 @@ _log = logging.getLogger("oneclaw.engine")
 
 
 async def run_tool(
-    tool: Tool, arguments: dict[str, Any], context: ToolContext, running: RunningCall, timeout_seconds: float
+    tool: Tool,
+    arguments: dict[str, Any],
+    context: ToolContext,
+    running: RunningCall,
+    timeout_seconds: float,
+    around: Around | None = None,
 ) -> ToolResult:
     """Run a tool as a task of its own, so that one that ignores being cancelled holds nobody up.
 
@@ -35,12 +43,14 @@ async def run_tool(
         context: for the tool.
         running: keeps the time.
         timeout_seconds: how long that is, to say it.
+        around: entered in the task that runs the tool; ``None`` for nothing.
 
     Returns:
         Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
     """
     with watched_threads() as threads:
-        task = asyncio.create_task(invoke(tool, arguments, context))
+        work = invoke(tool, arguments, context)
+        task = asyncio.create_task(work if around is None else _within(around, work))
     try:
         while not task.done():
             remaining = running.remaining_seconds()
@@ -86,6 +96,13 @@ async def _cancel(task: asyncio.Task[ToolResult], tool_name: str) -> None:
 def _look_at(task: asyncio.Task[ToolResult]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _log.debug("a cancelled tool ended with %r", task.exception())
+
+
+async def _within(around: Around, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+    async with around:
+        result = await work
+        around.set_result(result)
+        return result
 
 
 async def invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from oneclaw_core.plugins.arguments import TurnInfo
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.turn_budget import TurnBudget
 
@@ -24,11 +25,13 @@ class TurnScope:
         budget: what it may still take.
         call: the tool call that it is run for, ``None`` for a turn of the user's.
         model: the model that answers it, as ``PROVIDER/MODEL``.
+        info: the turn as plugins see it; ``None`` if no plugin asks.
     """
 
     budget: TurnBudget
     call: ToolContext | None = None
     model: str | None = None
+    info: TurnInfo | None = None
 
     @property
     def depth(self) -> int:

@@ -70,9 +70,9 @@ def test_a_deny_goes_before_an_ask_that_came_first(tmp_path):
     async def work():
         first = plugin(before_tool_call=ask)
         both = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=deny))
-        assert await both.before_tool_call(CALL) == Deny("not today")
+        assert (await both.before_tool_call(CALL)).answer == Deny("The plugin b refuses this: not today")
         one = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=lambda: None))
-        assert await one.before_tool_call(CALL) == Ask("shell.execute", "run ls")
+        assert await one.before_tool_call(CALL) == ("a", Ask("shell.execute", "run ls"))
 
     asyncio.run(work())
 
@@ -94,9 +94,9 @@ def test_a_gate_for_some_tools_is_not_called_for_others(tmp_path):
 def test_an_unknown_verdict_denies_and_names_the_plugin(tmp_path, value):
     async def work():
         verdict = await plugins_at_work(tmp_path, policy=plugin(before_tool_call=lambda: value)).before_tool_call(CALL)
-        assert isinstance(verdict, Deny)
-        assert "plugin policy" in verdict.reason
-        assert "oneclaw plugins disable policy" in verdict.reason
+        assert isinstance(verdict.answer, Deny)
+        assert "plugin policy" in verdict.answer.reason
+        assert "oneclaw plugins disable policy" in verdict.answer.reason
 
     asyncio.run(work())
 
@@ -168,7 +168,7 @@ def test_another_failed_start_is_not_repeated(tmp_path):
         plugins = plugins_at_work(tmp_path, broken=plugin(plugin_started=plugin_started, before_turn=lambda: None))
         for _ in range(2):
             verdict = await plugins.before_turn(TURN)
-            assert "plugin broken: plugin_started raised ValueError: no settings" in verdict.reason
+            assert "plugin broken: plugin_started raised ValueError: no settings" in verdict.answer.reason
 
     asyncio.run(work())
     assert attempts == [1]
@@ -181,8 +181,8 @@ def test_a_gate_that_hangs_denies_after_its_limit(tmp_path):
     async def work():
         gate = plugin(before_turn=hookimpl(timeout_seconds=0.01)(before_turn))
         verdict = await plugins_at_work(tmp_path, gate=gate).before_turn(TURN)
-        assert "did not end within 0.01 s" in verdict.reason
-        assert "hook_timeouts gate=SECONDS" in verdict.reason
+        assert "did not end within 0.01 s" in verdict.answer.reason
+        assert "hook_timeouts gate=SECONDS" in verdict.answer.reason
 
     asyncio.run(work())
 
@@ -197,7 +197,7 @@ def test_three_timeouts_switch_a_hook_off(tmp_path):
     async def work():
         plugins = plugins_at_work(tmp_path, {"limits": {"gate": 0.01}}, gate=plugin(before_turn=before_turn))
         verdicts = [await plugins.before_turn(TURN) for _ in range(4)]
-        assert "switched off" in verdicts[3].reason
+        assert "switched off" in verdicts[3].answer.reason
 
     asyncio.run(work())
     assert len(calls) == 3

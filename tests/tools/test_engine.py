@@ -465,8 +465,8 @@ def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
 
 
 def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.engine.MAX_KEPT_CHARACTERS", 10)
-    monkeypatch.setattr("oneclaw_core.tools.engine.MAX_KEPT_ATTACHMENT_BYTES", 3)
+    monkeypatch.setattr("oneclaw_core.tools.presentable.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.tools.presentable.MAX_KEPT_ATTACHMENT_BYTES", 3)
     attachments = [(Attachment("a.png", "image/png", b"12"),) * count for count in (1, 2)]
     values = iter(([1, 2, 3, 4], [1, 2, 3], *(ToolResult.success("", each) for each in attachments)))
     bench.add(run=lambda arguments, context: next(values))
