@@ -123,7 +123,7 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
             key=prefix + name,
             variable=variable_of(prefix + name),
             schema={**each, **definitions},
-            default=each.get("default"),
+            default=_default(each),
             aliases=tuple(prefix + alias for alias in described["aliases"].get(name, ())),
             is_secret=_is_secret(each),
             is_required=name in required,
@@ -137,6 +137,12 @@ def _aliases(alias: Any) -> Iterator[str]:
     for each in (alias,) if choices is None else choices:
         if isinstance(each, str):
             yield each
+
+
+def _default(schema: Mapping[str, Any]) -> Any:
+    default: Any = schema.get("default")
+    is_number = schema.get("type") == "number" and isinstance(default, int)
+    return float(default) if is_number else default
 
 
 def _is_secret(schema: Mapping[str, Any]) -> bool:
