@@ -131,8 +131,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
     from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
-    from oneclaw_core.plugins.registrars import WorkerHost as WorkerHost
-    from oneclaw_core.plugins.registrars import WorkerRegistrar as WorkerRegistrar
+    from oneclaw_core.plugins.service_context import ServiceContext as ServiceContext
     from oneclaw_core.plugins.tool_source import KnownTool as KnownTool
     from oneclaw_core.plugins.tool_source import SourceGroup as SourceGroup
     from oneclaw_core.plugins.tool_source import SourceTool as SourceTool
@@ -240,10 +239,9 @@ _MODULE_OF = {
             "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
             "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
         ),
-        "plugins.registrars": (
-            "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar WorkerHost WorkerRegistrar"
-        ),
+        "plugins.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
         "plugins.record": "PluginProblem",
+        "plugins.service_context": "ServiceContext",
         "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
         "secret_store": "SecretPlace SecretStore SecretWords",
         "secrets": "remember_secret",

@@ -215,6 +215,7 @@ class OneClaw:
         skill: str | None = None,
         tool_groups: Iterable[str] | None = None,
         limits: AgentLimits | None = None,
+        ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -234,6 +235,7 @@ class OneClaw:
             tool_groups: the only tool groups that the turn is offered, loaded before the model is asked, as far as
                 they are there; ``None`` for all of the agent's, none of them loaded.
             limits: what the turn may take, beside the agent's limits and the settings; the strictest hold.
+            ask: asks for permissions during this turn, instead of what the home was opened with.
 
         Yields:
             ``TurnFinishedEvent`` last.
@@ -247,7 +249,7 @@ class OneClaw:
             TurnError: the turn reached a limit.
         """
         return self._turns.followed(
-            self._send_message(text, session, agent, model, attachments, within, skill, tool_groups, limits)
+            self._send_message(text, session, agent, model, attachments, within, skill, tool_groups, limits, ask)
         )
 
     async def _send_message(
@@ -261,6 +263,7 @@ class OneClaw:
         skill: str | None,
         tool_groups: Iterable[str] | None,
         limits: AgentLimits | None,
+        ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None,
     ) -> AsyncGenerator[TurnEvent, None]:
         _check_texts(session=session, agent=agent, model=model, skill=skill)
         attached = checked_attachments(attachments)
@@ -317,9 +320,10 @@ class OneClaw:
                     )
                 self._take_over(start)
                 turn = self._turn(found, persona, chosen, settings, within, limits)
-                async with aclosing(turn.run(start, groups)) as events:
-                    async for event in events:
-                        yield event
+                with self._permissions.answered_by(session_id, ask):
+                    async with aclosing(turn.run(start, groups)) as events:
+                        async for event in events:
+                            yield event
 
     async def compact(
         self, session: str, *, agent: str | None = None, model: str | None = None

@@ -1,50 +1,45 @@
-"""What works in the background while a chat is open in a terminal."""
+"""The services of plugins that run while a chat is open in a terminal."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import print_text
-from oneclaw_core.plugins.loading import background_workers
-from oneclaw_core.plugins.registrars import WorkerHost
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
+from oneclaw_core.services.news import ServiceChange
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.registrars import BackgroundWorker
+    from oneclaw_core.services.news import ServiceNews
 
 _PROMPT_POLL_SECONDS = 0.3
-_log = logging.getLogger("oneclaw.cli")
+_SHOWN = (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT)
 
 
 @asynccontextmanager
-async def working_in_background(claw: OneClaw) -> AsyncGenerator[None, None]:
-    """Have the background workers of all plugins work until the end of the block."""
-    texts: asyncio.Queue[str] = asyncio.Queue()
-    host = WorkerHost(claw.home, texts.put_nowait)
-    workers = background_workers(claw.catalog.plugins, claw.home.loading)
-    tasks = [asyncio.create_task(_work(each, host)) for each in workers]
-    if tasks:
-        tasks.append(asyncio.create_task(_show(texts)))
-    try:
+async def services_running(claw: OneClaw) -> AsyncGenerator[None, None]:
+    """Run the services that belong to a chat until the end of the block."""
+    services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if "chat" in each.options["runs_in"]]
+    if not services:
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        return
+    texts: asyncio.Queue[str] = asyncio.Queue()
 
+    def report(news: ServiceNews) -> None:
+        if news.change in _SHOWN:
+            texts.put_nowait(str(news))
 
-async def _work(worker: BackgroundWorker, host: WorkerHost) -> None:
+    showing = asyncio.create_task(_show(texts))
     try:
-        await worker.work(host)
-    except Exception as error:  # noqa: BLE001  # foreign code, which must not end the chat
-        _log.error("the background worker %s of %s has failed", worker.name, worker.plugin, exc_info=error)
-        host.show(f"the background worker {worker.name} has stopped ({type(error).__name__}: {error})")
+        async with ServiceManager(claw, services, "chat", report).running():
+            yield
+    finally:
+        showing.cancel()
+        await asyncio.wait({showing})
 
 
 async def _show(texts: asyncio.Queue[str]) -> None:

@@ -36,9 +36,7 @@ _log = logging.getLogger("oneclaw.cli")
 @attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
-@click.option(
-    "--no-worker", is_flag=True, help="Start nothing in the background, such as the worker for scheduled tasks."
-)
+@click.option("--no-worker", is_flag=True, help="Run no services, such as the worker for scheduled tasks.")
 @click.pass_context
 def chat(
     context: click.Context,
@@ -59,7 +57,7 @@ def chat(
 
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         attachments = [read_attachment(path) for path in attach]
-        chatting = _chat(_view(stdout), session, agent, model, attachments, allow, has_workers=not no_worker)
+        chatting = _chat(_view(stdout), session, agent, model, attachments, allow, has_services=not no_worker)
         is_all_well = run_async(chatting)
     if not is_all_well:
         context.exit(1)
@@ -91,7 +89,7 @@ async def _chat(
     attachments: list[Attachment],
     allow: tuple[str, ...],
     *,
-    has_workers: bool,
+    has_services: bool,
 ) -> bool:
     """Go on until there are no more lines.
 
@@ -99,7 +97,7 @@ async def _chat(
         Whether all went well; always, if somebody sat at the terminal and saw what did not.
     """
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.background import working_in_background
+    from oneclaw_core.cli.background import services_running
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.permission_names import open_allowing
@@ -119,7 +117,7 @@ async def _chat(
         if full_model != OFFLINE_MODEL:
             # Typing a message takes longer than this, which the first request would wait for.
             asyncio.get_running_loop().run_in_executor(None, prepare_clients)
-        async with working_in_background(claw) if has_workers else nullcontext():
+        async with services_running(claw) if has_services else nullcontext():
             await _go_through(lines, conversation, is_interactive=True)
         return True
 

@@ -186,7 +186,7 @@ class _PluginCheck:
 
     def _import_cost(self, outcome: ProbeOutcome, steps: Sequence[StepFacts]) -> tuple[float, list[imports.ImportCost]]:
         costs, of_core = imports.import_costs(outcome.stderr, self._point.package)
-        loaded = [each for each in steps if not each.name.startswith(("module ", "register_workers"))]
+        loaded = [each for each in steps if not each.name.startswith("module ")]
         return max(0.0, sum(each.milliseconds for each in loaded) - of_core), costs
 
     def _call(self, facts: PluginFacts) -> Iterator[Finding]:

@@ -102,7 +102,7 @@ def _loading_parts(stderr: str) -> Iterator[str]:
     open_at: dict[str, int] = {}
     for mark in _MARK.finditer(stderr):
         step = mark[2]
-        if step.startswith("module ") or step == "register_workers":
+        if step.startswith("module "):
             continue
         if mark[1] == "begin":
             open_at[step] = mark.end()

@@ -65,7 +65,7 @@ HOOK_KILLS = Check("hooks.kills", _E, "a hook ends the process at once", "only r
 HOOK_PRINTS = Check("hooks.prints", _W, "a hook prints on standard output", "remove the print, or log")
 HOOK_CHANGES = Check("hooks.changes-process", _W, "a hook changes what all plugins share", "only register in hooks")
 EMPTY = Check("hooks.empty", _W, "nothing is registered", "call register in the hook, or remove the entry point")
-WORKER = Check("hooks.worker", _E, "a background worker is no async function", "write it with async def")
+SERVICE = Check("hooks.service", _E, "a service is no async function", "write it with async def")
 TARGET = Check(
     "hooks.target",
     _E,
@@ -105,7 +105,7 @@ def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
     """Say what the loader reported about the import and the hooks."""
     own = {check.name: check for check in (FAILS, EXITS, NOTHING, NO_HOOKS, UNKNOWN, UNMARKED, ARGUMENTS, ASYNC)}
     own |= {
-        check.name: check for check in (RAISES, HOOK_EXITS, WORKER, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
+        check.name: check for check in (RAISES, HOOK_EXITS, SERVICE, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
     }
     own |= {check.name: check for check in (TARGET, REGISTERED_NAME, SETTING, OPTIONS)}
     for problem in problems:

@@ -18,7 +18,6 @@ from oneclaw_core.plugins.loading import (
     ENTRY_POINT_GROUP,
     Catalog,
     EntryPoint,
-    background_workers,
     discover,
     load_object,
     load_plugins,
@@ -112,14 +111,13 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
     record = catalog.plugins[-1]
     plugin_commands([record], taken=BUILTIN_COMMANDS)
     _load_registered(record, channel)
-    workers = background_workers([record])
     skills = list(_skills(catalog))
     document = {
         "name": record.name,
         "tools": [_tool(catalog, name, channel) for name in record.tools],
         "groups": list(_groups(catalog, record)),
         "skills": skills,
-        "others": [*record.providers, *(each.name for each in record.registrations), *(each.name for each in workers)],
+        "others": [*record.providers, *(each.name for each in record.registrations)],
         "files": [*record.manifests, *(str(each.folder) for each in catalog.skills if each.record is record)],
         "problems": [asdict(problem) for problem in record.problems],
         "meanings": _meanings(catalog),

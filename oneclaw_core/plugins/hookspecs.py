@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         ProviderRegistrar,
         SkillRegistrar,
         ToolRegistrar,
-        WorkerRegistrar,
     )
     from oneclaw_core.tools.result import ToolResult
 
@@ -215,11 +214,6 @@ def register_commands(register: CommandRegistrar) -> None:
     The target is a click command or group. ``parent="serve"`` makes it a subcommand of ``oneclaw serve``;
     ``register.option("--name", help="...", type=int, default=8080)`` adds an option to that.
     """
-
-
-@_registration
-def register_workers(register: WorkerRegistrar) -> None:
-    """Register what works in the background while ``oneclaw chat`` is open: ``register("name", work)``."""
 
 
 @_registration

@@ -33,13 +33,11 @@ from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
 from oneclaw_core.plugins.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.plugins.registrars import (
-    BackgroundWorker,
     GroupRegistrar,
     ProviderFactory,
     ProviderRegistrar,
     SkillRegistrar,
     ToolRegistrar,
-    WorkerRegistrar,
     report_ignored_meanings,
 )
 from oneclaw_core.tools.groups import generated_group_definition
@@ -178,20 +176,6 @@ def load_object(record: PluginRecord, registration: Registration) -> Any:
             f"plugin {record.name}{package}: {registration.target} cannot be imported: {_describe(error)}; reinstall "
             f"or upgrade it, or disable it with: oneclaw plugins disable {record.name}"
         ) from error
-
-
-def background_workers(records: Iterable[PluginRecord], notes_directory: Path | None = None) -> list[BackgroundWorker]:
-    """Ask plugins what is to work in the background.
-
-    Args:
-        records: the plugins.
-        notes_directory: as for :func:`load_plugins`.
-    """
-    workers: list[BackgroundWorker] = []
-    with LoadingNotes(notes_directory) as notes:
-        for record in records:
-            _call_noted_hook(notes, record, "register_workers", register=WorkerRegistrar(workers, record))
-    return workers
 
 
 def _load(point: EntryPoint, catalog: Catalog, disabled: Collection[str], notes: LoadingNotes) -> PluginRecord:
@@ -367,12 +351,6 @@ def _deprecations_reported(record: PluginRecord) -> Iterator[None]:
 
 def _name_of(plugin: Any) -> str:
     return str(getattr(plugin, "__name__", None) or type(plugin).__name__)
-
-
-def _call_noted_hook(notes: LoadingNotes, record: PluginRecord, hook: str, **arguments: Any) -> None:
-    if record.manager is not None and getattr(record.manager.hook, hook).get_hookimpls():
-        with notes.during(record, hook):
-            _call_hook(record, hook, **arguments)
 
 
 def _call_hook(record: PluginRecord, hook: str, **arguments: Any) -> None:

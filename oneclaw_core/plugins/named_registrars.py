@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,62}")
 _PATH = re.compile(r"[A-Za-z0-9_{][A-Za-z0-9_{}/.-]{0,254}|")
 _OPTION = re.compile(r"--[a-z][a-z0-9-]{0,61}")
 _OPTION_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "path"}
+_MAX_GRACE_SECONDS = 60
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -112,20 +114,36 @@ class ServiceRegistrar(_NamedRegistrar):
 
     hook: ClassVar = "register_services"
 
-    def __call__(self, name: str, target: Target, *, help: str = "", runs_in: Collection[str] = ("serve",)) -> None:  # noqa: A002  # as click has it
+    def __call__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        help: str = "",  # noqa: A002  # as click has it
+        runs_in: Collection[str] = ("serve",),
+        grace_seconds: float = 0,
+    ) -> None:
         """Register a long-running task.
 
         Args:
             name: for messages and ``oneclaw serve``.
             target: async function of a ``ServiceContext``; works until it is cancelled.
-            help: one line for ``oneclaw serve --help``.
+            help: one line for ``oneclaw serve --list``.
             runs_in: ``serve``, ``chat`` or both.
+            grace_seconds: how long it may go on by itself after ``stopping`` of its context is set, at most 60.
         """
         unknown = set(runs_in) - {"serve", "chat"}
-        if unknown or isinstance(runs_in, str):
-            self._report(f"runs_in of {name!r} must be ('serve',), ('chat',) or both", "correct it", "hooks.options")
-            return
-        self._add(name, target, help=help, runs_in=sorted(runs_in))
+        if unknown or isinstance(runs_in, str) or not 0 <= grace_seconds <= _MAX_GRACE_SECONDS:
+            cause = f"{name!r} needs runs_in of 'serve' and 'chat', and grace_seconds from 0 to {_MAX_GRACE_SECONDS}"
+            self._report(cause, "correct it", "hooks.options")
+        elif not isinstance(target, str) and callable(target) and not _is_async(target):
+            self._report(f"{target!r} is no async function", "write it with async def", "hooks.service")
+        else:
+            self._add(name, target, help=help, runs_in=sorted(runs_in), grace_seconds=grace_seconds)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 class ChannelRegistrar(_NamedRegistrar):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -20,12 +19,10 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.home import Home
     from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.tools.definition import Tool
 
 ProviderFactory = Callable[["ProviderConfig"], "Provider"]
-Work = Callable[["WorkerHost"], Awaitable[None]]
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
 
@@ -120,7 +117,7 @@ class ToolRegistrar:
         """
         if starts not in ("call", "turn") or not 0 < start_seconds <= 3600:
             cause = f"the tool source {name!r} needs starts='call' or starts='turn', and start_seconds from 0 to 3600"
-            self._record.report("register_tools", cause, "correct it", check="hooks.source")
+            self._record.report("register_tools", cause, "correct it", check="hooks.options")
             return
         SourceRegistrar(self._record).add(name, target, starts=starts, start_seconds=start_seconds)
 
@@ -256,52 +253,3 @@ class SkillRegistrar:
         else:
             self._skills.append(PluginSkill(folder, self._record))
             self._record.skills.append(name)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerHost:
-    """What a background worker works for: a chat in a terminal.
-
-    Attributes:
-        home: the home that is open.
-        show: shows the user a text, as soon as that disturbs nothing.
-    """
-
-    home: Home
-    show: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class BackgroundWorker:
-    """What a plugin has registered to work in the background.
-
-    Attributes:
-        name: for messages.
-        plugin: whose it is.
-        work: runs until it is cancelled.
-    """
-
-    name: str
-    plugin: str
-    work: Work
-
-
-@dataclass(slots=True)
-class WorkerRegistrar:
-    """What ``register_workers`` is called with."""
-
-    _workers: list[BackgroundWorker]
-    _record: PluginRecord
-
-    def __call__(self, name: str, work: Work) -> None:
-        """Register a background worker.
-
-        Args:
-            name: a word or two for messages.
-            work: an async function that takes a :class:`WorkerHost` and runs until it is cancelled.
-        """
-        if not inspect.iscoroutinefunction(work):
-            cause = f"{work!r} is no async function"
-            self._record.report("register_workers", cause, "write it with async def", check="hooks.worker")
-        else:
-            self._workers.append(BackgroundWorker(name, self._record.name, work))

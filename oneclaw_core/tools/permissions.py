@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Awaitable, Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.tools.permission_rules import PermissionRule, exact_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "network.public"})
 _LONGEST_NAMED_RULE = 200
@@ -71,6 +73,10 @@ class PermissionRequest:
         return exact_rule(self.permission, self.subject)
 
 
+Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
+"""Asks a person for a permission."""
+
+
 class PermissionPolicy:
     """Decides on permissions: by what was allowed for this run, what is remembered, the defaults, and asking.
 
@@ -97,6 +103,8 @@ class PermissionPolicy:
         self._allowed = tuple(PermissionRule.check(each) for each in allowed)
         self._granted_in_session: set[tuple[str | None, str]] = set()
         self._asking = asyncio.Lock()
+        # With a lock each: a question in one conversation must not wait for the answer in another.
+        self._askers: dict[str, tuple[Asker, asyncio.Lock]] = {}
 
     def replace_decisions(self, decisions: Mapping[str, Decision]) -> None:
         """Take over what is remembered now; another process may have changed it."""
@@ -125,14 +133,36 @@ class PermissionPolicy:
         granted_by = self._granted_by(request)
         if granted_by is not None:
             return granted_by
-        async with self._asking:  # one question at a time; its answer may settle the next
+        ask, lock = self._askers.get(request.session_id or "", (self._ask, self._asking))
+        async with lock:  # one question at a time; its answer may settle the next
             granted_by = self._granted_by(request)
             if granted_by is not None:
                 return granted_by
-            if self._ask is None:
+            if ask is None:
                 raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
-            await self._settle(request, await self._ask(request))
+            await self._settle(request, await ask(request))
             return "user"
+
+    @contextmanager
+    def answered_by(self, session_id: str, ask: Asker | None) -> Iterator[None]:
+        """Ask somebody else in one session while the block runs.
+
+        Args:
+            session_id: the session.
+            ask: asks; ``None`` to leave it as it is.
+        """
+        if ask is None:
+            yield
+            return
+        before = self._askers.get(session_id)
+        self._askers[session_id] = ask, asyncio.Lock()
+        try:
+            yield
+        finally:
+            if before is None:
+                self._askers.pop(session_id, None)
+            else:
+                self._askers[session_id] = before
 
     def _granted_by(self, request: PermissionRequest) -> str | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""

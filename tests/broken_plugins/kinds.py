@@ -72,7 +72,7 @@ KINDS: dict[str, Kind] = {
     "registers_nothing": _seen("hooks.empty"),
     "not_a_tool": _loaded("hooks.not-a-tool", "'look at me' is no tool"),
     "not_a_group": _loaded("groups.not-a-group", "'others' is no ToolGroupDefinition"),
-    "plain_worker": _seen("hooks.worker"),
+    "plain_service": _seen("hooks.service"),
     "command_taken": _seen("names.command-taken"),
     "registered_twice": _loaded("hooks.name", "'things' is registered twice"),
     "setting_taken": _loaded("names.setting-taken", "UNITS of its setting"),

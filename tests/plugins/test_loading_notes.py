@@ -157,13 +157,13 @@ def test_the_user_has_it_tried_again(directory, end_a_process):
 
 
 def test_a_hook_that_is_called_later_is_not_forgiven_for_what_goes_before(directory, end_a_process):
-    end_a_process(seconds_ago=RETRY_SECONDS + 1, step="register_workers")
+    end_a_process(seconds_ago=RETRY_SECONDS + 1, step="plugin_started")
     assert load(directory, StandIn())["acme"].status == "ok"
 
-    end_a_process(step="register_workers")
+    end_a_process(step="plugin_started")
 
     (problem,) = load(directory, StandIn())["acme"].problems
-    assert problem.where == "register_workers"
+    assert problem.where == "plugin_started"
     assert problem.cause.startswith("the program ended in this hook, at ")
 
 

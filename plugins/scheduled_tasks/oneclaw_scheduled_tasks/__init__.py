@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import CommandRegistrar, ToolRegistrar, WorkerRegistrar
+    from oneclaw_core import CommandRegistrar, ServiceRegistrar, ToolRegistrar
 
 
 @hookimpl
@@ -28,8 +28,11 @@ def register_commands(register: CommandRegistrar) -> None:
 
 
 @hookimpl
-def register_workers(register: WorkerRegistrar) -> None:
-    """Have a worker run beside each chat."""
-    from oneclaw_scheduled_tasks.chat_worker import work_for_chat
-
-    register("scheduled tasks", work_for_chat)
+def register_services(register: ServiceRegistrar) -> None:
+    """Have a worker run in ``oneclaw serve``, and beside each chat."""
+    register(
+        "scheduled_tasks",
+        "oneclaw_scheduled_tasks.worker_service:run_worker_beside",
+        help="does scheduled tasks when they are due",
+        runs_in=("serve", "chat"),
+    )

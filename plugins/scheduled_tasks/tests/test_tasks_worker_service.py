@@ -1,16 +1,15 @@
-"""The worker of a chat."""
+"""The worker that runs beside a chat and in ``oneclaw serve``."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
-from oneclaw_scheduled_tasks.chat_worker import result_text, work_for_chat
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_workers import list_workers
 from oneclaw_scheduled_tasks.task import Run, RunStatus
-
-from oneclaw_core import WorkerHost, find_home
+from oneclaw_scheduled_tasks.worker_service import result_text, run_worker_beside
 
 pytestmark = pytest.mark.one_python
 
@@ -22,7 +21,8 @@ def test_a_chat_has_what_is_due_done_and_shows_it(home, tasks):
 
     async def chat():
         shown = asyncio.Queue()
-        working = asyncio.create_task(work_for_chat(WorkerHost(find_home(), shown.put_nowait)))
+        context = SimpleNamespace(runs_in="chat", show=shown.put_nowait, ready=lambda: None)
+        working = asyncio.create_task(run_worker_beside(context))
         # It waits for the first task.
         await asyncio.to_thread(tasks.add, words, at=due - timedelta(minutes=5))
         text = await asyncio.wait_for(shown.get(), 45)

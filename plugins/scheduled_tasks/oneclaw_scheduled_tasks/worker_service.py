@@ -1,4 +1,4 @@
-"""The worker of a chat: a process beside it, and the results of all workers shown in it."""
+"""The service of scheduled tasks: a worker in a process beside the program, and the results of all workers shown."""
 
 from __future__ import annotations
 
@@ -8,56 +8,63 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from oneclaw_core import find_home
 from oneclaw_scheduled_tasks.database import TaskDatabase, sqlite_path, tasks_database_url
 from oneclaw_scheduled_tasks.stored_runs import finished_since
 from oneclaw_scheduled_tasks.stored_tasks import count_tasks
 from oneclaw_scheduled_tasks.task import RunStatus
 
 if TYPE_CHECKING:
-    from oneclaw_core import WorkerHost
+    from oneclaw_core import ServiceContext
     from oneclaw_scheduled_tasks.task import Run
 
 _POLL_SECONDS = 3.0
 _RESTART_SECONDS = 10.0
-# The end of a chat is not to wait for a run: another worker takes it up.
-_GRACE_SECONDS = 1
+# The end of the program does not wait long for a run: another worker takes it up.
+_GRACE_SECONDS = {"chat": 1, "serve": 5}
 _KILL_SECONDS = 8.0
 # Clocks of several machines are not quite the same.
 _CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
-async def work_for_chat(host: WorkerHost) -> None:
-    """Run a worker, once there is a task, and show what comes of tasks."""
-    url = tasks_database_url(host.home.database_url)
+async def run_worker_beside(context: ServiceContext) -> None:
+    """Run a worker, once there is a task, and show what comes of tasks.
+
+    Args:
+        context: shows texts.
+    """
+    home = find_home()
+    url = tasks_database_url(home.database_url)
+    context.ready()
     path = sqlite_path(url)
     while path is not None and not path.exists():  # noqa: ASYNC110  # another process makes it
         await asyncio.sleep(_POLL_SECONDS)
     async with await TaskDatabase.open(url) as database:
         while not await database.run(count_tasks):  # noqa: ASYNC110  # so does it tasks
             await asyncio.sleep(_POLL_SECONDS)
-        showing = asyncio.create_task(_show_results(database, host))
+        showing = asyncio.create_task(_show_results(database, context))
         try:
             while True:
-                await _run_worker(str(host.home.path))
+                await _run_worker(str(home.path), _GRACE_SECONDS[context.runs_in])
                 await asyncio.sleep(_RESTART_SECONDS)
         finally:
             showing.cancel()
             await asyncio.wait([showing])
 
 
-async def _run_worker(home: str) -> None:
+async def _run_worker(home: str, grace_seconds: int) -> None:
     import os
 
     # It stops when this process ends, however it ends: then its standard input is closed.
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-P",  # never import from the directory that the chat was started in, which may hold anything
+        "-P",  # never import from the directory that the program was started in, which may hold anything
         "-m",
         "oneclaw_core",
         "tasks",
         "worker",
         "--with-parent",
-        f"--grace={_GRACE_SECONDS}",
+        f"--grace={grace_seconds}",
         env=os.environ | {"ONECLAW_HOME": home},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
@@ -78,18 +85,18 @@ async def _run_worker(home: str) -> None:
                     process.kill()
 
 
-async def _show_results(database: TaskDatabase, host: WorkerHost) -> None:
+async def _show_results(database: TaskDatabase, context: ServiceContext) -> None:
     begun = datetime.now(UTC)
     shown = {run.id for run, _ in await database.run(finished_since, begun - _CLOCK_TOLERANCE)}
     while True:
         await asyncio.sleep(_POLL_SECONDS)
         for run, name in await database.run(finished_since, begun - _CLOCK_TOLERANCE, shown):
             shown.add(run.id)
-            host.show(result_text(run, name))
+            context.show(result_text(run, name))
 
 
 def result_text(run: Run, name: str) -> str:
-    """Say in a chat what has come of a run."""
+    """Say what has come of a run."""
     if run.status is RunStatus.SUCCESS:
         return f"[Scheduled] {name}: {run.answer or ''}"
     return f"[Scheduled] {name} failed: {run.error or 'for no known reason'}"

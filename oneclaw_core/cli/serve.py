@@ -1,0 +1,209 @@
+"""``oneclaw serve``: the services of plugins, until a signal stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.options import allow_option
+from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
+from oneclaw_core.cli.plugin_commands import load_command, make_option
+from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.plugins.commands import PluginCommand, plugin_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.services.news import ServiceNews
+
+_OWN_OPTIONS = ("--only", "--list", "--json", "--allow", "--help")
+_NOTHING = (
+    "nothing to run: no installed plugin has a service. Plugins bring some, such as: "
+    "oneclaw plugins install oneclaw-scheduled-tasks"
+)
+STOP_SECONDS = 75.0
+"""How long stopping may take before the program ends itself, whatever a service does."""
+
+
+class ServeCommand(click.Group):
+    """``oneclaw serve`` with the options and subcommands of plugins."""
+
+    _found: dict[str, PluginCommand] | None = None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, those of plugins behind OneClaw's own."""
+        own = super().get_params(ctx)
+        return [*own[:-1], *(make_option(each) for each in self._of_plugins().values() if each.is_option), *own[-1:]]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the subcommands of plugins."""
+        return sorted(name for name, each in self._of_plugins().items() if not each.is_option and not each.is_hidden)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a subcommand, which is imported."""
+        found = self._of_plugins().get(cmd_name)
+        return None if found is None or found.is_option else load_command(found)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands without importing them."""
+        found = self._of_plugins()
+        lines = [(name, printable_line(found[name].summary)) for name in self.list_commands(ctx)]
+        if lines:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(lines)
+
+    def options_by_plugin(self, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Sort the values of options by the plugins that registered them."""
+        values: dict[str, dict[str, Any]] = {}
+        for each in self._of_plugins().values():
+            if each.is_option:
+                name = str(make_option(each).name)
+                values.setdefault(each.record.name, {})[name] = given.get(name)
+        return values
+
+    def _of_plugins(self) -> dict[str, PluginCommand]:
+        if self._found is None:
+            self._found = plugin_commands(load_catalog(is_quiet=True).plugins, parent="serve", taken=_OWN_OPTIONS)
+        return self._found
+
+
+@click.group(cls=ServeCommand, invoke_without_command=True, subcommand_metavar="[COMMAND [ARGS]...]")
+@click.option("--only", metavar="NAME", multiple=True, help="Run this service alone; may be repeated.")
+@click.option("--list", "is_list", is_flag=True, help="List the services instead of running them.")
+@json_option
+@allow_option
+@click.pass_context
+def serve(
+    context: click.Context, /, only: tuple[str, ...], is_list: bool, as_json: bool, allow: tuple[str, ...], **given: Any
+) -> None:
+    """Run the services of plugins, such as the worker for scheduled tasks, until Ctrl-C or SIGTERM.
+
+    What happens is said on standard error. A service that fails is started again. Questions for permissions are
+    answered by the service that sent the message, if it reaches a person; else what is not granted is denied.
+    """
+    command = context.command
+    assert isinstance(command, ServeCommand)
+    if context.invoked_subcommand is not None:
+        return
+    records = load_catalog().plugins
+    if is_list:
+        _print_services(records, as_json=as_json)
+        return
+    if as_json:
+        raise UsageError("--json goes with --list")
+    chosen = _chosen(_services(records), only)
+    if not chosen:
+        raise OneClawError(_NOTHING)
+    names = {(each.plugin, each.name) for each in chosen}
+    with _signals() as stop:
+        asyncio.run(_serve(names, allow, command.options_by_plugin(given), stop))
+
+
+def _services(records: list[PluginRecord]) -> list[Registration]:
+    from oneclaw_core.services.manager import SERVICE_HOOK
+
+    found = (each for record in records for each in record.registrations if each.hook == SERVICE_HOOK)
+    return [each for each in found if "serve" in each.options["runs_in"]]
+
+
+def _chosen(services: list[Registration], only: tuple[str, ...]) -> list[Registration]:
+    known = {name: each for each in services for name in (each.name, f"{each.plugin}.{each.name}")}
+    for name in only:
+        if name not in known:
+            raise not_found("service", name, known, "oneclaw serve --list")
+    return [each for each in services if not only or {each.name, f"{each.plugin}.{each.name}"} & set(only)]
+
+
+def _print_services(records: list[PluginRecord], *, as_json: bool) -> None:
+    documents = [
+        {"name": each.name, "plugin": each.plugin, "help": each.options["help"], "runs_in": each.options["runs_in"]}
+        for each in _services(records)
+    ]
+    if as_json:
+        print_json(documents)
+    else:
+        rows = [(each["name"], each["plugin"], ", ".join(each["runs_in"]), each["help"]) for each in documents]
+        print_table(("service", "plugin", "runs in", "description"), rows)
+
+
+async def _serve(
+    names: set[tuple[str, str]], allow: tuple[str, ...], options: dict[str, dict[str, Any]], stop: _Stop
+) -> None:
+    from oneclaw_core.cli.permission_names import open_allowing
+    from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
+
+    stop.loop = asyncio.get_running_loop()
+    async with open_allowing(allow, None) as claw:
+        services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if (each.plugin, each.name) in names]
+        manager = ServiceManager(claw, services, "serve", _say, options)
+        await manager.run(stop.event)
+    _write("stopped")
+    if manager.are_left:
+        # The event loop would wait for them for ever.
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _say(news: ServiceNews) -> None:
+    text = str(news)
+    _write(*(f"{news.service}: {line}" for line in text.splitlines()) if news.change == "shows" else (text,))
+
+
+def _write(*lines: str) -> None:
+    for line in lines:
+        click.echo(f"serve: {printable_line(line)}", err=True)
+
+
+class _Stop:
+    """The wish to stop, from a signal."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._timer: threading.Timer | None = None
+
+    def ask(self, number: int, frame: object) -> None:
+        """Ask the services to stop; a second signal ends the program at once."""
+        if self._timer is not None:
+            self._end("stopped at once")
+        # A service that blocks the event loop must not keep the program from ending.
+        self._timer = threading.Timer(STOP_SECONDS, self._end, [f"a service did not stop within {STOP_SECONDS:g} s"])
+        self._timer.daemon = True
+        self._timer.start()
+        if self.loop is None:
+            raise KeyboardInterrupt
+        self.loop.call_soon_threadsafe(self.event.set)
+
+    def end(self) -> None:
+        """Everything has stopped."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @staticmethod
+    def _end(text: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"serve: {text}\n")
+            sys.stderr.flush()
+        os._exit(1)
+
+
+@contextmanager
+def _signals() -> Iterator[_Stop]:
+    stop = _Stop()
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.end()

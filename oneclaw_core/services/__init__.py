@@ -1,0 +1,1 @@
+"""Long-running services of plugins, for ``oneclaw serve`` and ``oneclaw chat``."""

@@ -1,0 +1,193 @@
+"""Running the services of plugins side by side: a failed one is started again, all are stopped in bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.arguments import SessionInfo
+from oneclaw_core.plugins.hook_calls import describe
+from oneclaw_core.plugins.service_context import ServiceContext
+from oneclaw_core.services.news import ServiceChange, ServiceNews
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.chat.events import TurnEvent
+    from oneclaw_core.messages import Attachment
+    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.plugins.service_context import Asker
+    from oneclaw_core.store.sessions import Session
+
+SERVICE_HOOK = "register_services"
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+STEADY_SECONDS = 60.0
+"""A service that has worked for so long is started again without a longer pause."""
+CLEAN_UP_SECONDS = 10.0
+"""How long a cancelled service may take to clean up before it is left to itself."""
+
+_log = logging.getLogger("oneclaw.services")
+
+
+class ServiceManager:
+    """Runs services.
+
+    Args:
+        claw: the open home.
+        services: registrations of the services to run.
+        runs_in: where they run.
+        report: called with what becomes known of them.
+        options: values of the options that plugins have registered for ``oneclaw serve``, by plugin.
+    """
+
+    def __init__(
+        self,
+        claw: OneClaw,
+        services: Iterable[Registration],
+        runs_in: Literal["serve", "chat"],
+        report: Callable[[ServiceNews], None],
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._claw = claw
+        self._services = list(services)
+        self._runs_in = runs_in
+        self._report = report
+        self._options = options or {}
+        self._stopping = asyncio.Event()
+        self._tasks: dict[asyncio.Task[None], Registration] = {}
+
+    @property
+    def are_left(self) -> bool:
+        """True if a service goes on although it was stopped."""
+        return self._stopping.is_set() and not all(task.done() for task in self._tasks)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run all services until the event is set or all have ended, then stop them.
+
+        Args:
+            stop: set to stop them.
+        """
+        async with self.running():
+            stopped = asyncio.create_task(stop.wait())
+            ended = asyncio.create_task(asyncio.wait(self._tasks)) if self._tasks else stopped
+            try:
+                await asyncio.wait({stopped, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopped.cancel()
+                ended.cancel()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Run all services until the end of the block."""
+        for registration in self._services:
+            task = asyncio.create_task(self._keep_running(registration), name=f"service {registration.name}")
+            self._tasks[task] = registration
+        try:
+            yield
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        self._stopping.set()
+        await asyncio.gather(*(self._stop_one(task, each) for task, each in self._tasks.items()))
+
+    async def _stop_one(self, task: asyncio.Task[None], registration: Registration) -> None:
+        grace_seconds = float(registration.options.get("grace_seconds") or 0)
+        if grace_seconds and not task.done():
+            await asyncio.wait({task}, timeout=grace_seconds)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=CLEAN_UP_SECONDS)
+        if not task.done():
+            self._tell(ServiceChange.LEFT, registration)
+
+    async def _keep_running(self, registration: Registration) -> None:
+        """Run a service, and start it again when it fails."""
+        self._tell(ServiceChange.STARTED, registration, str(registration.options.get("help") or ""))
+        pause = FIRST_PAUSE_SECONDS
+        while not self._stopping.is_set():
+            begun = time.monotonic()
+            try:
+                await self._run_once(registration)
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                    raise
+                if self._stopping.is_set():
+                    _log.warning("%s failed while it stopped: %s", registration.name, describe(error))
+                    return
+                if time.monotonic() - begun >= STEADY_SECONDS:
+                    pause = FIRST_PAUSE_SECONDS
+                _log.error("the service %s of %s failed", registration.name, registration.plugin, exc_info=error)
+                cause = str(error) if isinstance(error, PluginError) else describe(error)
+                self._tell(ServiceChange.FAILED, registration, f"{cause}; it is started again in {pause:g} s")
+            else:
+                self._tell(ServiceChange.ENDED, registration)
+                return
+            try:
+                async with asyncio.timeout(pause):
+                    await self._stopping.wait()
+            except TimeoutError:
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _run_once(self, registration: Registration) -> None:
+        plugin = await self._claw.plugins.context_of(registration.plugin)
+        target = await self._claw.plugins.object_of(registration)
+        options = self._options.get(registration.plugin, {})
+        host = _Host(self._claw, lambda change, text: self._tell(change, registration, text))
+        context = ServiceContext(plugin, host, registration.name, self._runs_in, options, self._stopping)
+        work = target(context)
+        if not inspect.isawaitable(work):
+            raise PluginError(f"{registration.target or target!r} is no async function")
+        await work
+
+    def _tell(self, change: ServiceChange, registration: Registration, text: str = "") -> None:
+        self._report(ServiceNews(change, registration.name, registration.plugin, text))
+
+
+class _Host:
+    """What a service gets of the open home."""
+
+    def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
+        self._claw = claw
+        self._tell = tell
+
+    def show(self, service: str, text: str) -> None:
+        self._tell(ServiceChange.SHOWS, text)
+
+    def ready(self, service: str, detail: str) -> None:
+        self._tell(ServiceChange.READY, detail)
+
+    async def send_message(
+        self,
+        text: str,
+        *,
+        session: str | None,
+        agent: str | None,
+        attachments: Iterable[Attachment],
+        ask: Asker | None,
+    ) -> AsyncGenerator[TurnEvent, None]:
+        sent = self._claw.send_message(text, session=session, agent=agent, attachments=attachments, ask=ask)
+        async with aclosing(sent) as events:
+            async for event in events:
+                yield event
+
+    async def list_sessions(self, limit: int | None) -> list[SessionInfo]:
+        return [_info(each) for each in await self._claw.store.list_sessions(limit)]
+
+    async def find_session(self, name: str) -> SessionInfo | None:
+        found = await self._claw.store.find_session(name)
+        return _info(found) if found is not None else None
+
+
+def _info(session: Session) -> SessionInfo:
+    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
