@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.services.news import ServiceNews
 
 _OWN_OPTIONS = ("--only", "--list", "--json", "--allow", "--help")
+_META = "oneclaw_core.cli.serve"
 _NOTHING = (
     "nothing to run: no installed plugin has a service. Plugins bring some, such as: "
     "oneclaw plugins install oneclaw-scheduled-tasks"
@@ -38,43 +39,46 @@ STOP_SECONDS = 75.0
 class ServeCommand(click.Group):
     """``oneclaw serve`` with the options and subcommands of plugins."""
 
-    _found: dict[str, PluginCommand] | None = None
-
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of plugins behind OneClaw's own."""
         own = super().get_params(ctx)
-        return [*own[:-1], *(make_option(each) for each in self._of_plugins().values() if each.is_option), *own[-1:]]
+        return [*own[:-1], *(make_option(each) for each in _of_plugins(ctx).values() if each.is_option), *own[-1:]]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the subcommands of plugins."""
-        return sorted(name for name, each in self._of_plugins().items() if not each.is_option and not each.is_hidden)
+        return sorted(name for name, each in _of_plugins(ctx).items() if not each.is_option and not each.is_hidden)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a subcommand, which is imported."""
-        found = self._of_plugins().get(cmd_name)
+        found = _of_plugins(ctx).get(cmd_name)
         return None if found is None or found.is_option else load_command(found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
-        found = self._of_plugins()
+        found = _of_plugins(ctx)
         lines = [(name, printable_line(found[name].summary)) for name in self.list_commands(ctx)]
         if lines:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(lines)
 
-    def options_by_plugin(self, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Sort the values of options by the plugins that registered them."""
-        values: dict[str, dict[str, Any]] = {}
-        for each in self._of_plugins().values():
-            if each.is_option:
-                name = str(make_option(each).name)
-                values.setdefault(each.record.name, {})[name] = given.get(name)
-        return values
 
-    def _of_plugins(self) -> dict[str, PluginCommand]:
-        if self._found is None:
-            self._found = plugin_commands(load_catalog(is_quiet=True).plugins, parent="serve", taken=_OWN_OPTIONS)
-        return self._found
+def _of_plugins(context: click.Context) -> dict[str, PluginCommand]:
+    """Return the options and subcommands of plugins, found once a run of the program."""
+    found: dict[str, PluginCommand] | None = context.meta.get(_META)
+    if found is None:
+        found = plugin_commands(load_catalog(is_quiet=True).plugins, parent="serve", taken=_OWN_OPTIONS)
+        context.meta[_META] = found
+    return found
+
+
+def _options_by_plugin(context: click.Context, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort the values of options by the plugins that registered them."""
+    values: dict[str, dict[str, Any]] = {}
+    for each in _of_plugins(context).values():
+        if each.is_option:
+            name = str(make_option(each).name)
+            values.setdefault(each.record.name, {})[name] = given.get(name)
+    return values
 
 
 @click.group(cls=ServeCommand, invoke_without_command=True, subcommand_metavar="[COMMAND [ARGS]...]")
@@ -91,8 +95,6 @@ def serve(
     What happens is said on standard error. A service that fails is started again. Questions for permissions are
     answered by the service that sent the message, if it reaches a person; else what is not granted is denied.
     """
-    command = context.command
-    assert isinstance(command, ServeCommand)
     if context.invoked_subcommand is not None:
         return
     records = load_catalog().plugins
@@ -106,7 +108,7 @@ def serve(
         raise OneClawError(_NOTHING)
     names = {(each.plugin, each.name) for each in chosen}
     with _signals() as stop:
-        asyncio.run(_serve(names, allow, command.options_by_plugin(given), stop))
+        asyncio.run(_serve(names, allow, _options_by_plugin(context, given), stop))
 
 
 def _services(records: list[PluginRecord]) -> list[Registration]:

@@ -1,79 +1,70 @@
-"""What plugins have work in the background of a chat."""
+"""Services of plugins beside a chat."""
 
 import asyncio
-from types import SimpleNamespace
-
-import pytest
+import logging
 
 from oneclaw_core import hookimpl
 from oneclaw_core.cli import background
-from oneclaw_core.cli.background import working_in_background
-from oneclaw_core.home import find_home
-from oneclaw_core.plugins.loading import background_workers, load_plugins
+from oneclaw_core.cli.background import services_running
 
 
-class Point:
-    name, value, dist = "acme", "acme", SimpleNamespace(name="acme-tools", version="1.2.3")
+class Plugin:
+    def __init__(self, work, runs_in):
+        self._work, self._runs_in = work, runs_in
 
-    def __init__(self, register_workers):
-        self._hook = register_workers
-
-    def load(self):
-        return SimpleNamespace(register_workers=hookimpl(self._hook))
-
-
-def catalog_with(work):
-    return load_plugins((), [Point(lambda register: register("work", work))])
+    @hookimpl
+    def register_services(self, register):
+        register("work", self._work, runs_in=self._runs_in)
 
 
-@pytest.fixture
-def chat_of(tmp_path):
-    return lambda catalog: SimpleNamespace(catalog=catalog, home=find_home({}, tmp_path / "home"))
+def chat_with(home, until):
+    async def chat():
+        async with home.opened() as claw, asyncio.timeout(30), services_running(claw):
+            while not until():
+                await asyncio.sleep(0)
+
+    asyncio.run(chat())
 
 
-def test_a_worker_works_until_the_chat_ends(chat_of, tmp_path):
+def test_a_service_works_until_the_chat_ends(oneclaw_factory):
     states = []
 
-    async def work(host):
-        states.append(host.home.path)
+    async def work(context):
+        states.append(context.runs_in)
         try:
             await asyncio.Event().wait()
         finally:
             states.append("ended")
 
-    async def chat():
-        async with working_in_background(chat_of(catalog_with(work))):
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            assert states == [tmp_path / "home"]
+    chat_with(oneclaw_factory([Plugin(work, ("chat", "serve"))]), lambda: states)
 
-    asyncio.run(chat())
-    assert states == [tmp_path / "home", "ended"]
+    assert states == ["chat", "ended"]
 
 
-def test_a_worker_that_breaks_ends_nothing_and_is_told(chat_of, monkeypatch):
+def test_a_service_that_breaks_ends_nothing_and_is_told(oneclaw_factory, monkeypatch, caplog):
+    caplog.set_level(logging.CRITICAL)
     shown = []
 
-    async def work(host):
+    async def work(context):
+        context.show("so far")
         raise ValueError("broken")
 
     async def show(texts):
-        shown.append(await texts.get())
+        while True:
+            shown.append(await texts.get())
 
     monkeypatch.setattr(background, "_show", show)
 
-    async def chat():
-        async with working_in_background(chat_of(catalog_with(work))):
-            while not shown:
-                await asyncio.sleep(0)
+    chat_with(oneclaw_factory([Plugin(work, ("chat",))]), lambda: len(shown) == 2)
 
-    asyncio.run(chat())
-    assert shown == ["the background worker work has stopped (ValueError: broken)"]
+    assert shown == [
+        "so far",
+        "work of plugin Plugin failed (ValueError: broken; it is started again in 1 s)",
+    ]
 
 
-@pytest.mark.parametrize("nothing", [None, 7, print])
-def test_what_is_no_async_function_is_reported(nothing):
-    catalog = catalog_with(nothing)
+def test_a_service_of_the_server_alone_does_not_run(oneclaw_factory):
+    async def work(context):
+        raise AssertionError
 
-    assert background_workers(catalog.plugins) == []
-    assert "is no async function" in catalog.plugins[0].problems[0].cause
+    chat_with(oneclaw_factory([Plugin(work, ("serve",))]), lambda: True)

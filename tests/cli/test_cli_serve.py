@@ -1,0 +1,149 @@
+"""``oneclaw serve``."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SERVICES = """
+import asyncio
+import click
+from oneclaw_core import hookimpl, print_text
+
+
+async def bell(context):
+    context.ready("with the key " + str(context.options))
+    await asyncio.Event().wait()
+
+
+async def once(context):
+    context.show("only\\nthis once")
+
+
+@click.command()
+def link():
+    "Print a link."
+    print_text("a link")
+
+
+@hookimpl
+def register_services(register):
+    register("bell", "oneclaw_ringing:bell", help="rings")
+    register("once", once, runs_in=("serve", "chat"))
+    register("beside", once, runs_in=("chat",))
+
+
+@hookimpl
+def register_commands(register):
+    register("link", "oneclaw_ringing:link", help="Print a link.", parent="serve")
+    register.option("--bell-key", help="Key of the bell.", type=int, default=3)
+"""
+
+
+@pytest.fixture
+def ringing(install_plugin):
+    return install_plugin("ringing", SERVICES)
+
+
+def test_without_services_there_is_nothing_to_run(oneclaw):
+    outcome = oneclaw("serve")
+
+    assert outcome.status == 1
+    assert "nothing to run: no installed plugin has a service" in outcome.stderr
+    assert "oneclaw plugins install oneclaw-scheduled-tasks" in outcome.stderr
+
+
+def test_services_are_listed(ringing, ok):
+    assert ok("serve", "--list", "--json") == [
+        {"name": "bell", "plugin": "ringing", "help": "rings", "runs_in": ["serve"]},
+        {"name": "once", "plugin": "ringing", "help": "", "runs_in": ["chat", "serve"]},
+    ]
+    assert "bell" in ok("serve", "--list")
+
+
+def test_it_ends_when_all_services_have_ended(ringing, oneclaw):
+    outcome = oneclaw("serve", "--only", "once")
+
+    assert (outcome.status, outcome.stdout) == (0, "")
+    assert outcome.stderr.splitlines() == [
+        "serve: once of plugin ringing runs",
+        "serve: once: only",
+        "serve: once: this once",
+        "serve: once of plugin ringing has ended",
+        "serve: stopped",
+    ]
+
+
+def test_an_unknown_service_is_refused(ringing, oneclaw):
+    outcome = oneclaw("serve", "--only", "bel")
+
+    assert outcome.status == 2
+    assert "there is no service 'bel'; did you mean" in outcome.stderr
+
+
+def test_json_is_for_the_listing(ringing, oneclaw):
+    assert oneclaw("serve", "--json").status == 2
+
+
+def test_plugins_add_subcommands_and_options(ringing, ok, oneclaw):
+    help_text = ok("serve", "--help")
+
+    assert "--bell-key INTEGER" in help_text
+    assert "link  Print a link." in help_text
+    assert ok("serve", "link") == "a link\n"
+    assert oneclaw("serve", "--bell-key", "loud", "--only", "once").status == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_with_status_0(ringing, home, number):
+    command = [sys.executable, "-m", "oneclaw_core", "serve", "--only", "ringing.bell", "--bell-key", "7"]
+    environ = os.environ | {"PYTHONPATH": str(ringing.parent)}
+    with subprocess.Popen(
+        command, env=environ, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        lines = [process.stderr.readline(), process.stderr.readline()]
+        process.send_signal(number)
+        stdout, rest = process.communicate(timeout=60)
+
+    assert lines == [
+        "serve: bell of plugin ringing runs: rings\n",
+        "serve: bell of plugin ringing is ready: with the key {'bell_key': 7}\n",
+    ]
+    assert (process.returncode, stdout, rest) == (0, "", "serve: stopped\n")
+
+
+DEAF = """
+import time
+from oneclaw_core import hookimpl
+
+
+async def deaf(context):
+    context.ready()
+    while True:
+        time.sleep(0.01)  # blocks everything
+
+
+@hookimpl
+def register_services(register):
+    register("deaf", deaf)
+"""
+
+
+def test_a_second_signal_ends_even_a_service_that_blocks_everything(install_plugin, home):
+    environ = os.environ | {"PYTHONPATH": str(install_plugin("deaf", DEAF).parent)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "oneclaw_core", "serve"],
+        env=environ,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        process.stderr.readline()
+        process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=60)
+
+    assert (process.returncode, rest) == (1, "serve: stopped at once\n")
