@@ -208,8 +208,9 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
         StoreError: they cannot be read.
     """
     from oneclaw_core.cli.plugin_secrets import all_secrets
-    from oneclaw_core.configuration.settings import setting_states, unknown_settings
+    from oneclaw_core.configuration.settings import setting_states, settings_without_plugin, unknown_settings
     from oneclaw_core.keys import KeyStore
+    from oneclaw_core.plugins.missing import how_to_install
     from oneclaw_core.plugins.settings import registered_settings
     from oneclaw_core.settings.fields import variable_of
 
@@ -240,7 +241,13 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     for key in unknown:
         message = f"a value is stored for {key}, and the installed version of the plugin has no such setting"
         yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed")
-    if not (faults or missing or unknown):
+    without_plugin = settings_without_plugin(stored, (record.name for record in catalog.plugins))
+    for key, plugin in without_plugin.items():
+        message = f"a value is stored for {key}, and the plugin {plugin} is not installed"
+        yield CheckLine(
+            "settings", Health.WARNING, message, f"{how_to_install(plugin)}, or: oneclaw config unset {key}"
+        )
+    if not (faults or missing or unknown or without_plugin):
         yield CheckLine("settings", Health.OK, "all values fit")
 
 

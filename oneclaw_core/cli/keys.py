@@ -11,9 +11,11 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
+from oneclaw_core.configuration.settings import plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
 from oneclaw_core.models import OFFLINE_TYPE, provider_configs
+from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install
 from oneclaw_core.settings.fields import variable_of
 
 if TYPE_CHECKING:
@@ -121,6 +123,9 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
     config = configs.get(name)
     if config is None:
         # What was given may be a key, so it is not repeated.
+        plugin = plugin_of(name)
+        if plugin in OUR_DISTRIBUTIONS:
+            raise NotFoundError(f"the plugin {plugin} is not installed: {how_to_install(plugin)}")
         raise NotFoundError(f"there is no provider of that name; the providers are: {', '.join(configs)}")
     if config.type == OFFLINE_TYPE:
         raise UsageError(f"{name} needs no key")

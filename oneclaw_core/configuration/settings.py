@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.plugins.missing import how_to_install
 from oneclaw_core.plugins.settings import RegisteredSettings, registered_settings
 from oneclaw_core.settings.core import CORE_FIELDS, Settings
 from oneclaw_core.settings.reading import check_value, faults_of, given_values, missing
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.record import PluginRecord
     from oneclaw_core.settings.fields import SettingField
+    from oneclaw_core.settings.reading import GivenValue
     from oneclaw_core.store.store import Store
+
+
+_PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class SettingState:
         description: what the setting is for.
         problem: why the value does not fit, ``None`` if it does.
         plugin: whose setting it is, ``None`` for OneClaw's own.
+        is_user_only: True if no tool may change it.
     """
 
     key: str
@@ -42,6 +49,7 @@ class SettingState:
     description: str
     problem: str | None = None
     plugin: str | None = None
+    is_user_only: bool = False
 
 
 def setting_states(
@@ -80,6 +88,18 @@ def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[RegisteredSett
     return [key for key in stored if key not in known and key.startswith(tuple(prefixes))]
 
 
+def plugin_of(key: str) -> str | None:
+    """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of another form."""
+    match = _PLUGIN_KEY.fullmatch(key)
+    return match[1] if match else None
+
+
+def settings_without_plugin(stored: Iterable[str], installed: Iterable[str]) -> dict[str, str]:
+    """Find the keys of stored values whose plugin is not installed; return its name by key."""
+    names = set(installed)
+    return {key: plugin for key in stored if (plugin := plugin_of(key)) is not None and plugin not in names}
+
+
 def _state(
     field: SettingField,
     model: type[BaseModel] | None,
@@ -89,15 +109,18 @@ def _state(
 ) -> SettingState:
     # One setting at a time, so that one which does not fit hides no other.
     given = given_values((field,), stored, environ).get(field.name)
-    if given is None:
-        problem = missing(field) if field.is_required else None
-        return SettingState(field.key, field.default, field.default, "default", field.description, problem, plugin)
+    value, source, problem = field.default, "default", missing(field) if field.is_required else None
+    if given is not None:
+        value, source, problem = given.value, given.source, _problem(field, model, given)
+    return SettingState(field.key, value, field.default, source, field.description, problem, plugin, field.is_user_only)
+
+
+def _problem(field: SettingField, model: type[BaseModel] | None, given: GivenValue) -> str | None:
     if model is not None:
         fault = faults_of(model, {field.name: given.value}).get(field.name)
     else:
         fault = field.fault(given.value)
-    problem = None if fault is None else f"{given.about} does not fit: {fault}"
-    return SettingState(field.key, given.value, field.default, given.source, field.description, problem, plugin)
+    return None if fault is None else f"{given.about} does not fit: {fault}"
 
 
 class SettingService:
@@ -189,6 +212,11 @@ class SettingService:
         for settings in registered_settings(self._plugins):
             known |= {field.key: (field, settings) for field in settings.fields}
         if key not in known:
+            plugin = plugin_of(key)
+            if plugin is not None and all(record.name != plugin for record in self._plugins):
+                raise NotFoundError(
+                    f"the plugin {plugin} of the setting {key!r} is not installed: {how_to_install(plugin)}"
+                )
             close = get_close_matches(key, known, cutoff=0.6)
             hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw config list"
             raise NotFoundError(f"there is no setting {key!r}; {hint}")

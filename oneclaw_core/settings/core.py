@@ -40,7 +40,9 @@ class Settings(BaseModel):
         8_000, ge=0, description="how much of what is remembered of the user a model is shown; 0 for nothing"
     )
     user_tools_python: bool = Field(
-        False, description="whether your own tools in Python are used, which run with all your rights"
+        False,
+        description="whether your own tools in Python are used, which run with all your rights",
+        json_schema_extra={"user_only": True},
     )
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"

@@ -60,6 +60,11 @@ class SettingField:
     is_required: bool = False
 
     @property
+    def is_user_only(self) -> bool:
+        """True if no tool may change it: ``json_schema_extra={"user_only": True}``."""
+        return self.schema.get("user_only") is True
+
+    @property
     def description(self) -> str:
         """The meaning, one line."""
         return " ".join(str(self.schema.get("description") or "").split())

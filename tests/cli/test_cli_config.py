@@ -36,6 +36,7 @@ def test_settings_are_listed_with_value_default_and_source(ok, monkeypatch):
         "description": "how many rounds of tool calls a turn may take",
         "problem": None,
         "plugin": None,
+        "is_user_only": False,
     }
     wait = settings["session_wait_seconds"]
     assert (wait["value"], wait["source"]) == (1.5, "environment ONECLAW_SESSION_WAIT_SECONDS")

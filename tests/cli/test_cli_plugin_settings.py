@@ -3,8 +3,12 @@
 import io
 import sqlite3
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+
+from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install
 
 WEATHER = """
     from typing import Literal
@@ -96,6 +100,7 @@ def test_settings_of_a_plugin_are_listed_and_set(ok, oneclaw, monkeypatch):
         "description": "the unit of temperatures",
         "problem": None,
         "plugin": "weather",
+        "is_user_only": False,
     }
     assert states["weather.cities"]["value"] == ["Oslo", "Paris"]
     max_days = states["weather.max_days"]
@@ -183,6 +188,35 @@ def test_the_doctor_says_what_is_missing_or_invalid(ok, oneclaw, home, monkeypat
         assert "back to its default" in ok("config", "unset", key)
     monkeypatch.setenv("ONECLAW_WEATHER_API_KEY", SECRET)
     assert [each["status"] for each in findings(oneclaw, "settings")] == ["ok"]
+
+
+def test_a_plugin_that_is_not_installed_is_named_with_its_package(ok, oneclaw, home, install_plugin):
+    assert "oneclaw plugins install PACKAGE" in oneclaw("config", "set", "weather.units", "celsius").stderr
+    ok("config", "set", "model", "offline/rules")
+    with sqlite3.connect(home / "oneclaw.db") as database:
+        database.execute("UPDATE settings SET key = 'mcp_servers.url'")
+        insert = "INSERT INTO settings (key, value, updated_at) SELECT 'google.scope', value, updated_at FROM settings"
+        database.execute(insert)
+        database.execute("UPDATE settings SET key = 'pdfs.scope' WHERE key = 'mcp_servers.url'")
+    database.close()
+
+    found = findings(oneclaw, "settings")
+
+    assert {(each["status"], each["message"]) for each in found} == {
+        ("warning", "a value is stored for google.scope, and the plugin google is not installed"),
+        ("warning", "a value is stored for pdfs.scope, and the plugin pdfs is not installed"),
+    }
+    assert all("oneclaw plugins install PACKAGE" in each["remedy"] for each in found)
+    assert "back to its default" in ok("config", "unset", "pdfs.scope")
+
+
+def test_our_own_plugins_are_known_by_their_packages():
+    found = {}
+    for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"):
+        project = tomllib.loads(path.read_text())["project"]
+        found |= dict.fromkeys(project["entry-points"]["oneclaw"], project["name"])
+    assert found == OUR_DISTRIBUTIONS
+    assert how_to_install("pdf") == "install it with: oneclaw plugins install oneclaw-pdf"
 
 
 def test_checks_of_a_plugin_are_lines_of_the_doctor(oneclaw, install_plugin):

@@ -10,9 +10,6 @@ from oneclaw_core import NotFoundError, ProtectedError, UsageError
 if TYPE_CHECKING:
     from oneclaw_core import SettingState, ToolContext
 
-# What a model must not decide, with the reason.
-_BY_HAND_ONLY = {"user_tools_python": "Python tools run with all the user's rights"}
-
 
 @answering()
 async def get_config(key: str, *, context: ToolContext) -> str:
@@ -37,10 +34,8 @@ async def set_config(key: str, value: str, *, context: ToolContext) -> str:
         before = await settings.get(name)
     except NotFoundError as error:
         raise UsageError(str(error)) from None
-    if name in _BY_HAND_ONLY:
-        raise ProtectedError(
-            f"{name} can be changed by the user only, for {_BY_HAND_ONLY[name]}: oneclaw config set {name} VALUE"
-        )
+    if before.is_user_only:
+        raise ProtectedError(f"{name} can be changed by the user only: oneclaw config set {name} VALUE")
     settings.check(name, wanted)
     await ask_to_change(context, f"change the setting {name} from {_shown(before.value)} to {wanted}")
     after = await settings.set(name, wanted)

@@ -1,5 +1,7 @@
 """The tools for agents, settings, environment variables and tool states."""
 
+import sys
+
 import pytest
 
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
@@ -105,6 +107,53 @@ def test_what_gives_code_all_rights_is_set_by_the_user_alone(talk):
     assert refused.error_type == "permission_denied"
     assert "oneclaw config set user_tools_python" in refused.error_message
     assert talk.asked == []
+
+
+WEATHER = """
+from pydantic import BaseModel, Field, SecretStr
+from oneclaw_core import hookimpl
+
+class Settings(BaseModel):
+    units: str = Field("celsius", description="the unit of temperatures")
+    may_pay: bool = Field(False, json_schema_extra={"user_only": True})
+    api_key: SecretStr | None = None
+
+@hookimpl
+def register_settings(register):
+    register(Settings)
+"""
+
+
+@pytest.fixture
+def weather(tmp_path, monkeypatch):
+    """A plugin with settings."""
+    info = tmp_path / "site" / "weather-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: weather\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[oneclaw]\nweather = weather_with_settings\n")
+    (tmp_path / "site" / "weather_with_settings.py").write_text(WEATHER)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield
+    sys.modules.pop("weather_with_settings", None)
+
+
+@pytest.mark.usefixtures("weather")
+def test_settings_of_plugins_are_read_and_changed_alike(talk):
+    listed, changed, after, protected, secret = talk(
+        ("get_config", {"key": "whatever"}),
+        ("set_config", {"key": "weather.units", "value": "kelvin"}),
+        ("get_config", {"key": "weather.units"}),
+        ("set_config", {"key": "weather.may_pay", "value": "true"}),
+        ("get_config", {"key": "weather.api_key"}),
+    )
+
+    assert "- weather.units: the unit of temperatures" in listed.result
+    assert "weather.api_key" not in listed.result
+    assert changed.result == "weather.units is kelvin; it was celsius."
+    assert after.result.startswith("weather.units is kelvin (source: stored; default: celsius).")
+    assert talk.asked == [("config.write", "change the setting weather.units from celsius to kelvin")]
+    assert protected.error_type == "permission_denied"
+    assert "oneclaw keys set weather.api_key" in secret.error_message
 
 
 def test_an_environment_variable_is_set_listed_and_deleted_without_being_shown(talk):
