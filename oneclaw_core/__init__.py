@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     from oneclaw_core.secret_store import SecretPlace as SecretPlace
     from oneclaw_core.secret_store import SecretStore as SecretStore
     from oneclaw_core.secret_store import SecretWords as SecretWords
+    from oneclaw_core.secrets import redact as redact
     from oneclaw_core.secrets import remember_secret as remember_secret
     from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
     from oneclaw_core.skills.skill import Skill as Skill
@@ -244,7 +245,7 @@ _MODULE_OF = {
         "plugins.service_context": "ServiceContext",
         "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
         "secret_store": "SecretPlace SecretStore SecretWords",
-        "secrets": "remember_secret",
+        "secrets": "redact remember_secret",
         "skills.catalog": "SkillCatalog",
         "skills.skill": "Skill",
         "tools.context": "ToolContext",

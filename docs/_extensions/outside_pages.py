@@ -1,4 +1,4 @@
-"""Pages that lie elsewhere in the repository become part of the site: the plugins' READMEs, the changes, and so on.
+"""Pages that lie elsewhere in the repository become part of the site, such as READMEs of plugins and the changes.
 
 Links between pages are written so that they work in the repository. So before each build, the pages outside of `docs/`
 are copied to `docs/repository/`, under the paths that they have in the repository, and links that lead from one side to
@@ -26,7 +26,10 @@ _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?=[#)])")
 def outside_pages(root: Path = ROOT) -> list[str]:
     """Name the pages that lie outside of ``docs/``, by their paths in the repository."""
     names = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
-    found = [*(root / name for name in names), *sorted(root.glob("plugins/*/README.md"))]
+    plugins = [
+        each for pattern in ("plugins", "examples/plugins") for each in sorted(root.glob(f"{pattern}/*/README.md"))
+    ]
+    found = [*(root / name for name in names), *plugins]
     return [path.relative_to(root).as_posix() for path in found if path.is_file()]
 
 

@@ -10,6 +10,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 PLUGIN_PAGES = sorted(ROOT.glob("plugins/*/README.md"))
+EXAMPLE_PAGES = sorted(ROOT.glob("examples/plugins/*/README.md"))
 
 _FENCED = re.compile(r"^```(?P<language>\{\w+\}|\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_COMMENT = re.compile(r"# file: (\S+)\n")

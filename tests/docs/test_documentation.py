@@ -9,7 +9,7 @@ from typing import get_args
 
 import pluggy
 import pytest
-from documentation_pages import PAGES, ROOT, anchors_of, blocks_of, links_of
+from documentation_pages import EXAMPLE_PAGES, PAGES, ROOT, anchors_of, blocks_of, links_of
 from forked_python import fork_probes
 from page_reader import PageReader, assert_shown
 
@@ -41,7 +41,7 @@ BY_THE_LETTER = ("readme", "first-chat", "first-plugin")
 
 
 def page_id(page):
-    return page.stem.lower()
+    return page.parent.name if page in EXAMPLE_PAGES else page.stem.lower()
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def reader(tmp_path, monkeypatch, page):
 
 
 @pytest.mark.skipif(not HAS_PDF_PLUGIN, reason="the examples use oneclaw-pdf, which is not installed")
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLE_PAGES], ids=page_id)
 def test_what_a_page_shows_is_what_happens(page, reader):
     for block in blocks_of(page):
         try:
@@ -83,7 +83,7 @@ def test_what_a_page_shows_is_what_happens(page, reader):
             raise
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLE_PAGES], ids=page_id)
 def test_links_lead_somewhere(page):
     for link in links_of(page):
         path, _, anchor = link.partition("#")
