@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnDeadlineError as TurnDeadlineError
     from oneclaw_core.errors import TurnError as TurnError
     from oneclaw_core.errors import TurnLimitError as TurnLimitError
+    from oneclaw_core.errors import TurnRefusedError as TurnRefusedError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.home import Home as Home
@@ -211,7 +212,7 @@ _MODULE_OF = {
             "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
             "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
             "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
-            "TurnDeadlineError TurnError TurnLimitError UnknownModelError UsageError"
+            "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
         ),
         "home": "Home find_home",
         "plugins.arguments": (

@@ -23,6 +23,7 @@ from oneclaw_core.chat.prompt import model_request, shown_history
 from oneclaw_core.chat.running_turns import RunningTurns
 from oneclaw_core.chat.sent_request import RequestPreview, sent_request
 from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
+from oneclaw_core.chat.turn_hooks import TurnHooks, session_info
 from oneclaw_core.configuration import Configuration
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
 from oneclaw_core.history_search import HistoryQuery, search_history
@@ -36,6 +37,7 @@ from oneclaw_core.model_lists import ModelLists
 from oneclaw_core.model_overrides import model_facts, model_overrides
 from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
 from oneclaw_core.open_providers import OpenProviders
+from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
@@ -203,6 +205,24 @@ class OneClaw:
         persona = GENERAL_ASSISTANT if agent is None else await self.agents.get(agent)
         return await self._begin_session(name, persona, model, title)
 
+    async def delete_session(self, session: str) -> None:
+        """Delete a session with its history.
+
+        Args:
+            session: its name or id.
+
+        Raises:
+            NotFoundError: there is no such session.
+            SessionBusyError: a turn of it is under way.
+        """
+        found = await self.store.find_session(session)
+        if found is None:
+            raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
+        # Not during a turn of another process, which would then have nowhere to store its outcome.
+        async with self.store.session_lock(found.id, 0):
+            await self.store.delete_session(found.id)
+        self._observe_session("session_deleted", found)
+
     def send_message(
         self,
         text: str,
@@ -297,13 +317,25 @@ class OneClaw:
             text = skill_message(chosen_skill, text, needs)
         accepted = accepted_media_types(attachment_media_types(chosen.provider), chosen.info.input_media_types)
         check_attachments(attached, accepted, chosen.full_name)
-        message = Message(type=MessageType.USER, content=text, attachments=attached)
-        memory = self._shown_memory.section(settings.memory_max_characters)
         async with self._open_providers.used(chosen.provider):
             if found is None and session is not None:
                 found = await self._begin_session(session, persona, model, title, within)
             session_id = found.id if found is not None else new_id()
-            async with self.store.session_lock(session_id, settings.session_wait_seconds):
+            parent_id = within.session_id if within is not None else None
+            info = (
+                session_info(found)
+                if found is not None
+                else SessionInfo(id=session_id, agent=persona.name, parent_id=parent_id)
+            )
+
+            async def run(hooks: TurnHooks | None) -> AsyncGenerator[TurnEvent, None]:
+                nonlocal found
+                content = text
+                if hooks is not None:
+                    await hooks.check()
+                    content = await hooks.with_context(text)
+                message = Message(type=MessageType.USER, content=content, attachments=attached)
+                memory = await self._shown_prompt(settings, info, is_new=found is None)
                 if found is not None:
                     start = await self.store.begin_turn(
                         found.id, message, INTERRUPTED, settings.history_max_characters, memory
@@ -315,15 +347,22 @@ class OneClaw:
                         agent=persona.name,
                         model=model,
                         title=one_line(title, TITLE_CHARACTERS),
-                        parent_id=within.session_id if within is not None else None,
+                        parent_id=parent_id,
                         memory=memory,
                     )
+                    self._observe_session("session_created", found)
                 self._take_over(start)
-                turn = self._turn(found, persona, chosen, settings, within, limits)
+                turn = self._turn(found, persona, chosen, settings, within, limits, hooks)
                 with self._permissions.answered_by(session_id, ask):
                     async with aclosing(turn.run(start, groups)) as events:
                         async for event in events:
                             yield event
+
+            async with self.store.session_lock(session_id, settings.session_wait_seconds):
+                hooks = self._turn_hooks(info, persona, chosen, text, within)
+                async with aclosing(run(hooks) if hooks is None else hooks.followed(run(hooks))) as events:
+                    async for event in events:
+                        yield event
 
     async def compact(
         self, session: str, *, agent: str | None = None, model: str | None = None
@@ -340,13 +379,14 @@ class OneClaw:
         if found is None:
             raise NotFoundError(f"there is no session {session!r}; list them with: oneclaw sessions list")
         persona, chosen = await self._agent_and_model(outset, agent, model)
-        turn = self._turn(found, persona, chosen, settings)
+        hooks = self._turn_hooks(session_info(found), persona, chosen, "", None)
+        turn = self._turn(found, persona, chosen, settings, hooks=hooks)
         compacted = None
         async with (
             self._open_providers.used(chosen.provider),
             self.store.session_lock(found.id, settings.session_wait_seconds),
         ):
-            memory = self._shown_memory.section(settings.memory_max_characters)
+            memory = await self._shown_prompt(settings, session_info(found))
             start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
             self._take_over(start)
             async with aclosing(turn.compact(start)) as events:
@@ -418,7 +458,8 @@ class OneClaw:
         await self._refresh_tools(outset.settings)
         history: list[Message] = []
         groups: list[str] = []
-        memory = self._shown_memory.section(settings.memory_max_characters)
+        info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
+        memory = await self._shown_prompt(settings, info, is_new=found is None)
         if found is not None:
             start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
             self._take_over(start)
@@ -531,6 +572,42 @@ class OneClaw:
         self._permissions.replace_decisions(_decisions(start.permissions))
         self.catalog.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 
+    def _turn_hooks(
+        self, session: SessionInfo, agent: Agent, chosen: ChosenModel, text: str, within: ToolContext | None
+    ) -> TurnHooks | None:
+        """Return the hooks of plugins on a turn; ``None`` if no plugin has any."""
+        if not self.plugins.hooks:
+            return None
+        turn = TurnInfo(
+            id=new_id(),
+            session=session,
+            agent=agent.name,
+            model=chosen.full_name,
+            text=text,
+            can_ask=self._permissions.can_ask,
+            parent_call_id=within.call_id if within is not None else None,
+        )
+        return TurnHooks(self.plugins, turn)
+
+    async def _shown_prompt(self, settings: Settings, session: SessionInfo, *, is_new: bool = False) -> str:
+        """Return what the session's models are shown beside the agent's prompt; plugins are asked once a session."""
+        if "prompt_sections" in self.plugins.hooks and not is_new:
+            kept = await self.store.shown_memory(session.id)
+            if kept is not None:
+                return kept
+        return await self._current_prompt(settings, session)
+
+    async def _current_prompt(self, settings: Settings, session: SessionInfo) -> str:
+        """Write the parts of the system prompt that are kept with a session: the memory, then those of plugins."""
+        memory = self._shown_memory.section(settings.memory_max_characters)
+        if "prompt_sections" not in self.plugins.hooks:
+            return memory
+        return "\n\n".join(filter(None, (memory, await self.plugins.prompt_sections(session))))
+
+    def _observe_session(self, hook: str, session: Session) -> None:
+        if hook in self.plugins.hooks:
+            self.plugins.observe(hook, session=session_info(session))
+
     def _plugin_context(self, name: str) -> PluginContext:
         """Make the context of a plugin."""
 
@@ -556,11 +633,16 @@ class OneClaw:
     ) -> Session:
         title = one_line(title, TITLE_CHARACTERS) if title is not None else None
         parent_id = within.session_id if within is not None else None
+        about: dict[str, Any] = {"agent": agent.name, "model": model, "title": title, "parent_id": parent_id}
         if name is None:
-            return await self.store.create_session(agent=agent.name, model=model, title=title, parent_id=parent_id)
-        return await self.store.find_or_create_session(
-            name, agent=agent.name, model=model, title=title, parent_id=parent_id
-        )
+            session = await self.store.create_session(**about)
+        else:
+            is_there = "session_created" in self.plugins.hooks and await self.store.find_session(name) is not None
+            session = await self.store.find_or_create_session(name, **about)
+            if is_there:
+                return session
+        self._observe_session("session_created", session)
+        return session
 
     async def _check_model(self, name: str) -> None:
         """Make sure that a model's provider is configured."""
@@ -615,6 +697,7 @@ class OneClaw:
         settings: Settings,
         within: ToolContext | None = None,
         own: AgentLimits | None = None,
+        hooks: TurnHooks | None = None,
     ) -> Turn:
         own = own or AgentLimits()
         most_rounds = (settings.turn_max_tool_rounds, agent.limits.max_tool_rounds, own.max_tool_rounds)
@@ -651,8 +734,9 @@ class OneClaw:
             within,
             self.skills,
             self._tool_sizes,
-            lambda: self._shown_memory.section(settings.memory_max_characters),
+            lambda: self._current_prompt(settings, session_info(session)),
             self._tool_sources.refresh,
+            hooks,
         )
 
 

@@ -39,6 +39,7 @@
     └── TurnError                   the turn stopped before the model's final answer
         ├── TurnLimitError          too many rounds of tool calls
         ├── TurnDeadlineError       it took too long as a whole
+        ├── TurnRefusedError        a plugin refused it before the model was asked
         └── SpendingLimitError      a limit in tokens or money is reached
 """
 
@@ -253,6 +254,10 @@ class TurnLimitError(TurnError):
 
 class TurnDeadlineError(TurnError):
     """The turn reached its deadline."""
+
+
+class TurnRefusedError(TurnError):
+    """A plugin refused the turn before the model was asked; the message says which one and why."""
 
 
 class SpendingLimitError(TurnError):

@@ -73,6 +73,11 @@ class Compactor:
         self._last_input_tokens = last_input_tokens
         self._estimator = Estimator(tool_sizes)
 
+    @property
+    def summary(self) -> str | None:
+        """The summary that stands before the history, ``None`` for none."""
+        return self._summary
+
     def messages(self, history: Sequence[Message]) -> list[Message]:
         """Find what is sent of a history: what follows on the summary, with the summary before it.
 

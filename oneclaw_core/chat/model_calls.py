@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Literal
 
+from oneclaw_core.chat.closing import closing
 from oneclaw_core.chat.dispatch import undispatched_response
 from oneclaw_core.chat.events import UsageEvent
 from oneclaw_core.chat.sent_request import is_dispatched, sent_request
@@ -19,10 +19,10 @@ from oneclaw_core.spending import Spending, start_of_day
 from oneclaw_core.store.usage import UsageRecord
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator
 
     from oneclaw_core.chat.fingerprints import Fingerprints
+    from oneclaw_core.chat.turn_hooks import TurnHooks
     from oneclaw_core.costs import ModelPrices
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
@@ -67,22 +67,36 @@ class ModelCalls:
         chosen: the model.
         budget: how much may be spent.
         fingerprints: of requests, kept over turns.
+        hooks: of plugins on the turn; ``None`` for none.
     """
 
     def __init__(
-        self, store: Store, session_id: str, chosen: ChosenModel, budget: TurnBudget, fingerprints: Fingerprints
+        self,
+        store: Store,
+        session_id: str,
+        chosen: ChosenModel,
+        budget: TurnBudget,
+        fingerprints: Fingerprints,
+        hooks: TurnHooks | None = None,
     ) -> None:
         self._store = store
         self._session_id = session_id
         self._chosen = chosen
         self._budget = budget
         self._fingerprints = fingerprints
+        self._hooks = hooks
         self._tool_loading = chosen.tool_loading
         self._has_warned = False
         self._prices: asyncio.Task[None] | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(
+        self, request: ModelRequest, purpose: Literal["answer", "summary"] = "answer"
+    ) -> AsyncGenerator[ModelEvent, None]:
         """Send a request and yield the model's answer as it comes.
+
+        Args:
+            request: as it would be sent without a dispatcher.
+            purpose: of the request, for plugins.
 
         Raises:
             SpendingLimitError: a limit is reached; nothing was sent.
@@ -95,7 +109,10 @@ class ModelCalls:
         sent = sent_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
         calls_dispatcher = is_dispatched(request, self._tool_loading)
         refused: LoadingRefused | None = None
-        async with _closing(self._chosen.provider.stream(sent)) as events:
+        answer = self._chosen.provider.stream(sent)
+        if self._hooks is not None:
+            answer = self._hooks.request(answer, sent, self._chosen.full_name, self._chosen.config.type, purpose)
+        async with closing(answer) as events:
             async for event in events:
                 if isinstance(event, LoadingRefused):
                     refused = event
@@ -152,8 +169,3 @@ class ModelCalls:
         _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
         learned = {"tool_loading": str(refused.instead), "base_url": self._chosen.config.base_url}
         await self._store.set_setting(LEARNED_SETTING + name, learned)
-
-
-def _closing(events: AsyncIterator[ModelEvent]) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
-    """Close a provider's answer at the end, if it can be closed: plugins may write an iterator without ``aclose``."""
-    return aclosing(cast("Any", events)) if hasattr(events, "aclose") else nullcontext(events)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import Agent
     from oneclaw_core.chat.estimate import ToolSizes
     from oneclaw_core.chat.fingerprints import Fingerprints
+    from oneclaw_core.chat.turn_hooks import TurnHooks
     from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.store.sessions import Session
@@ -121,9 +122,10 @@ class Turn:
         within: the tool call that it is run for, ``None`` for a turn of the user's.
         skills: those there are.
         tool_sizes: estimates of tools, kept over turns.
-        current_memory: writes what models are shown of the user's memory now; without it what the session was shown
-            stays.
+        current_memory: writes what models are shown of the user's memory and by plugins now; without it what the
+            session was shown stays.
         refresh_tools: brings the registry up to date before each request.
+        hooks: of plugins on the turn; ``None`` for none.
     """
 
     def __init__(
@@ -139,8 +141,9 @@ class Turn:
         within: ToolContext | None = None,
         skills: SkillCatalog | None = None,
         tool_sizes: ToolSizes | None = None,
-        current_memory: Callable[[], str] | None = None,
+        current_memory: Callable[[], Awaitable[str]] | None = None,
         refresh_tools: Callable[[], Awaitable[None]] | None = None,
+        hooks: TurnHooks | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
@@ -153,8 +156,9 @@ class Turn:
         outer = within.turn.budget if within is not None and within.turn is not None else None
         spending = (limits.own_spending, limits.agent_spending, limits.spending)
         self._budget = TurnBudget(spending, limits.max_tool_rounds, outer)
-        self._scope = TurnScope(self._budget, within, chosen.full_name)
-        self._model_calls = ModelCalls(store, session.id, chosen, self._budget, fingerprints)
+        self._hooks = hooks
+        self._scope = TurnScope(self._budget, within, chosen.full_name, hooks.info if hooks is not None else None)
+        self._model_calls = ModelCalls(store, session.id, chosen, self._budget, fingerprints, hooks)
         self._tool_sizes = tool_sizes
         self._current_memory = current_memory
         self._refresh_tools = refresh_tools
@@ -216,13 +220,18 @@ class Turn:
         async with aclosing(self._compactor.fit(self._request(), CompactionReason.REQUESTED)) as events:
             async for event in events:
                 if isinstance(event, CompactedEvent):
-                    await self._renew_memory()
+                    await self._compacted()
                 yield event
+
+    async def _compacted(self) -> None:
+        if self._hooks is not None and self._compactor.summary is not None:
+            self._hooks.compacted(self._compactor.summary)
+        await self._renew_memory()
 
     async def _renew_memory(self) -> None:
         """Show the memory as it is now: a summary has changed what is sent from its beginning on anyway."""
         if self._current_memory is not None:
-            self._memory = self._current_memory()
+            self._memory = await self._current_memory()
             await self._store.set_shown_memory(self._session.id, self._memory)
 
     def _begin(self, start: TurnStart) -> None:
@@ -234,7 +243,7 @@ class Turn:
         self._compactor = Compactor(
             self._store,
             self._session.id,
-            self._ask if can_summarise(self._chosen.provider) else None,
+            self._ask_for_summary if can_summarise(self._chosen.provider) else None,
             self._record,
             self._limits.context,
             start.summary,
@@ -259,6 +268,9 @@ class Turn:
     def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         return self._until_deadline(self._model_calls.stream(request))
 
+    def _ask_for_summary(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        return self._until_deadline(self._model_calls.stream(request, "summary"))
+
     async def _record(self, usage: TokenUsage) -> UsageEvent:
         record, event = await self._model_calls.note(usage)
         await self._store.record_usage(self._session.id, record)
@@ -280,7 +292,7 @@ class Turn:
             if refused is not None and not is_compacted:
                 raise refused
             if is_compacted:
-                await self._renew_memory()
+                await self._compacted()
             refused = None
             try:
                 async with aclosing(self._answer(self._request() if is_compacted else request)) as answer_events:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from oneclaw_core.chat.events import TurnEvent
 
 MAX_STDIN_BYTES = 10_000_000
+DRAIN_SECONDS = 2.0
+"""How long a program that ends waits for the observers of plugins."""
 
 
 @click.command()
@@ -86,6 +88,7 @@ async def _print_events(
     async with open_allowing(allow, terminal_asker()) as claw, aclosing(send(claw)) as events:
         async for event in events:
             lines.show(event)
+        await claw.plugins.drain(DRAIN_SECONDS)
 
 
 async def _show_turn(
@@ -108,6 +111,7 @@ async def _show_turn(
                 view.show(event)
                 if isinstance(event, UsageEvent):
                     used_model = event.model
+            await claw.plugins.drain(DRAIN_SECONDS)
             was_chosen = model is not None or (await claw.settings()).model is not None
     finally:
         view.finish()

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.output import (
     is_terminal,
     json_option,
@@ -153,10 +154,11 @@ def delete(name: str, is_confirmed: bool) -> None:
         session = await _find(store, name)
         return session, await store.count_messages(session.id)
 
-    async def remove(store: Store) -> None:
-        # Not while another process is in the middle of a turn, which would then have nowhere to store its outcome.
-        async with store.session_lock(session.id, 0):
-            await store.delete_session(session.id)
+    async def remove(name: str) -> None:
+        from oneclaw_core.app import OneClaw
+
+        async with OneClaw.open() as claw:
+            await claw.delete_session(name)
 
     session, count = with_store(find)
     shown = printable_name(session.name or session.id)
@@ -165,7 +167,7 @@ def delete(name: str, is_confirmed: bool) -> None:
             raise UsageError(f"nobody can be asked here whether to delete session {shown!r}: add --yes")
         if not click.confirm(f"Delete session {shown} with its {count} messages?", err=True):
             raise OneClawError("nothing was deleted")
-    with_store(remove)
+    run_async(remove(session.id))
     print_text(f"session {shown} is deleted")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.arguments import set_result
@@ -36,7 +36,7 @@ class Around:
         self._work = work
         self._entered: list[tuple[str, AbstractContextManager[Any]]] = []
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Self:
         for plugin in self._plugins:
             try:
                 context, implementation = await plugin.ready("around")
@@ -51,6 +51,7 @@ class Around:
                     self._entered.append((plugin.name, manager))
             except BaseException as error:  # noqa: BLE001  # foreign code
                 _complain(plugin.name, error)
+        return self
 
     def set_result(self, result: TurnOutcome | ModelAnswer | ToolResult) -> None:
         """Show the context managers how the work ended, before they are left."""

@@ -55,6 +55,11 @@ class Verdict(NamedTuple):
     plugin: str
     answer: Deny | Ask
 
+    @property
+    def reason(self) -> str:
+        """The reason of a refusal."""
+        return self.answer.reason if isinstance(self.answer, Deny) else ""
+
 
 class Plugins:
     """The plugins of an open home.

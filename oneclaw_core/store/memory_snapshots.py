@@ -1,4 +1,4 @@
-"""What the models of a session are shown of the user's memory.
+"""What the models of a session are shown of the user's memory and by plugins, beside the agent's prompt.
 
 It stays as it was when the session began, so that each request begins with the bytes of the one before and is found in
 the service's prompt cache. It is renewed when that is lost anyway: after an hour of rest, or with a new summary.
@@ -30,17 +30,17 @@ def due(connection: Connection, session_id: str, memory: str) -> str:
         session_id: the session; one that is not there is shown the memory as it is.
         memory: as it is now.
     """
-    kept = _kept(connection, session_id)
-    return memory if kept is None else kept
+    shown = kept(connection, session_id)
+    return memory if shown is None else shown
 
 
 def take(connection: Connection, session_id: str, memory: str) -> str:
     """The same, and keep it."""
-    kept = _kept(connection, session_id)
-    if kept is None:
+    shown = kept(connection, session_id)
+    if shown is None:
         write(connection, session_id, memory)
         return memory
-    return kept
+    return shown
 
 
 def write(connection: Connection, session_id: str, memory: str) -> None:
@@ -54,8 +54,8 @@ def write(connection: Connection, session_id: str, memory: str) -> None:
         raise stored_sessions.refusal(connection, session_id)
 
 
-def _kept(connection: Connection, session_id: str) -> str | None:
-    """What the session is shown, ``None`` if it is time for something new."""
+def kept(connection: Connection, session_id: str) -> str | None:
+    """Return what the session is shown, ``None`` if that is to be renewed."""
     row = connection.execute(_GET, {"it": clean_text(session_id)}).fetchone()
     if row is None or row[0] is None or now() - row[1] > REST_MICROSECONDS:
         return None

@@ -359,6 +359,10 @@ class Store:
         """
         return await self._write_own(_begin_turn, session_id, message, interrupted, max_characters, memory)
 
+    async def shown_memory(self, session_id: str) -> str | None:
+        """Return what a session's models are shown beside the agent's prompt, ``None`` if that is to be renewed."""
+        return await self._database.read(memory_snapshots.kept, session_id)
+
     async def set_shown_memory(self, session_id: str, memory: str) -> None:
         """Set what a session's models are shown of the user's memory from now on."""
         await self._write_own(memory_snapshots.write, session_id, memory)
