@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.configuration.providers import ProviderState as ProviderState
     from oneclaw_core.configuration.settings import SettingState as SettingState
     from oneclaw_core.errors import AgentError as AgentError
+    from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
     from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
@@ -158,6 +159,9 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets import remember_secret as remember_secret
     from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
     from oneclaw_core.skills.skill import Skill as Skill
+    from oneclaw_core.store.plugin_storage import PluginStorage as PluginStorage
+    from oneclaw_core.store.plugin_tables import PluginTables as PluginTables
+    from oneclaw_core.store.storage_connection import StorageConnection as StorageConnection
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
@@ -206,10 +210,10 @@ _MODULE_OF = {
         "configuration.providers": "ProviderState",
         "configuration.settings": "SettingState",
         "errors": (
-            "AgentError ContextTooLongError DuplicateError DuplicateToolError InUseError JavaScriptError "
-            "JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError NotReadyError "
-            "OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError ProtectedError "
-            "ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
+            "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
+            "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
+            "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
+            "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
             "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
             "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
             "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
@@ -249,6 +253,9 @@ _MODULE_OF = {
         "secrets": "redact remember_secret",
         "skills.catalog": "SkillCatalog",
         "skills.skill": "Skill",
+        "store.plugin_storage": "PluginStorage",
+        "store.plugin_tables": "PluginTables",
+        "store.storage_connection": "StorageConnection",
         "tools.context": "ToolContext",
         "tools.definition": "Tool ToolDefinition",
         "tools.function": "FunctionTool tool",

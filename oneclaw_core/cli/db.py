@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
+from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.home import find_home
 
@@ -64,7 +64,8 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     """Copy everything into an empty database, and check it row by row.
 
     Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Let nobody
-    use OneClaw meanwhile: what is stored after the copy began is not in it.
+    use OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made
+    are not copied.
     """
     from oneclaw_core.store import copying
 
@@ -73,6 +74,9 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
         raise UsageError("name the database to copy into, as in: oneclaw db copy --to URL")
     source = _existing(named[0]) if len(named) == 2 else _own_url()
     tables = copying.copy(source, named[-1], _progress())
+    left_out = copying.plugins_with_tables(source)
+    if left_out:
+        warn(f"the tables of plugins are not copied and begin empty in the copy: those of {', '.join(left_out)}")
     documents: list[dict[str, Any]] = [
         {"table": each.name, "rows": each.rows, "sha256": each.sha256} for each in tables
     ]

@@ -6,15 +6,16 @@ Works when every one of them is broken.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
-from oneclaw_core.errors import UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.loading_notes import forget_endings
@@ -90,6 +91,33 @@ def check(
     from oneclaw_core.cli.plugin_check import check_and_print
 
     context.exit(check_and_print(target, as_json=as_json, is_strict=strict, allow=allow, are_tools_called=not no_calls))
+
+
+@plugins.command("forget")
+@click.argument("name")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+def forget(name: str, is_confirmed: bool) -> None:
+    """Remove what the plugin NAME has stored in the database: its values and its tables.
+
+    The plugin itself stays installed, and begins anew. What is in its folder of the home stays.
+    """
+    from oneclaw_core.cli.stored import with_store
+
+    found = with_store(lambda store: store.plugin_content(name))
+    if not found.values and not found.tables:
+        raise NotFoundError(f"plugin {name!r} has stored nothing in the database")
+    shown = ", ".join(
+        f"{count} {noun if count == 1 else noun + 's'}"
+        for count, noun in ((found.values, "value"), (len(found.tables), "table"))
+        if count
+    )
+    if not is_confirmed:
+        if not is_terminal(sys.stdin):
+            raise UsageError(f"no one can be asked here whether to remove what plugin {name!r} has stored: add --yes")
+        if not click.confirm(f"Remove what plugin {name} has stored ({shown})?", err=True):
+            raise OneClawError("nothing was removed")
+    with_store(lambda store: store.forget_plugin(name))
+    print_text(f"what plugin {name} had stored is removed: {shown}")
 
 
 @plugins.command("disable")

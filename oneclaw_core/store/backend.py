@@ -93,6 +93,22 @@ class Backend(Protocol):
         """Keep other transactions from writing to tables until this one ends."""
         ...
 
+    def confined_to(self, prefix: str) -> Backend:
+        """Make the same database, where statements reach the tables alone whose names begin with a prefix."""
+        ...
+
+    def plugin_url(self, plugin: str) -> str:
+        """Write the URL of a database that an engine of a plugin opens by itself."""
+        ...
+
+    def tables_of(self, connection: Connection, prefix: str) -> list[str]:
+        """List the tables and views whose names begin with a prefix."""
+        ...
+
+    def drop_tables(self, connection: Connection, prefix: str) -> list[str]:
+        """Drop the tables and views whose names begin with a prefix, and list them."""
+        ...
+
     def last_number(self, connection: Connection, table: Table) -> int:
         """Read the last number that a table gave to a row, 0 for none."""
         ...

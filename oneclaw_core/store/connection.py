@@ -41,12 +41,14 @@ class Dialect:
     Attributes:
         name: ``sqlite`` or ``postgresql``.
         types: how the type of a column is written.
+        numbered_key: the type and the constraint of a primary key that numbers rows, each number given once.
         number_once: follows on a row number that is the primary key and never given twice, ``None`` where no row
             number is given twice anyway.
     """
 
     name: str
     types: Mapping[ColumnType, str]
+    numbered_key: str
     number_once: str | None = None
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _BATCH = 500
 _ATTACHMENTS_BATCH = 4
 # What belongs to one database alone.
-_OWN_TABLES = frozenset({"schema_version", "search_state"})
+_OWN_TABLES = frozenset({"schema_version", "search_state", "plugin_schemas"})
 # Each table after those that it refers to.
 _COPIED = tuple(table for table in TABLES if table.name not in _OWN_TABLES)
 # Where the title of a session is in its full-text index, and who has its lock.
@@ -110,6 +110,17 @@ def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTab
             with new.transaction(writes=True):
                 new.search_index.index_new()
     return copied
+
+
+def plugins_with_tables(url: str) -> list[str]:
+    """List the plugins that made tables in a database; these are not copied.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+        rows = connection.execute("SELECT plugin FROM plugin_schemas WHERE version > 0 ORDER BY plugin").fetchall()
+        return [plugin for (plugin,) in rows]
 
 
 def _copy_all(

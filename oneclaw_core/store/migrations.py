@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.search.words import index_terms
+from oneclaw_core.store.connection import ColumnType
 from oneclaw_core.store.schema import create_tables
 
 if TYPE_CHECKING:
@@ -139,12 +140,39 @@ def _add_lock_token(connection: Connection) -> None:
     connection.execute("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
 
 
+def _add_plugin_storage(connection: Connection) -> None:
+    """Bring version 5 to version 6."""
+    text = connection.dialect.types[ColumnType.TEXT]
+    for statement in (
+        f"""CREATE TABLE plugin_values (
+            plugin {text} NOT NULL,
+            namespace {text} NOT NULL,
+            key {text} NOT NULL,
+            value {text} NOT NULL,
+            session_id {text},
+            expires_at BIGINT,
+            updated_at BIGINT NOT NULL,
+            PRIMARY KEY (plugin, namespace, key),
+            FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+        )""",
+        "CREATE INDEX plugin_values_by_session ON plugin_values (session_id) WHERE session_id IS NOT NULL",
+        "CREATE INDEX plugin_values_by_expiry ON plugin_values (plugin, expires_at) WHERE expires_at IS NOT NULL",
+        f"""CREATE TABLE plugin_schemas (
+            plugin {text} NOT NULL,
+            version INTEGER NOT NULL,
+            PRIMARY KEY (plugin)
+        )""",
+    ):
+        connection.execute(statement)
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
     _add_agents_and_parents,
     _add_search_and_memory,
     _add_lock_token,
+    _add_plugin_storage,
 )
 
 

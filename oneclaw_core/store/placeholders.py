@@ -40,5 +40,10 @@ def for_psycopg(sql: str) -> tuple[bytes, bool]:
     return "".join(pieces).encode(), True
 
 
+def without_literals(sql: str) -> str:
+    """Leave literals and comments out of a statement, and the quotes of names."""
+    return _PART.sub(lambda part: part[0].strip('"') if part[0][0] in '":' else " ", sql)
+
+
 def _escaped(text: str) -> str:
     return text.replace("%", "%%")

@@ -44,11 +44,13 @@ class PostgresAddress:
         name: as messages show it, without user and password.
         conninfo: for the client library, with the password; never to be shown.
         options: of the session, that the URL sets itself, as text.
+        url: as it was written, with the password; never to be shown.
     """
 
     name: str
     conninfo: str = field(repr=False)
     options: str = field(default="", repr=False)
+    url: str = field(default="", repr=False)
 
 
 def is_meant(url: str) -> bool:
@@ -94,6 +96,7 @@ def parse(url: str) -> PostgresAddress:
         name=_shown_name(values),
         conninfo=psycopg.conninfo.make_conninfo("", **values),
         options=str(values.get("options") or ""),
+        url=url,
     )
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 THREADS = 8
 
+_VIEWS = f"SELECT viewname FROM pg_views WHERE schemaname = '{SCHEMA}' AND starts_with(viewname, :prefix)"
+_TABLES_AND_VIEWS = f"""
+    SELECT tablename FROM pg_tables WHERE schemaname = '{SCHEMA}' AND starts_with(tablename, :prefix)
+    UNION ALL {_VIEWS} ORDER BY 1"""
 _COUNTER = "pg_get_serial_sequence(:table, :column)"
 
 
@@ -38,14 +42,19 @@ class PostgresBackend:
     threads = THREADS
     driver_errors: tuple[type[Exception], ...] = (psycopg.Error, StaleConnectionError)
 
-    def __init__(self, address: PostgresAddress, busy_seconds: float) -> None:
+    def __init__(self, address: PostgresAddress, busy_seconds: float, prefix: str | None = None) -> None:
         self.address = address
         self.name = address.name
         self._busy_seconds = busy_seconds
+        self._prefix = prefix
 
     def connect(self) -> Connection:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
-        return PostgresConnection(self.address, self._busy_seconds)
+        if self._prefix is None:
+            return PostgresConnection(self.address, self._busy_seconds)
+        from oneclaw_core.store.postgres_confinement import ConfinedPostgresConnection
+
+        return ConfinedPostgresConnection(self.address, self._busy_seconds, self._prefix)
 
     def connect_to_read(self) -> Connection | None:
         """See :class:`~oneclaw_core.store.backend.Backend`; there always is a database."""
@@ -108,6 +117,28 @@ class PostgresBackend:
     def keep_writers_out(self, connection: Connection, tables: Sequence[str]) -> None:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
         connection.execute(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def confined_to(self, prefix: str) -> PostgresBackend:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        return PostgresBackend(self.address, self._busy_seconds, prefix)
+
+    def plugin_url(self, plugin: str) -> str:
+        """Name the same database."""
+        return self.address.url
+
+    def tables_of(self, connection: Connection, prefix: str) -> list[str]:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        return [name for (name,) in connection.execute(_TABLES_AND_VIEWS, {"prefix": prefix})]
+
+    def drop_tables(self, connection: Connection, prefix: str) -> list[str]:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        found = self.tables_of(connection, prefix)
+        views = {name for (name,) in connection.execute(f"{_VIEWS} ORDER BY 1", {"prefix": prefix})}
+        for kind, names in (("VIEW", views), ("TABLE", set(found) - views)):
+            if names:
+                quoted = ", ".join(f'"{name}"' for name in sorted(names))
+                connection.execute(f"DROP {kind} {quoted} CASCADE")
+        return found
 
     def last_number(self, connection: Connection, table: Table) -> int:
         """See :class:`~oneclaw_core.store.backend.Backend`."""

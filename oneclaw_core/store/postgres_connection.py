@@ -34,6 +34,7 @@ POSTGRESQL = Dialect(
             ColumnType.BYTES: "BYTEA",
         }
     ),
+    numbered_key="BIGSERIAL PRIMARY KEY",
 )
 
 

@@ -195,6 +195,33 @@ agents = Table(
     primary_key=("id",),
 )
 
+plugin_values = Table(
+    "plugin_values",
+    (
+        Column("plugin", is_required=True),
+        Column("namespace", is_required=True, remark="The id of the session that it belongs to, or empty for none."),
+        Column("key", is_required=True),
+        Column("value", is_required=True),
+        Column("session_id", references="sessions.id", remark="The namespace again, for values of a session."),
+        Column("expires_at", _BIG, remark="NULL for a value that does not expire."),
+        Column("updated_at", _BIG, is_required=True),
+    ),
+    primary_key=("plugin", "namespace", "key"),
+    indexes=(
+        Index("plugin_values_by_session", ("session_id",), "session_id IS NOT NULL"),
+        Index("plugin_values_by_expiry", ("plugin", "expires_at"), "expires_at IS NOT NULL"),
+    ),
+)
+
+plugin_schemas = Table(
+    "plugin_schemas",
+    (
+        Column("plugin", is_required=True),
+        Column("version", _INTEGER, is_required=True, remark="How many of its migrations its tables have had."),
+    ),
+    primary_key=("plugin",),
+)
+
 # Each table stands after those that it refers to.
 TABLES = (
     schema_version,
@@ -207,6 +234,8 @@ TABLES = (
     tool_states,
     search_state,
     agents,
+    plugin_values,
+    plugin_schemas,
 )
 
 

@@ -29,14 +29,19 @@ class SqliteBackend:
     threads = 1
     driver_errors = DRIVER_ERRORS
 
-    def __init__(self, path: Path, busy_seconds: float) -> None:
+    def __init__(self, path: Path, busy_seconds: float, prefix: str | None = None) -> None:
         self.path = path
         self.name = str(path)
         self._busy_seconds = busy_seconds
+        self._prefix = prefix
 
     def connect(self) -> Connection:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
-        return SqliteConnection(self.path, self._busy_seconds)
+        if self._prefix is None:
+            return SqliteConnection(self.path, self._busy_seconds)
+        from oneclaw_core.store.sqlite_confinement import ConfinedSqliteConnection
+
+        return ConfinedSqliteConnection(self.path, self._busy_seconds, self._prefix)
 
     def connect_to_read(self) -> Connection | None:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
@@ -93,13 +98,34 @@ class SqliteBackend:
         """See :class:`~oneclaw_core.store.backend.Backend`."""
         from oneclaw_core.store.sqlite_values import holds_wrong_values
 
-        return holds_wrong_values(connection)
+        return self._prefix is None and holds_wrong_values(connection)
 
     def take_time(self, connection: Connection) -> None:
         """Do nothing: statements have no time limit."""
 
     def keep_writers_out(self, connection: Connection, tables: Sequence[str]) -> None:
         """Do nothing: a transaction that writes is the only one."""
+
+    def confined_to(self, prefix: str) -> SqliteBackend:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        return SqliteBackend(self.path, self._busy_seconds, prefix)
+
+    def plugin_url(self, plugin: str) -> str:
+        """Name a file beside the database."""
+        return f"sqlite:///{self.path.with_name(f'{plugin}-tables.db')}"
+
+    def tables_of(self, connection: Connection, prefix: str) -> list[str]:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        return [name for name, _ in _tables_and_views(connection, prefix)]
+
+    def drop_tables(self, connection: Connection, prefix: str) -> list[str]:
+        """See :class:`~oneclaw_core.store.backend.Backend`."""
+        found = _tables_and_views(connection, prefix)
+        # They may refer to each other.
+        connection.execute("PRAGMA defer_foreign_keys = ON")
+        for name, kind in found:
+            connection.execute(f'DROP {kind} "{name}"')
+        return [name for name, _ in found]
 
     def last_number(self, connection: Connection, table: Table) -> int:
         """Read the number from SQLite's own table, which has those that are never given twice."""
@@ -131,3 +157,13 @@ class SqliteBackend:
             else:
                 # Where the file system knows no shared memory, the old way stays, and works.
                 break
+
+
+def _tables_and_views(connection: Connection, prefix: str) -> list[tuple[str, str]]:
+    """List names and kinds, views first: they refer to tables."""
+    listed = connection.execute(
+        "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, :length) = :prefix "
+        "ORDER BY type DESC, name",
+        {"prefix": prefix, "length": len(prefix)},
+    )
+    return listed.fetchall()

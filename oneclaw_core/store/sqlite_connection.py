@@ -31,6 +31,7 @@ SQLITE = Dialect(
             ColumnType.BYTES: "BLOB",
         }
     ),
+    numbered_key="INTEGER PRIMARY KEY AUTOINCREMENT",
     number_once="PRIMARY KEY AUTOINCREMENT",
 )
 
@@ -43,6 +44,8 @@ class SqliteConnection(Connection):
     """
 
     dialect = SQLITE
+    # True where one column alone holds bytes.
+    _are_values_checked = True
 
     def __init__(self, path: Path, busy_seconds: float, *, is_read_only: bool = False) -> None:
         """Connect to a file.
@@ -61,7 +64,8 @@ class SqliteConnection(Connection):
             isolation_level=None,
             check_same_thread=False,
         )
-        self.driver.row_factory = checked_row
+        if self._are_values_checked:
+            self.driver.row_factory = checked_row
         try:
             self.driver.execute("PRAGMA foreign_keys = ON")
             # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.

@@ -13,7 +13,7 @@ from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from oneclaw_core.search.query import Query
     from oneclaw_core.spending import Spending
     from oneclaw_core.store.connection import Connection
+    from oneclaw_core.store.plugin_storage import PluginStorage
+    from oneclaw_core.store.plugin_tables import PluginContent, PluginDatabases
     from oneclaw_core.store.search import Found, SearchRange
     from oneclaw_core.store.sessions import Session, SessionSummary
     from oneclaw_core.store.settings import Decision, SwitchKind, ToolStates
@@ -102,6 +104,7 @@ class Store:
     def __init__(self, database: Database, lock_directory: Path) -> None:
         self._database = database
         self._locks = database.backend.session_locks(lock_directory)
+        self._plugin_databases: PluginDatabases | None = None
         # Of the sessions whose locks are held here, if they have tokens.
         self._tokens: dict[str, int] = {}
 
@@ -129,6 +132,8 @@ class Store:
     async def close(self) -> None:
         """Wait for what is under way, then close the database; more than once does no harm."""
         await self._database.close()
+        if self._plugin_databases is not None:
+            await self._plugin_databases.close()
         await self._locks.close()
 
     async def __aenter__(self) -> Self:
@@ -601,6 +606,29 @@ class Store:
             UsageError: the kind is neither ``tool`` nor ``group``.
         """
         await self._database.write(settings.set_tool_enabled, kind, name, enabled)
+
+    # Plugins
+
+    def plugin_storage(self, plugin: str) -> PluginStorage:
+        """Get the storage of a plugin, by the plugin's name."""
+        from oneclaw_core.store.plugin_storage import PluginStorage
+        from oneclaw_core.store.plugin_tables import PluginDatabases
+
+        if self._plugin_databases is None:
+            self._plugin_databases = PluginDatabases(self._database.backend)
+        return PluginStorage(self._database, self._plugin_databases, plugin)
+
+    async def plugin_content(self, plugin: str) -> PluginContent:
+        """Find out what a plugin has stored."""
+        from oneclaw_core.store import plugin_tables
+
+        return await self._database.read(plugin_tables.content, self._database.backend, plugin)
+
+    async def forget_plugin(self, plugin: str) -> PluginContent:
+        """Remove all that a plugin has stored: values, tables and the version of its tables."""
+        from oneclaw_core.store import plugin_tables
+
+        return await self._database.write(plugin_tables.forget, self._database.backend, plugin)
 
 
 def _stored(moment: datetime | None) -> int | None:

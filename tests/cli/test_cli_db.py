@@ -31,7 +31,7 @@ def test_status_shows_what_is_stored(home, capsys):
     shown = json.loads(printed(capsys, "db", "status", "--json"))
     assert shown["database"] == str(home / "oneclaw.db")
     assert shown["rows"]["settings"] == 1
-    assert "settings     1" in printed(capsys, "db", "status")
+    assert "settings       1" in printed(capsys, "db", "status")
 
 
 @pytest.mark.one_python

@@ -1,9 +1,13 @@
 """`oneclaw plugins`, and what a broken plugin does to the other commands: nothing."""
 
+import asyncio
 import re
 from dataclasses import dataclass, field
 
 import pytest
+
+from oneclaw_core.home import find_home
+from oneclaw_core.store.store import Store
 
 GOOD = """
     from oneclaw_core import ToolDefinition, ToolResult, hookimpl
@@ -323,3 +327,25 @@ def test_the_table_shows_how_long_each_import_took(ok, good):
     (line,) = [line for line in ok("plugins", "list").splitlines() if line.startswith("good")]
 
     assert re.fullmatch(r"good +oneclaw-good +1\.2 +ok +1 +\d+\.\d ms", line)
+
+
+def test_what_a_plugin_has_stored_is_forgotten(ok, oneclaw):
+    def create(connection):
+        connection.execute("CREATE TABLE acme__notes (id BIGINT)")
+
+    async def fill():
+        place = find_home()
+        place.create()
+        async with await Store.open(place.database_url, lock_directory=place.locks) as store:
+            storage = store.plugin_storage("acme")
+            await storage.set("key", 1)
+            await storage.tables([create])
+
+    asyncio.run(fill())
+    refused = oneclaw("plugins", "forget", "acme")
+    assert refused.status == 2
+    assert "add --yes" in refused.stderr
+    assert ok("plugins", "forget", "acme", "--yes") == ("what plugin acme had stored is removed: 1 value, 1 table\n")
+    gone = oneclaw("plugins", "forget", "acme", "--yes")
+    assert gone.status == 2
+    assert "plugin 'acme' has stored nothing in the database" in gone.stderr

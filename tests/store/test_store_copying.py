@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
     from oneclaw_core.messages import Message as StoredMessage
+    from oneclaw_core.store.storage_connection import StorageConnection
 
 ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
@@ -107,6 +108,7 @@ def test_everything_is_copied(tmp_path: Path, source: str, target: str) -> None:
         "messages": 605,
         "permissions": 1,
         "sessions": 7,
+        "plugin_values": 0,
         "settings": 1,
         "tool_states": 2,
         "usage": 1,
@@ -220,3 +222,31 @@ def test_text_that_postgresql_cannot_hold_stops_the_copy(tmp_path: Path, postgre
     with pytest.raises(StoreError, match="NUL"):
         copying.copy(source, target, lambda name, count: None)
     assert copying.status(target).rows["settings"] == 0
+
+
+def test_values_of_plugins_are_copied_and_their_tables_begin_anew(tmp_path: Path, source: str, target: str) -> None:
+    def create(connection: StorageConnection) -> None:
+        connection.execute("CREATE TABLE notes__notes (id BIGINT)")
+
+    async def first() -> None:
+        async with await Store.open(source, lock_directory=tmp_path / "locks") as store:
+            storage = store.plugin_storage("notes")
+            session = await store.create_session(agent="default")
+            await storage.set("key", {"a": 1}, ttl_seconds=3600)
+            await storage.of_session(session.id).set("key", 2)
+            tables = await storage.tables([create])
+            await tables.write(lambda it: it.execute("INSERT INTO notes__notes (id) VALUES (1)"))
+
+    async def second() -> None:
+        async with await Store.open(target, lock_directory=tmp_path / "locks") as store:
+            storage = store.plugin_storage("notes")
+            [session] = await store.list_sessions()
+            assert await storage.get("key") == {"a": 1}
+            assert await storage.of_session(session.id).get("key") == 2
+            tables = await storage.tables([create])
+            assert await tables.read(lambda it: it.execute("SELECT id FROM notes__notes").fetchall()) == []
+
+    asyncio.run(first())
+    copying.copy(source, target, lambda name, count: None)
+    assert (copying.plugins_with_tables(source), copying.plugins_with_tables(target)) == (["notes"], [])
+    asyncio.run(second())
