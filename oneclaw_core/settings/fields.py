@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.errors import PluginError
 from oneclaw_core.tools.arguments import finite_float
 
 if TYPE_CHECKING:
@@ -106,8 +107,12 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
     Raises:
         pydantic.PydanticUserError: a field has no JSON Schema.
+        PluginError: a secret is within another value, which is stored in plain text.
     """
     schema = model.model_json_schema(by_alias=False)
+    for name, each in schema.get("properties", {}).items():
+        if not _is_secret(each) and _holds_secret(each, schema.get("$defs", {})):
+            raise PluginError(f"the field {name!r} of {model.__name__} holds a secret: make that a field by itself")
     aliases = {name: list(_aliases(each.validation_alias)) for name, each in model.model_fields.items()}
     return {"schema": schema, "aliases": {name: names for name, names in aliases.items() if names}}
 
@@ -154,6 +159,17 @@ def _is_secret(schema: Mapping[str, Any]) -> bool:
     if schema.get("writeOnly") and schema.get("format") == "password":
         return True
     return any(_is_secret(branch) for branch in schema.get("anyOf", ()))
+
+
+def _holds_secret(part: Any, definitions: Mapping[str, Any], seen: frozenset[str] = frozenset()) -> bool:
+    if isinstance(part, list):
+        return any(_holds_secret(each, definitions, seen) for each in part)
+    if not isinstance(part, dict):
+        return False
+    reference = str(part.get("$ref", "")).rpartition("/")[2]
+    if reference in definitions and reference not in seen:
+        return _holds_secret(definitions[reference], definitions, seen | {reference})
+    return _is_secret(part) or any(_holds_secret(each, definitions, seen) for each in part.values())
 
 
 def _parsed(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
