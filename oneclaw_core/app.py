@@ -8,6 +8,7 @@ import logging
 import os
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,7 +41,7 @@ from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
-from oneclaw_core.plugins.loading import Catalog, EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading import EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.plugins.secrets import PluginSecrets
@@ -60,6 +61,7 @@ from oneclaw_core.tools.groups import one_line, restore_loaded_groups
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.selection import ToolSelection
+from oneclaw_core.tools.threads import run_in_thread
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import Agent
     from oneclaw_core.chat.events import TurnEvent
     from oneclaw_core.messages import Attachment
+    from oneclaw_core.plugins.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.search.ranking import Findings
     from oneclaw_core.store.sessions import Session
@@ -166,7 +169,9 @@ class OneClaw:
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()
-            catalog = load_plugins(disabled_plugins(stored, environ), plugins, found.loading)
+            # In a thread: an installed plugin may have to be described by a process first.
+            load = partial(load_plugins, disabled_plugins(stored, environ), plugins, found.loading)
+            catalog = await run_in_thread(load)
             decisions = await store.permissions()
 
             async def remember(permission: str, decision: Decision) -> None:
@@ -551,7 +556,9 @@ class OneClaw:
         configs = provider_configs(await self.store.settings(), self._environ)
         if name not in configs:
             raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
-        return self._open_providers.lend(await with_key(configs[name], self._keys))
+        config = await with_key(configs[name], self._keys)
+        await self._open_providers.prepare(config)
+        return self._open_providers.lend(config)
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
@@ -671,6 +678,7 @@ class OneClaw:
                 raise
             raise NotFoundError(f"the model of agent {persona.name!r} cannot be used: {error}") from None
         config = await with_key(config, self._keys)
+        await self._open_providers.prepare(config)
         full_name = f"{config.name}/{model_name}"
         overrides = model_overrides(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)

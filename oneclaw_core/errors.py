@@ -262,3 +262,19 @@ class TurnRefusedError(TurnError):
 
 class SpendingLimitError(TurnError):
     """A limit in tokens or money, of the turn or of the day, is reached."""
+
+
+def describe_error(error: BaseException, *, limit: int = 500) -> str:
+    """Return an exception's type and message on one line; foreign ones may fail to say either.
+
+    Args:
+        error: raised by any code.
+        limit: the most characters.
+    """
+    name = type.__dict__["__name__"].__get__(type(error))
+    try:
+        text = str.__str__(str(error))
+    except BaseException:  # noqa: BLE001  # the __str__ of an exception is foreign code
+        text = "(its message cannot be shown)"
+    text = " ".join(text.split())
+    return f"{name}: {text}"[:limit] if text else str(name)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError
+from oneclaw_core.plugins.lazy_objects import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -40,6 +41,16 @@ class OpenProviders:
         self._by_name: dict[str, _OpenProvider] = {}
         # Another session's turn may be in the middle of an answer from one of these.
         self._replaced: list[_OpenProvider] = []
+
+    async def prepare(self, config: ProviderConfig) -> None:
+        """Import the plugin that brings the type of a configuration, without blocking the event loop.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        factory = self._types.get(config.type)
+        if isinstance(factory, LazyProviderFactory):
+            await factory.prepare()
 
     def get(self, config: ProviderConfig) -> Provider:
         """Find or make the provider of a configuration; for :meth:`used`, before anything is awaited.

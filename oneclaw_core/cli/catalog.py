@@ -13,7 +13,8 @@ from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.home import find_home
 from oneclaw_core.plugins.known_tools import list_known_tools
-from oneclaw_core.plugins.loading import Catalog, disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
+from oneclaw_core.plugins.merging import Catalog
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.store.states import UserStates, read_states
 

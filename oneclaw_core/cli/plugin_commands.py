@@ -9,7 +9,6 @@ import click
 
 from oneclaw_core.cli.output import reserved_stdout
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.loading import load_object
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.commands import PluginCommand
@@ -30,7 +29,7 @@ def load_command(command: PluginCommand) -> click.Command:
         PluginError: that fails; the message names the plugin and the command that disables it.
     """
     with reserved_stdout():
-        loaded = load_object(command.record, command.registration)
+        loaded = command.record.load_object_now(command.registration)
     if isinstance(loaded, click.Command):
         return loaded
     name, package = command.record.name, f" ({command.record.package})" if command.record.package else ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.home import Home
-    from oneclaw_core.plugins.loading import Catalog
+    from oneclaw_core.plugins.merging import Catalog
     from oneclaw_core.store.store import Store
 
 

@@ -17,6 +17,7 @@ from oneclaw_core.models import (
     split_model,
     with_key,
 )
+from oneclaw_core.plugins.lazy_objects import LazyProviderFactory
 from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.settings.core import check_setting
 
@@ -346,6 +347,8 @@ class ModelService:
             if lacks_key(config, self._keys):
                 problem = f"{config.name} wants a key: set it in {config.key_variable} or with: oneclaw keys set "
                 return Answer(config, self._lists.load(config), problem + config.name, wants_key=True)
+            if isinstance(factory, LazyProviderFactory):
+                await factory.prepare()
             return Answer(config, await self._lists.fetch(await with_key(config, self._keys), factory, seconds))
         except OneClawError as error:
             return Answer(config, self._lists.load(config), str(error))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.conformance.arguments import Case, cases
 from oneclaw_core.conformance.guard import Guard
 from oneclaw_core.conformance.look import entry_points
-from oneclaw_core.conformance.surroundings import Surroundings
+from oneclaw_core.plugins.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.conformance.probe import Channel
+    from oneclaw_core.plugins.probe import Channel
 
 SHOWN_CHARACTERS = 300
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -22,11 +22,11 @@ from oneclaw_core.conformance import (
 from oneclaw_core.conformance.definitions import definition_findings
 from oneclaw_core.conformance.finding import CheckedPlugin, Report, ordered
 from oneclaw_core.conformance.package import package_findings
-from oneclaw_core.conformance.process import Scratch, run_probe
 from oneclaw_core.conformance.subject import PluginPoint, Subject, find_subject
 from oneclaw_core.conformance.transcript import called_from, facts_of, neighbour_from, open_step, steps_of
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.probe_process import Scratch, run_probe
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.conformance.facts import CallFacts, NeighbourFacts, PluginFacts, StepFacts, ToolFacts
     from oneclaw_core.conformance.finding import Finding
-    from oneclaw_core.conformance.process import ProbeOutcome
+    from oneclaw_core.plugins.probe_process import ProbeOutcome
 
 MAX_RESTARTS = 20
 
@@ -118,7 +118,7 @@ def look_at_neighbours(
         The plugins, and what kept others from being looked at.
     """
     request = {
-        "task": "neighbours",
+        "task": "oneclaw_core.conformance.look:look_at_neighbours",
         "package": subject.package.name,
         "values": [point.value for point in subject.points],
     }
@@ -167,7 +167,7 @@ class _PluginCheck:
 
     def _look(self) -> ProbeOutcome:
         return run_probe(
-            self._request("look"),
+            self._request("oneclaw_core.conformance.look:look"),
             self._scratch,
             self._options.patience.load_seconds,
             import_paths=self._subject.import_paths,
@@ -225,7 +225,7 @@ class _PluginCheck:
         declared = {permission for tool in tools for permission in tool.required_permissions}
         secret = f"file-check-{secrets.token_hex(16)}"
         request = {
-            **self._request("calls"),
+            **self._request("oneclaw_core.conformance.calls:make_calls"),
             "scratch": str(self._scratch.root),
             "home": str(self._scratch.home),
             "secret_file": str(self._scratch.secret_file),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneclaw_core.conformance.facts import PluginFacts, ProblemFacts, StepFacts
-    from oneclaw_core.conformance.process import ProbeEnd
+    from oneclaw_core.plugins.probe_process import ProbeEnd
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -81,6 +81,12 @@ SETTING = Check(
     "a setting with the environment variable of another setting",
     "rename the field, or the plugin",
 )
+EVENT = Check(
+    "hooks.event",
+    _E,
+    "a hook that cannot be called: a generator, a wrapper, or one with invalid options",
+    "write it as a plain or an async function",
+)
 OPTIONS = Check("hooks.options", _E, "an argument of `register` with an invalid value", "correct it")
 NOT_A_TOOL = Check("hooks.not-a-tool", _E, "what is registered is no tool", "decorate a function with @tool")
 DEPRECATED = Check(
@@ -107,7 +113,7 @@ def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
     own |= {
         check.name: check for check in (RAISES, HOOK_EXITS, SERVICE, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
     }
-    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, SETTING, OPTIONS)}
+    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, SETTING, OPTIONS, EVENT)}
     for problem in problems:
         check = own.get(problem.check)
         if check is not None:

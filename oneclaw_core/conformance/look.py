@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import importlib_metadata
 
 from oneclaw_core.plugins import hookspecs
+from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
 from oneclaw_core.plugins.loading import (
-    ENTRY_POINT_GROUP,
-    Catalog,
     EntryPoint,
     discover,
-    load_object,
     load_plugins,
 )
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
@@ -28,7 +26,8 @@ from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from oneclaw_core.conformance.probe import Channel
+    from oneclaw_core.plugins.merging import Catalog
+    from oneclaw_core.plugins.probe import Channel
     from oneclaw_core.plugins.record import PluginRecord
     from oneclaw_core.tools.manifest_tool import ManifestTool
 
@@ -65,12 +64,17 @@ def watched(plugin: Any, channel: Channel) -> Any:
     hooks = {name: getattr(plugin, name) for name in dir(plugin) if _is_hook(plugin, name)}
     name = getattr(plugin, "__name__", None) or type(plugin).__name__
     steps = {
-        name: hook if inspect.iscoroutinefunction(hook) else _watched_hook(name, hook, channel)
-        for name, hook in hooks.items()
+        name: hook if _is_left_alone(name, hook) else _watched_hook(name, hook, channel) for name, hook in hooks.items()
     }
     # The loader looks at functions with the names of hooks as well, and never calls them.
     unmarked = {each: getattr(plugin, each) for each in _hook_names() - steps.keys() if hasattr(plugin, each)}
     return SimpleNamespace(__name__=name, **steps, **unmarked)
+
+
+def _is_left_alone(name: str, hook: Callable[..., Any]) -> bool:
+    """Return True for a hook that is not called here, whose form the loader looks at."""
+    kind = hookspecs.HOOK_KINDS.get(name, hookspecs.HookKind.REGISTRATION)
+    return kind is not hookspecs.HookKind.REGISTRATION or inspect.iscoroutinefunction(hook)
 
 
 def _hook_names() -> set[str]:
@@ -134,7 +138,7 @@ def _load_registered(record: PluginRecord, channel: Channel) -> None:
             continue
         try:
             with channel.step(f"module {registration.target.partition(':')[0]}"):
-                load_object(record, registration)
+                record.load_object_now(registration)
         except PluginError as error:
             record.report(registration.hook, str(error), "correct the name, or the module", check="hooks.target")
 

@@ -47,6 +47,12 @@ GROUP = Check(
     "a group that another plugin declares with other texts",
     "use another group name, or the same display name and description",
 )
+JOINED = Check(
+    "groups.joined",
+    _N,
+    "tools in a group that another plugin declares",
+    "use a group of your own, unless both belong together",
+)
 NOT_A_GROUP = Check(
     "groups.not-a-group", _E, "`register_groups` registers something else", "make a ToolGroupDefinition"
 )
@@ -83,7 +89,7 @@ _GENERIC = re.compile(
 
 def loader_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Say what the loader reported about names."""
-    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, NOT_A_GROUP, MEANING, NOT_OWN, NOT_DECLARED)
+    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, JOINED, NOT_A_GROUP, MEANING, NOT_OWN, NOT_DECLARED)
     own = {each.name: each for each in checks}
     for problem in facts.problems:
         if problem.check in own:

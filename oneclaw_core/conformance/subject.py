@@ -12,7 +12,8 @@ import importlib_metadata
 
 from oneclaw_core.conformance import package as package_checks
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.loading import ENTRY_POINT_GROUP, discover
+from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
+from oneclaw_core.plugins.loading import discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

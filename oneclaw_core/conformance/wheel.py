@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.conformance.package import NOT_IN_WHEEL, WHEEL_UNCHECKED
-from oneclaw_core.conformance.process import run_probe
+from oneclaw_core.plugins.probe_process import run_probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from oneclaw_core.conformance.finding import Finding
-    from oneclaw_core.conformance.probe import Channel
-    from oneclaw_core.conformance.process import Scratch
     from oneclaw_core.conformance.subject import Subject
+    from oneclaw_core.plugins.probe import Channel
+    from oneclaw_core.plugins.probe_process import Scratch
 
 BUILD_SECONDS = 60.0
 _DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"
@@ -51,7 +51,12 @@ def wheel_findings(subject: Subject, files: Iterable[str], scratch: Scratch) -> 
         return
     built = scratch.root / "built"
     built.mkdir(exist_ok=True)
-    request = {"task": "wheel", "project": str(subject.project), "copy": str(scratch.root / "copy"), "to": str(built)}
+    request = {
+        "task": "oneclaw_core.conformance.wheel:build",
+        "project": str(subject.project),
+        "copy": str(scratch.root / "copy"),
+        "to": str(built),
+    }
     outcome = run_probe(request, scratch, BUILD_SECONDS)
     where = f"package {subject.package.name or '?'}"
     name = next((message["wheel"] for message in outcome.messages if "wheel" in message), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import importlib_metadata
 
 from oneclaw_core.installing.requirement import normalised, same_location
-from oneclaw_core.plugins.loading import ENTRY_POINT_GROUP
+from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

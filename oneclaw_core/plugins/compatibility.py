@@ -6,6 +6,7 @@ A plugin says so as every Python package does, by what it requires: ``oneclaw-co
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,34 @@ def core_requirements(distribution: Any) -> list[str]:
     headers = _headers_of(distribution)
     required = getattr(distribution, "requires", None) if headers is None else headers.get("requires-dist")
     return [each for each in required or () if _CORE.match(each)]
+
+
+def python_requirement(distribution: Any) -> str:
+    """Return a distribution's ``Requires-Python``, ``""`` for none.
+
+    Args:
+        distribution: as for :func:`core_requirements`.
+    """
+    return ",".join((_headers_of(distribution) or {}).get("requires-python", ())[:1])
+
+
+def python_version() -> str:
+    """Return the version of this Python, such as ``3.12.3``."""
+    return "{}.{}.{}".format(*sys.version_info[:3])
+
+
+def is_python_suitable(requirement: str) -> bool:
+    """Return True if this Python meets a ``Requires-Python``; an unreadable one counts as met."""
+    version = python_version()
+    is_met = _is_plainly_met(requirement, version) if requirement else True
+    if is_met is None:
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+        try:
+            is_met = SpecifierSet(requirement).contains(version, prereleases=True)
+        except InvalidSpecifier:
+            is_met = True
+    return is_met
 
 
 def name_and_version(distribution: Any) -> tuple[str, str]:
@@ -111,6 +140,10 @@ def _is_met_plainly(requirement: str, version: str) -> bool | None:
     """Decide what consists of numbers only; ``None`` for everything that packaging has to look at."""
     match = _CORE.match(requirement)
     clauses = (requirement[match.end() :].strip() if match else "").removeprefix("(").removesuffix(")")
+    return _is_plainly_met(clauses, version)
+
+
+def _is_plainly_met(clauses: str, version: str) -> bool | None:
     found = [_PLAIN_CLAUSE.fullmatch(clause) for clause in clauses.split(",")]
     if not _PLAIN_VERSION.fullmatch(version) or not all(found):
         return None

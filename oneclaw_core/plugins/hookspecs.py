@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pluggy
 
+from oneclaw_core.plugins.contract_version import CONTRACT_VERSION as CONTRACT_VERSION
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from contextlib import AbstractContextManager
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
         ToolRegistrar,
     )
     from oneclaw_core.tools.result import ToolResult
-
-CONTRACT_VERSION = 1
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _mark = pluggy.HookimplMarker("oneclaw")

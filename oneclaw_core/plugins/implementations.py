@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pluggy
 
     from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.tools.definition import Tool
 
 MAX_TIMEOUT_SECONDS = 600.0
 
@@ -98,24 +99,25 @@ class LoadedPlugin:
         name: of the plugin.
         implementations: of event and lifecycle hooks, by the hook's name.
         registrations: what it registered by name, with the objects where this process has them.
+        tools: the objects of tools that no manifest declares, by name.
     """
 
     name: str
     implementations: Mapping[str, Implementation] = field(default_factory=dict)
     registrations: tuple[Registration, ...] = ()
+    tools: Mapping[str, Tool] = field(default_factory=dict)
 
 
-def event_implementations(plugin: str, manager: pluggy.PluginManager) -> dict[str, Implementation]:
-    """Return the implementations of event and lifecycle hooks in a manager that holds one plugin."""
-    found: dict[str, Implementation] = {}
-    for hook, kind in HOOK_KINDS.items():
-        caller = getattr(manager.hook, hook, None)
-        if kind is HookKind.REGISTRATION or caller is None or caller.spec is None:
-            continue
-        for each in caller.get_hookimpls():
-            options = _options(each, caller.spec.argnames)
-            found[hook] = Implementation(plugin, hook, each.function, options)
-    return found
+def event_implementation(plugin: str, hook: str, mark: pluggy.HookImpl, known: tuple[str, ...]) -> Implementation:
+    """Return a plugin's implementation of an event or lifecycle hook.
+
+    Args:
+        plugin: the plugin's name.
+        hook: the hook's name.
+        mark: pluggy's.
+        known: the arguments of the hook.
+    """
+    return Implementation(plugin, hook, mark.function, _options(mark, known))
 
 
 def hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:

@@ -68,7 +68,7 @@ class LoadingNotes:
 
     def __exit__(self, *_: object) -> None:
         """Take the note away."""
-        self._close()
+        self.close()
 
     def leaves_alone(self, record: PluginRecord) -> bool:
         """Tell whether a plugin has ended the program, and is not to be tried again yet; if so, report it."""
@@ -124,7 +124,7 @@ class LoadingNotes:
             os.pwrite(self._descriptor, json.dumps(about).encode() + b"\n", 0)
         except OSError:
             # Neither is the plugin before it to be blamed, nor is each of those after it to be tried.
-            self._close()
+            self.close()
             self._directory = None
 
     def _open(self, directory: Path) -> None:
@@ -140,7 +140,8 @@ class LoadingNotes:
             self._descriptor = os.open(self._path, flags, 0o600)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Take the note away."""
         if self._path is None:
             return
         with suppress(OSError):

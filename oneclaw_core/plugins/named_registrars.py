@@ -16,7 +16,7 @@ from oneclaw_core.plugins.tool_source import SOURCE_HOOK
 if TYPE_CHECKING:
     import click
 
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.entry import PluginEntry
 
 Target = str | Callable[..., Any]
 """An object, or its name ``module:attribute``, which is imported when it is needed."""
@@ -35,7 +35,7 @@ class _NamedRegistrar:
     """Base of the registrars passed to one hook of one plugin."""
 
     hook: ClassVar[str]
-    _record: PluginRecord
+    _entry: PluginEntry
 
     def _add(
         self, name: str, target: Target | click.Command, *, pattern: re.Pattern[str] = _NAME, **options: Any
@@ -60,14 +60,14 @@ class _NamedRegistrar:
             return
         if options.get("parent"):
             name = f"{options['parent']} {name}"
-        if any((each.hook, each.name) == (self.hook, name) for each in self._record.registrations):
+        if any((each.hook, each.name) == (self.hook, name) for each in self._entry.registrations):
             self._report(f"{name!r} is registered twice; the first one stays", "register it once", "hooks.name")
         else:
-            made = Registration(self.hook, self._record.name, name, where, options, value)
-            self._record.registrations.append(made)
+            made = Registration(self.hook, self._entry.name, name, where, options, value)
+            self._entry.registrations.append(made)
 
     def _report(self, cause: str, remedy: str, check: str) -> None:
-        self._record.report(self.hook, cause, remedy, check=check)
+        self._entry.report(self.hook, cause, remedy, check=check)
 
 
 class SettingsRegistrar(_NamedRegistrar):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    import pluggy
-
     from oneclaw_core.plugins.implementations import HookOptions, LoadedPlugin
+    from oneclaw_core.plugins.plugin_loader import PluginLoader
     from oneclaw_core.plugins.registrations import Registration
 
 BUILTIN_PLUGIN = "builtin"
@@ -43,6 +43,17 @@ class PluginProblem:
     check: str = ""
     pointer: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def new_problem(
+    where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+) -> PluginProblem:
+    """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
+    return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+
 
 @dataclass(slots=True)
 class PluginRecord:
@@ -60,6 +71,10 @@ class PluginRecord:
         registrations: what else it registered, by name.
         hooks: the event and lifecycle hooks that it implements, and how.
         problems: what went wrong.
+        hooks: the event and lifecycle hooks that it implements, and how.
+        make_loader: makes what imports it at its first use.
+        loaded: the imported plugin, where it was given as an object.
+        known_causes: of problems that the user was already told about.
     """
 
     name: str
@@ -76,8 +91,10 @@ class PluginRecord:
     registrations: list[Registration] = field(default_factory=list)
     hooks: dict[str, HookOptions] = field(default_factory=dict)
     problems: list[PluginProblem] = field(default_factory=list)
+    make_loader: Callable[[], PluginLoader] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
-    manager: pluggy.PluginManager | None = field(default=None, repr=False)
+    known_causes: frozenset[str] = frozenset()
+    _made_loader: PluginLoader | None = field(default=None, repr=False)
 
     @property
     def status(self) -> str:
@@ -100,19 +117,52 @@ class PluginRecord:
         Raises:
             PluginError: it cannot be imported.
         """
-        if self.loaded is None:
-            raise PluginError(f"plugin {self.name} is not loaded; disable it with: oneclaw plugins disable {self.name}")
-        return self.loaded
+        return self.loaded if self.loaded is not None else await self._loader().load()
+
+    def load_now(self) -> LoadedPlugin:
+        """Do the same in a program without an event loop."""
+        return self.loaded if self.loaded is not None else self._loader().load_now()
+
+    async def load_object(self, registration: Registration) -> Any:
+        """Return what the plugin registered by name.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        return registration.value if registration.value is not None else await self._loader().load_object(registration)
+
+    def load_object_now(self, registration: Registration) -> Any:
+        """Do the same in a program without an event loop."""
+        return registration.value if registration.value is not None else self._loader().load_object_now(registration)
 
     def report(
         self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
     ) -> None:
         """Note a problem, and log it."""
-        problem = PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
-        if problem not in self.problems:
-            self.problems.append(problem)
-            level = logging.WARNING if is_error else logging.INFO
-            _log.log(level, "plugin %s (%s): %s: %s", self.name, self.package or "?", where, problem.cause)
+        self.add(new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer))
+
+    def add(self, problem: PluginProblem, *, is_logged: bool = True) -> None:
+        """Note a problem, and log it unless the user was told about it before."""
+        if problem in self.problems:
+            return
+        self.problems.append(problem)
+        if not is_logged or problem.cause in self.known_causes:
+            return
+        about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}"
+        if problem.is_error:
+            _log.warning("%s; disable it with: oneclaw plugins disable %s", about, self.name)
+        else:
+            _log.info("%s", about)
+
+    def _loader(self) -> PluginLoader:
+        if self._made_loader is None and self.make_loader is not None:
+            self._made_loader = self.make_loader()
+        if self._made_loader is None:
+            raise PluginError(
+                f"the plugin {self.name} cannot be used: see oneclaw plugins list; disable it with: oneclaw plugins "
+                f"disable {self.name}"
+            )
+        return self._made_loader
 
 
 @dataclass(frozen=True, slots=True)

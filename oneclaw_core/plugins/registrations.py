@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
@@ -55,10 +56,8 @@ def target_name(value: object) -> str | None:
         ):
             raise PluginError(f"{value!r} names no object: write it as 'package.module:attribute'")
         return value
-    where, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(where, str) or not isinstance(name, str) or where == "__main__":
-        return None
-    return f"{where}:{name}" if all(part.isidentifier() for part in name.split(".")) else None
+    place = _place_of(value)
+    return place if place is not None and _is_at(place, value) else None
 
 
 def command_place(command: click.Command) -> str | None:
@@ -67,6 +66,21 @@ def command_place(command: click.Command) -> str | None:
     Args:
         command: of a module that is imported, where it has its function's name.
     """
-    name = target_name(command.callback)
-    module, _, attribute = (name or "").partition(":")
-    return name if name and getattr(sys.modules.get(module), attribute, None) is command else None
+    place = _place_of(command.callback)
+    return place if place is not None and _is_at(place, command) else None
+
+
+def _place_of(value: object) -> str | None:
+    """Return where a function or class says that it is."""
+    where, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(where, str) or not isinstance(name, str) or where == "__main__":
+        return None
+    return f"{where}:{name}" if all(part.isidentifier() for part in name.split(".")) else None
+
+
+def _is_at(place: str, value: object) -> bool:
+    module, _, attribute = place.partition(":")
+    try:
+        return attrgetter(attribute)(sys.modules.get(module)) is value
+    except AttributeError:
+        return False

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, SettingsError
-from oneclaw_core.plugins.loading import load_object
 from oneclaw_core.secrets import remember_secret
 from oneclaw_core.settings.fields import CORE_KEYS, fields_of, schema_of, variable_of
 from oneclaw_core.tools.threads import run_in_thread
@@ -58,7 +57,7 @@ class RegisteredSettings:
         Raises:
             PluginError: it cannot be imported.
         """
-        model: type[BaseModel] = load_object(self.record, self.registration)
+        model: type[BaseModel] = self.record.load_object_now(self.registration)
         return model
 
     def model_for_checking(self) -> type[BaseModel] | None:
@@ -88,6 +87,15 @@ def model_options(model: object) -> dict[str, Any]:
     decorators = model.__pydantic_decorators__
     own = (decorators.field_validators, decorators.model_validators, decorators.validators, decorators.root_validators)
     return {**described, "has_validators": any(own)}
+
+
+def with_schema(registration: Registration, model: object) -> Registration:
+    """Return the registration of a plugin's settings with a description of their model.
+
+    Raises:
+        PluginError: it is no pydantic model, or has a field that settings cannot have.
+    """
+    return replace(registration, options=model_options(model), value=model)
 
 
 def settle_settings(records: Iterable[PluginRecord]) -> None:
@@ -123,8 +131,7 @@ def _settled(record: PluginRecord, registration: Registration, taken: dict[str, 
     """Describe a plugin's settings and take its environment variables; ``None`` if that is not possible."""
     try:
         if "schema" not in registration.options:
-            model = load_object(record, registration)
-            registration = replace(registration, options=model_options(model), value=model)
+            registration = with_schema(registration, record.load_object_now(registration))
     except PluginError as error:
         record.report(_HOOK, str(error), "register one pydantic model", check="hooks.target")
         return None

@@ -49,7 +49,7 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
     Raises:
         NotFoundError: there is no such plugin; the message names those there are.
     """
-    installed = discover()
+    installed: list[EntryPoint] = [*discover()]
     if chosen is None:
         return installed
     points = [point for point in installed if point.name == BUILTIN_PLUGIN]

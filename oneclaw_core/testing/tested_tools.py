@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.plugins.lazy_objects import LazyTool
 from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.function import FunctionTool
 from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 
@@ -28,7 +30,7 @@ def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:
         return tool
     for name in registry.get_all_tool_names():
         registered = registry.get_tool(name)
-        if registered is tool or (isinstance(registered, ManifestTool) and _runs(registered, tool)):
+        if registered is tool or _runs(registered, tool):
             return name
     definition = getattr(tool, "definition", None)
     if not isinstance(definition, ToolDefinition):
@@ -40,7 +42,13 @@ def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:
     return definition.name
 
 
-def _runs(registered: ManifestTool, function: object) -> bool:
-    target = registered.target
-    names = (getattr(function, "__module__", None), getattr(function, "__qualname__", None))
-    return (target.module, target.attribute) == names
+def _runs(registered: Tool | None, function: object) -> bool:
+    place = f"{getattr(function, '__module__', None)}:{getattr(function, '__qualname__', None)}"
+    if isinstance(registered, ManifestTool):
+        return f"{registered.target.module}:{registered.target.attribute}" == place
+    if not isinstance(registered, LazyTool):
+        return False
+    if registered.entry.target is not None:
+        return registered.entry.target == place
+    # Registered by an installed plugin that is not imported yet.
+    return isinstance(function, FunctionTool) and registered.name == function.name

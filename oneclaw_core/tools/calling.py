@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from oneclaw_core.errors import PluginError, ToolDefinitionError
+from oneclaw_core.errors import PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.tools.hints import context_parameters, signature_of
 from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.threads import run_in_thread
@@ -45,7 +45,7 @@ class FunctionTarget:
         except (Exception, SystemExit) as error:  # a module can raise anything while it is imported
             raise PluginError(
                 f"{self.origin}: cannot import module {self.module!r} for its function {self.attribute!r}: "
-                f"{type(error).__name__}: {' '.join(str(error).split())}"
+                f"{describe_error(error)}"
             ) from error
         try:
             loaded = getattr(module, self.attribute)

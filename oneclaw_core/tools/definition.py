@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
@@ -20,8 +21,22 @@ NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
 
+class _StoredParameters:
+    """Parameters as JSON text, which are parsed when they are first used."""
+
+    __slots__ = ("_text",)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for an attribute that is not set: of a definition, only parameters that are still text.
+        if name != "parameters":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        parameters = json.loads(object.__getattribute__(self, "_text"))
+        object.__setattr__(self, name, parameters)
+        return parameters
+
+
 @dataclass(frozen=True, slots=True)
-class ToolDefinition:
+class ToolDefinition(_StoredParameters):
     """What a model is told about a tool, and what the engine needs to run it (FEAT-004, "Tool Definition Format").
 
     Attributes:
@@ -59,6 +74,41 @@ class ToolDefinition:
                 f"not {seconds!r}",
                 "/timeout_seconds",
             )
+
+    @classmethod
+    def stored(
+        cls, name: str, description: str, parameters: str, required_permissions: tuple[str, ...], timeout_seconds: float
+    ) -> Self:
+        """Make a definition of values that were checked when they were stored.
+
+        Args:
+            name: as for a new definition.
+            description: likewise.
+            parameters: JSON text, parsed when it is first used.
+            required_permissions: as for a new definition.
+            timeout_seconds: likewise.
+        """
+        made = object.__new__(cls)
+        for attribute, value in (
+            ("name", name),
+            ("description", description),
+            ("_text", parameters),
+            ("required_permissions", required_permissions),
+            ("timeout_seconds", timeout_seconds),
+        ):
+            object.__setattr__(made, attribute, value)
+        return made
+
+    def parameters_text(self) -> str:
+        """Return the parameters as JSON text.
+
+        Raises:
+            ValueError, TypeError: JSON cannot hold them.
+        """
+        try:
+            return str(object.__getattribute__(self, "_text"))
+        except AttributeError:
+            return json.dumps(self.parameters, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     def _check_permissions(self) -> None:
         permissions = self.required_permissions

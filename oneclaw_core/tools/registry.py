@@ -51,6 +51,21 @@ class ToolSourceInfo:
 ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)
 
 
+def definition_of(tool: object) -> ToolDefinition:
+    """Return the definition of a tool.
+
+    Raises:
+        ToolDefinitionError: the object is no tool: it has no definition or no ``execute``.
+    """
+    definition = getattr(tool, "definition", None)
+    if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
+        raise ToolDefinitionError(
+            f"{tool!r} is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
+            "decorate a function with @tool to make one"
+        )
+    return definition
+
+
 class ToolRegistry:
     """All tools and tool groups of one program, in the order of their registration (RFC-040, step 2).
 
@@ -91,12 +106,7 @@ class ToolRegistry:
             ToolDefinitionError: the object has no definition or no ``execute``, or its group cannot have that name.
             DuplicateToolError: the name is taken; the first registration stays.
         """
-        definition = getattr(tool, "definition", None)
-        if not isinstance(definition, ToolDefinition) or not callable(getattr(tool, "execute", None)):
-            raise ToolDefinitionError(
-                f"{tool!r} is no tool: it needs a 'definition' (ToolDefinition) and an 'execute'; "
-                "decorate a function with @tool to make one"
-            )
+        definition = definition_of(tool)
         name = definition.name
         if name in self._tools:
             holder = self._sources[name].distribution or self._sources[name].type

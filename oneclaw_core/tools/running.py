@@ -149,5 +149,9 @@ def _calling_convention(tool_type: type) -> tuple[bool, bool]:
 
 def execution_error(error: BaseException) -> ToolResult:
     """Tell the model about an exception: its type and message; the traceback stands in the log."""
-    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # an exception's __str__ is foreign code
+        text = "(its message cannot be shown)"
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return ToolResult.error("execution_error", message[:MAX_ERROR_CHARACTERS])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.home import Home
-    from oneclaw_core.plugins.loading import Catalog
+    from oneclaw_core.plugins.merging import Catalog
     from oneclaw_core.plugins.published_tools import PublishedBySource
     from oneclaw_core.plugins.tool_source import SourceTools
     from oneclaw_core.user_tools.changes import ToolChange, ToolChanges

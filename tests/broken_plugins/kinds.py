@@ -64,6 +64,7 @@ KINDS: dict[str, Kind] = {
     "unmarked_hook": _loaded("hooks.unmarked", "the function register_tools is named like a hook"),
     "unknown_argument": _loaded("hooks.arguments", "settings"),
     "async_hook": _loaded("hooks.async", "is an async function"),
+    "generator_hook": _loaded("hooks.event", "the hook after_tool_call cannot be called: it is a generator"),
     "raises_in_hook": _loaded("hooks.raises", "RuntimeError: the catalogue is empty"),
     "exits_in_hook": _loaded("hooks.exits", "SystemExit: 3"),
     "hangs_in_hook": Kind(("hooks.hangs",), is_fatal=True),

@@ -13,15 +13,16 @@ from oneclaw_core.conformance.facts import PluginFacts, ProblemFacts
 from oneclaw_core.conformance.loading import problem_findings
 
 CORE = Path(oneclaw_core.__file__).parent
+REPORTING = ("contract", "description", "loading", "merging", "named_registrars", "registrars")
 REPORTED = sorted(
-    set(
-        re.findall(
-            r'"((?:hooks|import|names|groups|package|skills|manifests)\.[a-z-]+)"',
-            (CORE / "plugins" / "loading.py").read_text(),
+    {
+        found
+        for module in REPORTING
+        for found in re.findall(
+            r'"((?:hooks|import|names|groups|package|permissions|skills|manifests)\.[a-z-]+)"',
+            (CORE / "plugins" / f"{module}.py").read_text(),
         )
-    )
-    | set(re.findall(r'check="([^"]+)"', (CORE / "plugins" / "registrars.py").read_text()))
-    | set(re.findall(r'"(hooks\.[a-z-]+)"', (CORE / "plugins" / "named_registrars.py").read_text()))
+    }
 )
 
 

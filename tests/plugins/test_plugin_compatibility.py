@@ -3,13 +3,14 @@
 from types import SimpleNamespace
 
 import importlib_metadata
+import pluggy
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 import oneclaw_core
-from oneclaw_core.plugins import loading
+from oneclaw_core.plugins import contract
 from oneclaw_core.plugins.compatibility import (
     UnreadableRequirementError,
     core_requirements,
@@ -171,7 +172,7 @@ def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
 
 def deprecating_hookspecs():
     """The contract of a version in which one argument is on its way out."""
-    hookspec = loading.pluggy.HookspecMarker("oneclaw")
+    hookspec = pluggy.HookspecMarker("oneclaw")
     warning = DeprecationWarning("the argument 'database' goes in contract 2: take 'register' instead")
 
     @hookspec(warn_on_impl_args={"database": warning})
@@ -182,9 +183,9 @@ def deprecating_hookspecs():
 
 
 def test_a_deprecated_argument_is_told_once_with_the_plugin_and_what_takes_its_place(monkeypatch):
-    monkeypatch.setattr(loading, "hookspecs", deprecating_hookspecs())
+    monkeypatch.setattr(contract, "hookspecs", deprecating_hookspecs())
     point = Unloadable("oneclaw-core")
-    plugin = SimpleNamespace(register_groups=loading.pluggy.HookimplMarker("oneclaw")(lambda database: None))
+    plugin = SimpleNamespace(register_groups=pluggy.HookimplMarker("oneclaw")(lambda database: None))
     point.load = lambda: plugin
     notes = [problem for problem in record_of(point).problems if "database" in problem.cause and not problem.is_error]
     assert [note.cause for note in notes] == ["the argument 'database' goes in contract 2: take 'register' instead"]

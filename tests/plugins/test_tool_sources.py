@@ -22,12 +22,14 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.plugins import tool_sources
+from oneclaw_core.plugins.entry import PluginEntry
 from oneclaw_core.plugins.known_tools import list_known_tools
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.record import PluginRecord
 from oneclaw_core.plugins.registrars import ToolRegistrar
 from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.tools.groups import LoadToolGroupTool
+from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 
 
 class Answers:
@@ -71,13 +73,14 @@ class Host:
         self.record = PluginRecord("acme", "acme-tools", "1.0")
         self.known = PublishedTools(self.registry)
         self.sources = sources
-        register = ToolRegistrar(self.registry, self.record)
-        self.register = register
+        self.entry = PluginEntry("acme")
+        self.register = ToolRegistrar(self.registry, self.entry)
         self.running = ToolSources(self.known, home, self)
 
     def add(self, **options):
         for name, source in self.sources.items():
             self.register.source(name, lambda context, source=source: source, **options)
+        self.record.registrations += self.entry.registrations
         self.running.add([self.record])
 
     async def context_of(self, name):
@@ -260,7 +263,7 @@ def test_a_name_that_is_taken_is_reported_and_left_out(run):
     source = Source(SourceTool(Answers("taken"), origin="taken.txt"), Answers("free"), Answers("free"))
 
     async def work(host):
-        host.register(taken)
+        host.registry.register(taken, ToolSourceInfo(ToolSourceType.PLUGIN, None, "acme", "acme-tools 1.0"))
         await host.running.refresh()
         return host.names, host.problems
 

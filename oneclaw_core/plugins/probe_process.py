@@ -25,7 +25,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_STDERR_BYTES = 8 * 1024 * 1024
 _BOOTSTRAP = (
     "import json, sys; request = json.load(open(sys.argv[1], encoding='utf-8')); sys.path[:] = request['path']; "
-    "from oneclaw_core.conformance.probe import serve; serve(request)"
+    "from oneclaw_core.plugins.probe import serve; serve(request)"
 )
 
 

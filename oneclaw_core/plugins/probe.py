@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Channel:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Tell that a step begins and ends; see :class:`oneclaw_core.conformance.facts.StepFacts`."""
-        from oneclaw_core.conformance.surroundings import Surroundings
+        from oneclaw_core.plugins.surroundings import Surroundings
 
         self.printed()
         before = Surroundings.now()
@@ -102,22 +103,5 @@ def _limit_files() -> None:
 
 
 def _do(request: Mapping[str, Any], channel: Channel) -> None:
-    task = request["task"]
-    if task == "look":
-        from oneclaw_core.conformance.look import look
-
-        look(request, channel)
-    elif task == "calls":
-        from oneclaw_core.conformance.calls import make_calls
-
-        make_calls(request, channel)
-    elif task == "neighbours":
-        from oneclaw_core.conformance.look import look_at_neighbours
-
-        look_at_neighbours(request, channel)
-    elif task == "wheel":
-        from oneclaw_core.conformance.wheel import build
-
-        build(request, channel)
-    else:
-        raise ValueError(f"unknown task {task!r}")
+    module, _, function = str(request["task"]).partition(":")
+    getattr(import_module(module), function)(request, channel)

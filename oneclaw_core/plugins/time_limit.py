@@ -1,0 +1,81 @@
+"""Running foreign code in a daemon thread with a time limit.
+
+A thread that does not end is abandoned: it keeps neither the caller nor the end of the program waiting. Code that
+raises ``KeyboardInterrupt`` or ``SystemExit`` there ends nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOAD_SECONDS = 30.0
+"""How long the import of a plugin with its registration hooks may take before it is abandoned."""
+
+_T = TypeVar("_T")
+
+
+class TookTooLongError(Exception):
+    """Foreign code did not end within its time."""
+
+
+class ForeignCodeError(Exception):
+    """Foreign code raised an exception, which is the cause; it may be of any type."""
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__()
+        self.raised = raised
+
+
+class ForeignCall(Generic[_T]):
+    """A call in a thread of its own, whose outcome many can wait for.
+
+    Args:
+        call: takes nothing.
+        name: of the thread.
+    """
+
+    def __init__(self, call: Callable[[], _T], name: str) -> None:
+        self._future: Future[_T] = Future()
+        self._future.set_running_or_notify_cancel()  # from now on, nobody who waits can cancel it
+        self._call: Callable[[], _T] | None = call
+        threading.Thread(target=self._run, name=f"oneclaw {name}", daemon=True).start()
+
+    def wait(self, seconds: float) -> _T:
+        """Return what the call returned; Ctrl-C ends the waiting.
+
+        Raises:
+            TookTooLongError: it goes on.
+            ForeignCodeError: it raised an exception.
+        """
+        try:
+            return self._future.result(seconds)
+        except TimeoutError:
+            raise TookTooLongError(_too_long(seconds)) from None
+
+    async def wait_async(self, seconds: float) -> _T:
+        """Do the same without blocking the event loop."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(self._future)
+        except TimeoutError:
+            raise TookTooLongError(_too_long(seconds)) from None
+
+    def _run(self) -> None:
+        assert self._call is not None
+        call, self._call = self._call, None
+        try:
+            value = call()
+        except BaseException as error:  # noqa: BLE001  # belongs to those who wait
+            self._future.set_exception(ForeignCodeError(error))
+        else:
+            self._future.set_result(value)
+
+
+def _too_long(seconds: float) -> str:
+    return f"it did not end within {seconds:g} s"
