@@ -529,6 +529,7 @@ class OneClaw:
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         await self._tool_sources.refresh()
+        await self.plugins.refresh_settings()
         active = self.catalog.registry.selected().all_active
         scope = CallScope(active, GENERAL_ASSISTANT.name, caller=caller)
         with self._turns.of_this_task():

@@ -137,13 +137,13 @@ class RunningPlugin:
             await self._context.refresh_settings()
         return self._context
 
-    async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
         """Read the plugin's settings again, and call ``settings_changed`` if there are others.
 
         A start that failed is tried again with them.
 
         Args:
-            stored: values from the store, by key.
+            stored: values from the store, by key, if they are at hand.
 
         Raises:
             PluginError: the hook failed.

@@ -120,11 +120,11 @@ class Plugins:
             return failed_check(registration, str(error))
         return await run_check(registration, function, context)
 
-    async def refresh_settings(self, stored: Mapping[str, Any]) -> None:
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
         """Have the started plugins use the settings that are stored now.
 
         Args:
-            stored: values from the store, by key.
+            stored: values from the store, by key, if they are at hand.
         """
         for plugin in list(self._running.values()):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,7 @@ class PluginSettings:
         self._read_stored = read_stored
         self._environ = environ
         self._secrets = secrets
+        self._lock = asyncio.Lock()
         self._values: dict[str, Any] | None = None
         self._current: BaseModel | SettingsError | None = None
 
@@ -198,6 +200,10 @@ class PluginSettings:
         Raises:
             PluginError: the model cannot be imported.
         """
+        async with self._lock:  # so that each change is told once
+            return await self._refresh(stored)
+
+    async def _refresh(self, stored: Mapping[str, Any] | None) -> frozenset[str]:
         from oneclaw_core.settings.reading import read_model
 
         before = self._values

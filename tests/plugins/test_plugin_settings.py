@@ -7,7 +7,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field, SecretStr, field_validator
 from stand_ins import StandIn, plugin
 
-from oneclaw_core import OneClaw, PluginError, SettingsError, UsageError
+from oneclaw_core import OneClaw, PluginError, SettingsError, ToolContext, UsageError, tool
 from oneclaw_core.keys import secret_store
 from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.plugins.settings import registered_settings
@@ -118,6 +118,40 @@ def test_changed_settings_are_told_before_the_next_turn(tmp_path):
     in_home(tmp_path, work, weather(settings_changed=settings_changed))
 
     assert seen == [({"units", "max_days"}, "fahrenheit")]
+
+
+def test_a_tool_reads_the_current_settings_of_its_plugin(tmp_path):
+    @tool
+    def temperature_unit(*, context: ToolContext) -> str:
+        """Say in which unit temperatures are."""
+        return context.plugin.settings.units
+
+    def register_tools(register):
+        register(temperature_unit)
+
+    async def work(claw):
+        first = await claw.call_tool("temperature_unit")
+        await claw.configuration.settings.set("weather.units", "fahrenheit")
+        second = await claw.call_tool("temperature_unit")
+        return first.result.result, second.result.result
+
+    assert in_home(tmp_path, work, weather(register_tools=register_tools)) == ("celsius", "fahrenheit")
+
+
+def test_a_change_is_told_once_to_turns_side_by_side(tmp_path):
+    seen = []
+
+    async def settings_changed(context, changed):
+        seen.append(set(changed))
+
+    async def work(claw):
+        await claw.plugins.context_of("weather")
+        await claw.configuration.settings.set("weather.units", "fahrenheit")
+        await asyncio.gather(*(claw.plugins.refresh_settings() for _ in range(5)))
+
+    in_home(tmp_path, work, weather(settings_changed=settings_changed))
+
+    assert seen == [{"units"}]
 
 
 def test_an_invalid_value_is_named_with_its_source(tmp_path):
