@@ -327,8 +327,11 @@ async def after_model_response(
 
 
 @_observer
-async def after_tool_call(context: PluginContext, call: CallInfo, result: ToolResult) -> None:
-    """Observe the result of a call, also of one that was denied, timed out or was interrupted."""
+async def after_tool_call(context: PluginContext, call: CallInfo, result: ToolResult, duration_ms: float) -> None:
+    """Observe the result of a call, also of one that was denied, timed out or was interrupted.
+
+    The duration includes waiting for permissions.
+    """
 
 
 @_observer

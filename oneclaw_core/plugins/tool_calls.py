@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class HookedCall:
     def __init__(self, plugins: Plugins, info: CallInfo) -> None:
         self._plugins = plugins
         self._info = info
+        self._started = time.perf_counter()
         self.arguments = info.arguments
 
     @property
@@ -144,7 +146,11 @@ class HookedCall:
     def finished(self, result: ToolResult) -> None:
         """Tell observers of the result."""
         if "after_tool_call" in self._plugins.hooks:
-            self._plugins.observe("after_tool_call", call=self._info, result=_frozen_result(result))
+            given = {"call": self._info, "result": _frozen_result(result), "duration_ms": self._duration_ms()}
+            self._plugins.observe("after_tool_call", **given)
+
+    def _duration_ms(self) -> float:
+        return (time.perf_counter() - self._started) * 1000
 
 
 def _frozen_result(result: ToolResult) -> ToolResult:

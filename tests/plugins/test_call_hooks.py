@@ -166,6 +166,14 @@ def test_observers_learn_of_calls_that_did_not_run(oneclaw_factory):
     ]
 
 
+def test_observers_learn_how_long_a_call_took(oneclaw_factory):
+    durations = []
+    home = oneclaw_factory(named(audit=plugin(after_tool_call=lambda duration_ms: durations.append(duration_ms))))
+    home.call_tool("echo", text="a")
+    home.run(home.app.plugins.drain(5))
+    assert 0 < durations[0] < 60_000
+
+
 def test_observers_learn_who_decided_on_a_permission(oneclaw_factory):
     seen = []
 
