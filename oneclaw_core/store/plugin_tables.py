@@ -51,8 +51,8 @@ class PluginTables:
     """The tables of a plugin; every method is one transaction.
 
     Functions run in a thread of the database, and may be run again when another transaction stood in the way. What they
-    return is passed on: values, not cursors. Keep functions that write short: on SQLite one transaction writes at a time,
-    that of a turn included.
+    return is passed on: values, not cursors. Keep functions that write short: on SQLite one transaction writes at a
+    time, that of a turn included.
     """
 
     def __init__(self, database: Database, prefix: str) -> None:
