@@ -40,12 +40,13 @@ from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs
 from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
+from oneclaw_core.plugins.current_settings import PluginSettings
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.plugins.secrets import PluginSecrets
-from oneclaw_core.plugins.settings import PluginSettings, registered_settings
+from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope

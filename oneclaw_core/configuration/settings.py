@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.missing import how_to_install
+from oneclaw_core.plugins.missing import how_to_install, plugin_of
 from oneclaw_core.plugins.settings import RegisteredSettings, registered_settings
 from oneclaw_core.settings.core import CORE_FIELDS, Settings
 from oneclaw_core.settings.reading import check_value, faults_of, given_values, missing
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from oneclaw_core.settings.fields import SettingField
     from oneclaw_core.settings.reading import GivenValue
     from oneclaw_core.store.store import Store
-
-
-_PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +82,6 @@ def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[RegisteredSett
         prefixes.append(f"{settings.plugin}.")
         known |= {key for field in settings.fields for key in (field.key, *field.aliases)}
     return [key for key in stored if key not in known and key.startswith(tuple(prefixes))]
-
-
-def plugin_of(key: str) -> str | None:
-    """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of another form."""
-    match = _PLUGIN_KEY.fullmatch(key)
-    return match[1] if match else None
 
 
 def settings_without_plugin(stored: Iterable[str], installed: Iterable[str]) -> dict[str, str]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.http import AddressGate
+    from oneclaw_core.plugins.current_settings import PluginSettings
     from oneclaw_core.plugins.secrets import PluginSecrets
-    from oneclaw_core.plugins.settings import PluginSettings
 
 END_SECONDS = 5.0
 

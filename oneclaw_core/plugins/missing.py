@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 OUR_DISTRIBUTIONS = {
     "config": "oneclaw-config",
     "google_workspace": "oneclaw-google-workspace",
@@ -10,6 +12,14 @@ OUR_DISTRIBUTIONS = {
     "scheduled_tasks": "oneclaw-scheduled-tasks",
 }
 """OneClaw's own plugins; a test compares them with the repository."""
+
+_PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
+
+
+def plugin_of(key: str) -> str | None:
+    """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of another form."""
+    match = _PLUGIN_KEY.fullmatch(key)
+    return match[1] if match else None
 
 
 def how_to_install(plugin: str) -> str:
