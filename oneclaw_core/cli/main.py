@@ -53,7 +53,7 @@ class BuiltinCommand:
 BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
     "chat": BuiltinCommand("chat:chat", "Talk with a model in the terminal."),
-    "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the worker for scheduled tasks."),
+    "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the tasks worker."),
     "call": BuiltinCommand("call:call", "Run one tool and print its result."),
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
