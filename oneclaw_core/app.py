@@ -41,6 +41,7 @@ from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.current_settings import PluginSettings
+from oneclaw_core.plugins.hook_settings import hook_timeouts, plugin_order
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import EntryPoint, disabled_plugins, load_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
@@ -113,6 +114,7 @@ class OneClaw:
         permissions: PermissionPolicy,
         start_directory: Path,
         deps: object = None,
+        stored: Mapping[str, Any] | None = None,
     ) -> None:
         self.home = home
         self.catalog = catalog
@@ -125,7 +127,13 @@ class OneClaw:
         self._shown_memory = ShownMemory(self.memory)
         self._environ = environ
         self._permissions = permissions
-        self.plugins = Plugins(catalog.plugins, self._plugin_context, timeouts=HookTimeouts(home.hook_timeouts))
+        self.plugins = Plugins(
+            catalog.plugins,
+            self._plugin_context,
+            order=plugin_order(stored or {}, environ),
+            limits=hook_timeouts(stored or {}, environ),
+            timeouts=HookTimeouts(home.hook_timeouts),
+        )
         self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self, self.plugins, deps)
@@ -179,7 +187,7 @@ class OneClaw:
                 await store.set_permission(permission, "grant" if decision is Decision.GRANT else "deny")
 
             policy = PermissionPolicy(_decisions(decisions), remember, ask, allow)
-            claw = cls(found, catalog, store, environ, policy, start, deps)
+            claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
             claw._take_over_trust(stored)
             claw.user_tools.obey(stored)

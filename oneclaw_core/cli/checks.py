@@ -295,13 +295,23 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
+    from oneclaw_core.home import find_home
+    from oneclaw_core.plugins.hook_timeouts import HookTimeouts
     from oneclaw_core.plugins.loading import disabled_plugins
     from oneclaw_core.skills.catalog import SkillCatalog
 
     # Reading the skills of plugins reports what is wrong with them.
     SkillCatalog(catalog.skills).entries()
+    timeouts = HookTimeouts(find_home().hook_timeouts)
     for record in catalog.plugins:
         yield from _check_plugin(record)
+        for hook in () if record.is_disabled else timeouts.switched_off(record):
+            message = f"its hook {hook} is switched off for an hour: it timed out three times within ten minutes"
+            remedy = (
+                f"try it again at once with: oneclaw plugins enable {record.name}; or disable the plugin with: "
+                f"oneclaw plugins disable {record.name}"
+            )
+            yield CheckLine(f"plugin {record.name}", Health.PROBLEM, message, remedy)
     installed = {record.name for record in catalog.plugins}
     for name in sorted(disabled_plugins(catalog.states.settings, os.environ) - installed - {""}):
         message = f"{name!r} is disabled, but no plugin of that name is installed"

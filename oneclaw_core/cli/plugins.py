@@ -17,6 +17,7 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.home import find_home
+from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.loading_notes import forget_endings
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
@@ -140,11 +141,13 @@ def disable(name: str) -> None:
 @plugins.command("enable", short_help="Load a plugin again.")
 @click.argument("name")
 def enable(name: str) -> None:
-    """Load a plugin again that was disabled, or that is left alone since it ended the program."""
+    """Load a plugin again that was disabled or ended the program, and call its hooks that were switched off."""
     name = name.strip()
     if not _is_installed(name):
         warn(f"no plugin named {name!r} is installed")
-    was_left_alone = forget_endings(find_home().loading, name)
+    home = find_home()
+    was_left_alone = forget_endings(home.loading, name)
+    was_left_alone = HookTimeouts(home.hook_timeouts).forget(name) or was_left_alone
     was_disabled = _change(name, is_disabled=False)
     if was_disabled:
         print_text(f"plugin {name} is enabled")

@@ -22,7 +22,7 @@ class HookTimeouts:
     """Counts the timeouts of hooks; three of one hook within ten minutes switch it off for an hour.
 
     The counts are kept in a file, so that a program that runs one turn at a time finds them again, and
-    ``oneclaw doctor`` can show them. A new version of a plugin begins anew.
+    ``oneclaw doctor`` can show them. A new version of a plugin begins anew, and so does ``oneclaw plugins enable``.
 
     Args:
         path: the file; ``None`` to count in this process only.
@@ -57,13 +57,15 @@ class HookTimeouts:
         """Return the hooks of a plugin that are switched off now."""
         return [hook for hook in record.hooks if self.is_off(record, hook)]
 
-    def forget(self, plugin: str) -> None:
-        """Forget the timeouts of a plugin; its hooks are called again."""
+    def forget(self, plugin: str) -> bool:
+        """Forget the timeouts of a plugin, so that its hooks are called again; return True if there were any."""
         times = self._read()
         kept = {key: value for key, value in times.items() if json.loads(key)[0] != plugin}
-        if kept != times:
-            self._times = kept
-            self._write(kept)
+        if kept == times:
+            return False
+        self._times = kept
+        self._write(kept)
+        return True
 
     def _read(self) -> dict[str, list[float]]:
         if self._times is None:

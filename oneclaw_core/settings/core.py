@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+MAX_HOOK_SECONDS = 600.0
+
+
 class Settings(BaseModel):
     """The settings of a home."""
 
@@ -22,6 +25,10 @@ class Settings(BaseModel):
 
     model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
     disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
+    hook_timeouts: tuple[str, ...] = Field(
+        (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
+    )
     turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
     turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
     turn_max_tokens: int | None = Field(
@@ -48,6 +55,15 @@ class Settings(BaseModel):
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
     )
 
+    @field_validator("hook_timeouts")
+    @classmethod
+    def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            name, _, seconds = each.partition("=")
+            if not name.strip() or not _is_limit(seconds):
+                raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
+        return value
+
     @field_validator("model")
     @classmethod
     def _has_provider(cls, value: str | None) -> str | None:
@@ -55,6 +71,13 @@ class Settings(BaseModel):
             # Before the text of a ValueError, pydantic would write what that is.
             raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
         return value
+
+
+def _is_limit(text: str) -> bool:
+    try:
+        return 0 < float(text) <= MAX_HOOK_SECONDS
+    except ValueError:
+        return False
 
 
 CORE_FIELDS = fields_of(schema_of(Settings))

@@ -19,6 +19,8 @@ ENVIRONMENT_PREFIX = "ONECLAW_"
 CORE_KEYS = (
     "model",
     "disabled_plugins",
+    "plugin_order",
+    "hook_timeouts",
     "turn_deadline_seconds",
     "turn_max_tool_rounds",
     "turn_max_tokens",
