@@ -34,7 +34,11 @@ class Rule(BaseModel):
 class PolicySettings(BaseModel):
     """The settings of the plugin."""
 
-    rules: list[Rule] = Field([], description="The first rule that matches a call decides; without one it may go on.")
+    rules: list[Rule] = Field(
+        [],
+        description="The first rule that matches a call decides; without one it may go on.",
+        json_schema_extra={"user_only": True},  # no tool may change them
+    )
 
 
 @hookimpl
