@@ -114,6 +114,10 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.arguments import TurnOutcome as TurnOutcome
     from oneclaw_core.plugins.arguments import TurnWork as TurnWork
     from oneclaw_core.plugins.arguments import Work as Work
+    from oneclaw_core.plugins.channel import Channel as Channel
+    from oneclaw_core.plugins.channel import OutMessage as OutMessage
+    from oneclaw_core.plugins.channel import Receipt as Receipt
+    from oneclaw_core.plugins.chat_command import ChatCommandContext as ChatCommandContext
     from oneclaw_core.plugins.checks import CheckResult as CheckResult
     from oneclaw_core.plugins.checks import Health as Health
     from oneclaw_core.plugins.context import PluginContext as PluginContext
@@ -139,6 +143,9 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.tool_source import SourceTool as SourceTool
     from oneclaw_core.plugins.tool_source import SourceTools as SourceTools
     from oneclaw_core.plugins.tool_source import ToolSource as ToolSource
+    from oneclaw_core.plugins.trigger import Fire as Fire
+    from oneclaw_core.plugins.web import WebRequest as WebRequest
+    from oneclaw_core.plugins.web import WebResponse as WebResponse
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -224,6 +231,8 @@ _MODULE_OF = {
             "TurnInfo TurnOutcome TurnWork Work"
         ),
         "plugins.checks": "CheckResult Health",
+        "plugins.channel": "Channel OutMessage Receipt",
+        "plugins.chat_command": "ChatCommandContext",
         "plugins.context": "PluginContext",
         "plugins.named_registrars": (
             "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
@@ -248,6 +257,8 @@ _MODULE_OF = {
         "plugins.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
         "plugins.record": "PluginProblem",
         "plugins.service_context": "ServiceContext",
+        "plugins.trigger": "Fire",
+        "plugins.web": "WebRequest WebResponse",
         "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
         "secret_store": "SecretPlace SecretStore SecretWords",
         "secrets": "redact remember_secret",

@@ -48,6 +48,7 @@ from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.plugins.secrets import PluginSecrets
 from oneclaw_core.plugins.settings import registered_settings
+from oneclaw_core.plugins.stores import with_found_store
 from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
@@ -175,6 +176,7 @@ class OneClaw:
         environ = os.environ if environ is None else environ
         found = find_home(environ, home)
         found.create()
+        found = with_found_store(found, environ, plugins)
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()

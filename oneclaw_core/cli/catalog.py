@@ -16,6 +16,7 @@ from oneclaw_core.plugins.known_tools import list_known_tools
 from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
 from oneclaw_core.plugins.merging import Catalog
 from oneclaw_core.plugins.published_tools import PublishedTools
+from oneclaw_core.plugins.stores import with_found_store
 from oneclaw_core.store.states import UserStates, read_states
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     """
     home, states, states_error = find_home(), UserStates(), None
     try:
+        home = with_found_store(home, os.environ)
         states = read_states(home.database_url)
     except StoreError as error:
         states_error = error

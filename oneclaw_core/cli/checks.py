@@ -139,10 +139,12 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     Raises:
         StoreError: it cannot be used.
     """
+    from oneclaw_core.plugins.stores import with_found_store
     from oneclaw_core.store import postgres_address
     from oneclaw_core.store.sqlite_file import path_of
     from oneclaw_core.store.states import looking_into
 
+    home = with_found_store(home, os.environ)
     if postgres_address.is_meant(home.database_url):
         yield from _check_server(home.database_url)
         return

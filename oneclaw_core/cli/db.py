@@ -103,7 +103,9 @@ def _progress() -> Callable[[str, int], None]:
 
 
 def _own_url() -> str:
-    home = find_home()
+    from oneclaw_core.plugins.stores import with_found_store
+
+    home = with_found_store(find_home(), os.environ)
     home.create()
     return home.database_url
 

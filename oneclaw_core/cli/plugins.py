@@ -44,6 +44,7 @@ def list_plugins(as_json: bool) -> None:
     # Reading the skills of plugins reports what is wrong with them.
     SkillCatalog(catalog.skills).entries()
     records = catalog.plugins
+    _report_taken_chat_commands(records)
     if as_json:
         print_json([_document(record) for record in records])
         return
@@ -157,6 +158,13 @@ def enable(name: str) -> None:
 
 for _command in (install, upgrade, uninstall, sync):
     plugins.add_command(_command)
+
+
+def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
+    from oneclaw_core.channels.chat_commands import plugin_chat_commands
+    from oneclaw_core.cli.slash import SLASH_COMMANDS
+
+    plugin_chat_commands(records, [name[1:] for name in SLASH_COMMANDS])
 
 
 def _is_installed(name: str) -> bool:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.attachments import read_attachment, size_text
+from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.cli.conversation import session_label
-from oneclaw_core.cli.output import print_table, print_text, printable_name
+from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
+from oneclaw_core.plugins.arguments import SessionInfo
 from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
@@ -67,8 +69,14 @@ def chosen_skill(claw: OneClaw, line: str) -> tuple[str, str] | None:
 def completions(claw: OneClaw) -> dict[str, str]:
     """What can follow a slash, with a few words on each; behind a skill's name there is room for arguments."""
     commands = {name: command.summary for name, command in SLASH_COMMANDS.items()}
+    commands |= {f"/{name}": summary for name, summary in plugin_commands_of(claw).summaries().items()}
     skills = {f"/{each.name} ": one_line(each.description, _DESCRIPTION_CHARACTERS) for each in claw.skills.available()}
-    return commands | {name: summary for name, summary in skills.items() if name.strip() not in commands}
+    return commands | {name: summary for name, summary in skills.items() if name.strip() not in SLASH_COMMANDS}
+
+
+def plugin_commands_of(claw: OneClaw) -> ChatCommands:
+    """Return the commands of plugins. Those of the chat itself, and skills, go before them."""
+    return ChatCommands(claw.plugins, claw.catalog.plugins, [name[1:] for name in SLASH_COMMANDS])
 
 
 async def run_slash_command(conversation: Conversation, line: str) -> None:
@@ -84,6 +92,10 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     if command is not None:
         await command.run(conversation, rest.strip())
         return
+    of_plugins = plugin_commands_of(conversation.claw)
+    if name[1:] in of_plugins.summaries():
+        await _run_of_plugin(conversation, of_plugins, name[1:], rest.strip())
+        return
     if any(entry.name == name[1:] for entry in conversation.claw.skills.entries()):
         conversation.claw.skills.load(name[1:])  # which says why it cannot be used
     known = [each.strip() for each in completions(conversation.claw)]
@@ -92,8 +104,21 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     raise UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
 
 
+async def _run_of_plugin(conversation: Conversation, commands: ChatCommands, name: str, rest: str) -> None:
+    session = await conversation.session()
+    info = None
+    if session is not None:
+        info = SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+    with reserved_stdout():
+        text = await commands.run(name, rest, channel="terminal", session=info)
+    if text:
+        print_text(text)
+
+
 async def _help(conversation: Conversation, rest: str) -> None:
     lines = [(f"{command.name} {command.parameter}".rstrip(), command.summary) for command in SLASH_COMMANDS.values()]
+    of_plugins = plugin_commands_of(conversation.claw).summaries()
+    lines += [(f"/{name}", printable_line(summary)) for name, summary in of_plugins.items()]
     width = max(len(usage) for usage, _ in lines)
     for usage, summary in lines:
         print_text(f"{usage:<{width}}  {summary}")

@@ -30,9 +30,10 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.event_loop import run_async
+    from oneclaw_core.plugins.stores import with_found_store
     from oneclaw_core.store.store import Store
 
-    home = find_home()
+    home = with_found_store(find_home(), os.environ)
     home.create()
 
     async def run() -> Value:

@@ -171,7 +171,10 @@ def register_settings(register: SettingsRegistrar) -> None:
 
 @_registration
 def register_stores(register: StoreRegistrar) -> None:
-    """Register a store for a URL scheme: ``register("scheme", target)``, where ``target(url)`` opens it."""
+    """Register a store for a URL scheme: ``register("scheme", target)``.
+
+    ``target(url)`` returns the URL of the SQLite or PostgreSQL database to open. It is called before the store is open.
+    """
 
 
 @_registration
@@ -202,8 +205,8 @@ def register_routes(register: RouteRegistrar) -> None:
 def register_triggers(register: TriggerRegistrar) -> None:
     """Register what can start a scheduled task beside time: ``register("name", target, help="...")``.
 
-    The target is an async function of a ``PluginContext``, the trigger's parameters and a function ``fire(text)``; it
-    works until it is cancelled.
+    The target is an async function of a ``PluginContext``, the trigger's parameters and a function ``fire``, which is
+    awaited with a text; it works until it is cancelled.
     """
 
 

@@ -302,3 +302,35 @@ def test_programs_are_told_what_failed(chat, oneclaw):
     for options in (("--agent", "nobody"), ("--attach", "nothing.pdf")):
         outcome = oneclaw("chat", "--json", *options)
         assert (outcome.status, outcome.json["event"]) == (2, "error")
+
+
+CHAT_COMMANDS = """
+from oneclaw_core import hookimpl
+
+
+async def dice(context, rest):
+    if rest == "loaded":
+        raise ValueError("not here")
+    return "four " + rest
+
+
+@hookimpl
+def register_chat_commands(register):
+    register("dice", "oneclaw_casino:dice", help="Throw dice.")
+    register("model", "oneclaw_casino:dice", help="Not this one.")
+"""
+
+
+def test_a_plugin_brings_commands(chat, install_plugin, ok):
+    install_plugin("casino", CHAT_COMMANDS)
+
+    outcome = chat("/help", "/dice times", "/dice loaded", "/model", "/dice again")
+
+    assert "/dice                    Throw dice." in outcome.stdout
+    assert "Not this one." not in outcome.stdout
+    assert "four times\n" in outcome.stdout
+    assert "plugin casino: /dice raised ValueError: not here" in outcome.stderr
+    assert "model: offline/rules\n" in outcome.stdout
+    assert outcome.stdout.endswith("four again\n")
+    (record,) = [each for each in ok("plugins", "list", "--json") if each["name"] == "casino"]
+    assert [each["cause"] for each in record["problems"]] == ["the chat command /model is taken"]

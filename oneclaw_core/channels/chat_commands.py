@@ -1,0 +1,97 @@
+"""The chat commands of plugins, for every channel."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import OneClawError, PluginError
+from oneclaw_core.plugins.chat_command import ChatCommandContext
+from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from oneclaw_core.plugins.arguments import SessionInfo
+    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.plugins.runtime import Plugins
+
+CHAT_COMMAND_HOOK = "register_chat_commands"
+RUN_SECONDS = 600.0
+"""How long a chat command may take."""
+
+
+def plugin_chat_commands(records: Iterable[PluginRecord], taken: Collection[str]) -> dict[str, Registration]:
+    """Gather the chat commands of plugins, by name without the slash; a name that is taken is reported.
+
+    Args:
+        records: the plugins, in the order of loading; of two that bring the same name, the first one's stays.
+        taken: names of the commands that there are without plugins.
+    """
+    found: dict[str, Registration] = {}
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook != CHAT_COMMAND_HOOK:
+                continue
+            name = registration.name
+            if name in taken or name in found:
+                cause = f"the chat command /{name} is taken"
+                record.report(CHAT_COMMAND_HOOK, cause, "use another name", check="names.command-taken")
+            else:
+                found[name] = registration
+    return found
+
+
+class ChatCommands:
+    """Runs the chat commands of plugins.
+
+    Args:
+        plugins: the plugins at work.
+        records: the plugins.
+        taken: names of commands that the channel has itself.
+    """
+
+    def __init__(self, plugins: Plugins, records: Iterable[PluginRecord], taken: Collection[str]) -> None:
+        self._plugins = plugins
+        self._found = plugin_chat_commands(records, taken)
+
+    def summaries(self) -> dict[str, str]:
+        """Return what each command does, by name without the slash."""
+        return {
+            name: str(each.options.get("help") or f"(of plugin {each.plugin})") for name, each in self._found.items()
+        }
+
+    async def run(self, name: str, rest: str, *, channel: str, session: SessionInfo | None) -> str:
+        """Run a command.
+
+        Args:
+            name: without the slash; :meth:`summaries` has it.
+            rest: the text behind the name.
+            channel: where it was typed.
+            session: the conversation, ``None`` for a new one.
+
+        Returns:
+            The text to show, may be empty.
+
+        Raises:
+            OneClawError: it failed; the message says what to do.
+        """
+        registration = self._found[name]
+        plugin = await self._plugins.context_of(registration.plugin)
+        target = await self._plugins.object_of(registration)
+        context = ChatCommandContext(plugin, channel, session)
+        is_async = inspect.iscoroutinefunction(target)
+        try:
+            text = await call_isolated(lambda: target(context, rest), RUN_SECONDS, is_async=is_async)
+        except TimeoutError:
+            raise HookError(registration.plugin, f"/{name}", f"did not end within {RUN_SECONDS:g} s") from None
+        except ForeignError as error:
+            if isinstance(error.raised, OneClawError) and not isinstance(error.raised, PluginError):
+                raise error.raised from None
+            raise HookError(registration.plugin, f"/{name}", f"raised {describe(error.raised)}") from error.raised
+        if text is None:
+            return ""
+        if not isinstance(text, str):
+            raise HookError(registration.plugin, f"/{name}", f"returned a {type(text).__name__}, not a text")
+        return text

@@ -1,0 +1,150 @@
+"""Channels, routes and triggers of plugins, driven as their hosts will do it."""
+
+import asyncio
+import dataclasses
+
+import pytest
+
+from oneclaw_core import Channel, OutMessage, Receipt, WebRequest, WebResponse, hookimpl
+from oneclaw_core.plugins.hook_calls import ForeignError, call_isolated
+
+
+class FileChannel(Channel):
+    """Writes messages to a file."""
+
+    max_characters = 1000
+
+    def __init__(self, context):
+        self._path = context.folder / "sent.txt"
+
+    async def send(self, message):
+        lines = self._path.read_text().splitlines() if self._path.exists() else []
+        self._path.write_text("\n".join([*lines, f"{message.to}: {message.text}"]))
+        return Receipt(str(len(lines)))
+
+
+async def hook(context, request):
+    if request.method == "POST":
+        return WebResponse.json({"name": request.path_parameters["name"], "got": request.json()}, status=201)
+    return WebResponse(body=f"{context.name}: {request.query['q'][0]}", headers={"x-kind": "plain"})
+
+
+async def three_times(context, parameters, fire):
+    for number in range(3):
+        await fire(f"{parameters['what']} {number}")
+    await asyncio.Event().wait()
+
+
+class Plugin:
+    @hookimpl
+    def register_channels(self, register):
+        register("file", FileChannel, is_send_only=True)
+
+    @hookimpl
+    def register_routes(self, register):
+        register("hook/{name}", hook, methods=("GET", "POST"), is_public=True)
+
+    @hookimpl
+    def register_triggers(self, register):
+        register("counted", three_times, help="fires three times")
+
+
+class Host:
+    """A small stand-in for ``oneclaw serve`` with a page, channels and tasks."""
+
+    def __init__(self, claw):
+        self._plugins = claw.plugins
+
+    async def _call(self, registration, *arguments, is_async=True):
+        target = await self._plugins.object_of(registration)
+        context = await self._plugins.context_of(registration.plugin)
+        return await call_isolated(lambda: target(context, *arguments), 10, is_async=is_async)
+
+    async def channel(self, name):
+        (registration,) = [each for each in self._plugins.registrations("register_channels") if each.name == name]
+        return registration, await self._call(registration, is_async=False)
+
+    async def answer(self, path, request):
+        (registration,) = [each for each in self._plugins.registrations("register_routes") if each.name == path]
+        return registration, await self._call(registration, request)
+
+    async def follow(self, name, parameters, fire):
+        (registration,) = [each for each in self._plugins.registrations("register_triggers") if each.name == name]
+        return registration, asyncio.create_task(self._call(registration, parameters, fire))
+
+
+@pytest.fixture
+def run(oneclaw_factory):
+    def run(work):
+        async def scene():
+            async with oneclaw_factory([Plugin()]).opened() as claw, asyncio.timeout(30):
+                return await work(Host(claw), claw)
+
+        return asyncio.run(scene())
+
+    return run
+
+
+def test_a_message_goes_out_through_a_channel(run):
+    async def work(host, claw):
+        registration, channel = await host.channel("file")
+        receipts = [await channel.send(OutMessage(to="anna", text=text)) for text in ("Good morning.", "Good night.")]
+        folder = (await claw.plugins.context_of("Plugin")).folder
+        return registration.options, receipts, channel.max_characters, (folder / "sent.txt").read_text()
+
+    assert run(work) == (
+        {"is_send_only": True},
+        [Receipt("0"), Receipt("1")],
+        1000,
+        "anna: Good morning.\nanna: Good night.",
+    )
+
+
+def test_a_route_answers_requests(run):
+    async def work(host, claw):
+        posted = WebRequest(method="POST", path_parameters={"name": "bell"}, body=b'{"rings": 2}')
+        registration, created = await host.answer("hook/{name}", posted)
+        _, plain = await host.answer("hook/{name}", WebRequest(query={"q": ("x", "y")}))
+        return registration.options, created, plain
+
+    options, created, plain = run(work)
+
+    assert options == {"methods": ["GET", "POST"], "is_public": True}
+    assert (created.status, created.body) == (201, '{"name": "bell", "got": {"rings": 2}}')
+    assert created.media_type == "application/json"
+    assert (plain.status, plain.body, plain.headers) == (200, "Plugin: x", {"x-kind": "plain"})
+
+
+def test_a_route_that_fails_reaches_nobody_else(run):
+    async def work(host, claw):
+        with pytest.raises(ForeignError) as caught:
+            await host.answer("hook/{name}", WebRequest(method="POST", body=b"no JSON"))
+        return type(caught.value.raised)
+
+    assert issubclass(run(work), LookupError)
+
+
+def test_a_trigger_fires_until_it_is_cancelled(run):
+    fired = []
+
+    async def fire(text):
+        fired.append(text)
+
+    async def work(host, claw):
+        _, task = await host.follow("counted", {"what": "bell"}, fire)
+        while len(fired) < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        return task.cancelled()
+
+    assert run(work)
+    assert fired == ["bell 0", "bell 1", "bell 2"]
+
+
+def test_requests_and_responses_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        WebRequest().method = "POST"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        WebResponse().status = 500
+    assert WebRequest(body="ä".encode()).text() == "ä"
