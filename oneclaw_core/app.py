@@ -48,7 +48,7 @@ from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.plugins.secrets import PluginSecrets
 from oneclaw_core.plugins.settings import registered_settings
-from oneclaw_core.plugins.stores import with_found_store
+from oneclaw_core.plugins.stores import needs_plugin, with_found_store
 from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.search.ranking import Scope
@@ -176,7 +176,9 @@ class OneClaw:
         environ = os.environ if environ is None else environ
         found = find_home(environ, home)
         found.create()
-        found = with_found_store(found, environ, plugins)
+        plugins = tuple(plugins) if plugins is not None else None
+        if needs_plugin(found.database_url):
+            found = await run_in_thread(partial(with_found_store, found, environ, plugins))
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()
@@ -369,16 +371,16 @@ class OneClaw:
                     self._observe_session("session_created", found)
                 self._take_over(start)
                 turn = self._turn(found, persona, chosen, settings, within, limits, hooks)
-                with self._permissions.answered_by(session_id, ask):
-                    async with aclosing(turn.run(start, groups)) as events:
-                        async for event in events:
-                            yield event
-
-            async with self.store.session_lock(session_id, settings.session_wait_seconds):
-                hooks = self._turn_hooks(info, persona, chosen, text, within)
-                async with aclosing(run(hooks) if hooks is None else hooks.followed(run(hooks))) as events:
+                async with aclosing(turn.run(start, groups)) as events:
                     async for event in events:
                         yield event
+
+            async with self.store.session_lock(session_id, settings.session_wait_seconds):
+                with self._permissions.answered_by(session_id, ask):
+                    hooks = self._turn_hooks(info, persona, chosen, text, within)
+                    async with aclosing(run(hooks) if hooks is None else hooks.followed(run(hooks))) as events:
+                        async for event in events:
+                            yield event
 
     async def compact(
         self, session: str, *, agent: str | None = None, model: str | None = None
@@ -597,13 +599,16 @@ class OneClaw:
         """Return the hooks of plugins on a turn; ``None`` if no plugin has any."""
         if not self.plugins.hooks:
             return None
+        asking = session.id if within is None else within.session_id
+        if within is not None and within.turn is not None:
+            asking = within.turn.permission_session(within.session_id)
         turn = TurnInfo(
             id=new_id(),
             session=session,
             agent=agent.name,
             model=chosen.full_name,
             text=text,
-            can_ask=self._permissions.can_ask,
+            can_ask=self._permissions.can_ask_in(asking),
             parent_call_id=within.call_id if within is not None else None,
         )
         return TurnHooks(self.plugins, turn)

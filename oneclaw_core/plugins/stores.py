@@ -21,6 +21,11 @@ _OWN = re.compile(r"(?:sqlite|postgres|postgresql)(?:\+\w+)?:", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
 
+def needs_plugin(url: str) -> bool:
+    """Return True if a database URL has a scheme that OneClaw does not know itself."""
+    return _SCHEME.match(url) is not None and _OWN.match(url) is None
+
+
 def with_found_store(home: Home, environ: Mapping[str, str], plugins: Iterable[EntryPoint] | None = None) -> Home:
     """Return the home with the URL of the database that a plugin finds for its own.
 
@@ -36,7 +41,7 @@ def with_found_store(home: Home, environ: Mapping[str, str], plugins: Iterable[E
         StoreError: no plugin knows the scheme, or the plugin that does fails.
     """
     scheme = _SCHEME.match(home.database_url)
-    if scheme is None or _OWN.match(home.database_url):
+    if scheme is None or not needs_plugin(home.database_url):
         return home
     name = scheme[1].lower()
     for record in load_plugins(disabled_plugins({}, environ), plugins, home.loading).plugins:

@@ -106,10 +106,9 @@ class PermissionPolicy:
         # With a lock each: a question in one conversation must not wait for the answer in another.
         self._askers: dict[str, tuple[Asker, asyncio.Lock]] = {}
 
-    @property
-    def can_ask(self) -> bool:
-        """True if a person can be asked."""
-        return self._ask is not None
+    def can_ask_in(self, session_id: str | None) -> bool:
+        """Return True if a person can be asked in a session."""
+        return self._ask is not None or (session_id or "") in self._askers
 
     def replace_decisions(self, decisions: Mapping[str, Decision]) -> None:
         """Take over what is remembered now; another process may have changed it."""

@@ -321,7 +321,7 @@ def register_chat_commands(register):
 """
 
 
-def test_a_plugin_brings_commands(chat, install_plugin, ok):
+def test_a_plugin_brings_commands(chat, install_plugin, oneclaw):
     install_plugin("casino", CHAT_COMMANDS)
 
     outcome = chat("/help", "/dice times", "/dice loaded", "/model", "/dice again")
@@ -332,5 +332,5 @@ def test_a_plugin_brings_commands(chat, install_plugin, ok):
     assert "plugin casino: /dice raised ValueError: not here" in outcome.stderr
     assert "model: offline/rules\n" in outcome.stdout
     assert outcome.stdout.endswith("four again\n")
-    (record,) = [each for each in ok("plugins", "list", "--json") if each["name"] == "casino"]
+    (record,) = [each for each in oneclaw("plugins", "list", "--json").json if each["name"] == "casino"]
     assert [each["cause"] for each in record["problems"]] == ["the chat command /model is taken"]
