@@ -1,6 +1,7 @@
 """Where the program starts: ``oneclaw``, and ``python -m oneclaw_core``, which is the same."""
 
 import sys
+from typing import NoReturn
 
 INTERRUPTED_STATUS = 130
 
@@ -20,9 +21,19 @@ def main() -> int:
         return INTERRUPTED_STATUS
 
 
+def run_program() -> NoReturn:
+    """Run the program, and end the process."""
+    status = main()
+    try:
+        from oneclaw_core.cli.program_end import end_program
+    except KeyboardInterrupt:
+        sys.exit(status)
+    end_program(status)
+
+
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         # The current directory, which Python has put here, may hold anything, also what is named like a library.
         del sys.path[0]
 
-    sys.exit(main())
+    run_program()

@@ -17,6 +17,7 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.home import find_home
+from oneclaw_core.plugins.catalogue import InstalledCatalogue
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.loading_notes import forget_endings
@@ -149,6 +150,7 @@ def enable(name: str) -> None:
     home = find_home()
     was_left_alone = forget_endings(home.loading, name)
     was_left_alone = HookTimeouts(home.hook_timeouts).forget(name) or was_left_alone
+    was_left_alone = forget_endings(find_home().loading, name) | InstalledCatalogue().forget(name)
     was_disabled = _change(name, is_disabled=False)
     if was_disabled:
         print_text(f"plugin {name} is enabled")

@@ -20,12 +20,14 @@ from oneclaw_core.conformance import (
     skills,
 )
 from oneclaw_core.conformance.definitions import definition_findings
+from oneclaw_core.conformance.facts import NeighbourFacts
 from oneclaw_core.conformance.finding import CheckedPlugin, Report, ordered
 from oneclaw_core.conformance.package import package_findings
-from oneclaw_core.conformance.subject import PluginPoint, Subject, find_subject
-from oneclaw_core.conformance.transcript import called_from, facts_of, neighbour_from, open_step, steps_of
+from oneclaw_core.conformance.subject import PluginPoint, Subject, distribution_key, find_subject
+from oneclaw_core.conformance.transcript import called_from, facts_of, open_step, steps_of
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.loading import discover, load_plugins
 from oneclaw_core.plugins.probe_process import Scratch, run_probe
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
@@ -33,7 +35,7 @@ from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from oneclaw_core.conformance.facts import CallFacts, NeighbourFacts, PluginFacts, StepFacts, ToolFacts
+    from oneclaw_core.conformance.facts import CallFacts, PluginFacts, StepFacts, ToolFacts
     from oneclaw_core.conformance.finding import Finding
     from oneclaw_core.plugins.probe_process import ProbeOutcome
 
@@ -96,7 +98,7 @@ def check_plugin(target: str | None, options: Options | None = None) -> Report:
         if any(check.facts is not None and not check.facts.is_empty for check in checks):
             neighbours = options.neighbours
             if neighbours is None:
-                neighbours, missed = look_at_neighbours(subject, scratch, options.patience.load_seconds)
+                neighbours, missed = look_at_neighbours(subject)
                 findings += missed
             for check in checks:
                 if check.facts is not None:
@@ -104,31 +106,41 @@ def check_plugin(target: str | None, options: Options | None = None) -> Report:
     return Report(subject.title, tuple(plugins), ordered(findings))
 
 
-def look_at_neighbours(
-    subject: Subject, scratch: Scratch, seconds: float
-) -> tuple[list[NeighbourFacts], list[Finding]]:
-    """Find out which names the other installed plugins take.
+def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Finding]]:
+    """Find out which names the other installed plugins take, by their entries in the catalogue.
 
     Args:
         subject: whose plugins are left out.
-        scratch: where to do it.
-        seconds: how long one plugin may take.
 
     Returns:
-        The plugins, and what kept others from being looked at.
+        The plugins, and those that could not be described.
     """
-    request = {
-        "task": "oneclaw_core.conformance.look:look_at_neighbours",
-        "package": subject.package.name,
-        "values": [point.value for point in subject.points],
-    }
-    outcome = run_probe(request, scratch, seconds)
-    found = [neighbour_from(each) for each in outcome.messages if "neighbour" in each]
-    if outcome.end.is_complete:
-        return found, []
-    at = open_step(outcome) or "the installed plugins"
-    cause = f"loading it, the process {outcome.end.failure or outcome.end.how}: names were not compared with all"
-    return found, [names.NEIGHBOURS.found(f"plugin {at}", cause)]
+    own = distribution_key(subject.package.name or "")
+    values = [point.value for point in subject.points]
+    facts: list[NeighbourFacts] = []
+    findings: list[Finding] = []
+    for point in discover():
+        if point.value in values or (own and distribution_key(point.dist.name or "") == own):
+            continue
+        catalog = load_plugins(entry_points=[point])
+        (record,) = catalog.plugins
+        if record.status == "failed":
+            cause = f"it cannot be loaded ({record.problems[0].cause}): names were not compared with its"
+            findings.append(names.NEIGHBOURS.found(f"plugin {point.name}", cause))
+            continue
+        registry = catalog.registry
+        meanings = registry.get_permission_meanings()
+        facts.append(
+            NeighbourFacts(
+                point.name,
+                point.dist.name,
+                tuple(registry.get_all_tool_names()),
+                {each.name: each.description for each in registry.get_all_group_definitions()},
+                tuple(catalog.provider_types),
+                {name: each.text for name, each in meanings.items() if name not in KNOWN_PERMISSIONS},
+            )
+        )
+    return facts, findings
 
 
 class _PluginCheck:

@@ -17,7 +17,6 @@ from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
 from oneclaw_core.plugins.loading import (
     EntryPoint,
-    discover,
     load_plugins,
 )
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
@@ -143,35 +142,9 @@ def _load_registered(record: PluginRecord, channel: Channel) -> None:
             record.report(registration.hook, str(error), "correct the name, or the module", check="hooks.target")
 
 
-def look_at_neighbours(request: Mapping[str, Any], channel: Channel) -> None:
-    """Load all installed plugins but those of one package, and send what names they take."""
-    for point in discover():
-        name = getattr(getattr(point, "dist", None), "name", None)
-        excluded = request["package"]
-        if (excluded and name and _normal(name) == _normal(excluded)) or point.value in request["values"]:
-            continue
-        with channel.step(point.name):
-            catalog = load_plugins(entry_points=[point])
-        registry = catalog.registry
-        channel.send(
-            {
-                "neighbour": point.name,
-                "package": name,
-                "tools": registry.get_all_tool_names(),
-                "groups": {each.name: each.description for each in registry.get_all_group_definitions()},
-                "providers": list(catalog.provider_types),
-                "meanings": _meanings(catalog),
-            }
-        )
-
-
 def _meanings(catalog: Catalog) -> dict[str, str]:
     meanings = catalog.registry.get_permission_meanings()
     return {name: meaning.text for name, meaning in meanings.items() if name not in KNOWN_PERMISSIONS}
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("-", "_").replace(".", "_")
 
 
 def _tool(catalog: Catalog, name: str, channel: Channel) -> dict[str, Any]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from oneclaw_core.conformance.finding import Finding
-    from oneclaw_core.plugins.loading import EntryPoint
 
 MAX_WHEEL_BYTES = 500 * 1024 * 1024
 _PYPROJECT = "pyproject.toml"
@@ -138,16 +137,12 @@ def find_installed(name: str) -> Subject | None:
     """Find an installed plugin by its own name, or all plugins of an installed package by its."""
     points = discover()
     found = [point for point in points if point.name == name] or [
-        point for point in points if _normal(getattr(_distribution(point), "name", None) or "") == _normal(name)
+        point for point in points if distribution_key(point.dist.name or "") == distribution_key(name)
     ]
     if not found:
         return None
     own = [PluginPoint(point.name, point.value) for point in found]
-    return Subject(_metadata(_distribution(found[0])), tuple(own))
-
-
-def _distribution(point: EntryPoint) -> Any:
-    return getattr(point, "dist", None)
+    return Subject(_metadata_of_installed(found[0].dist.name), tuple(own))
 
 
 def read_wheel(path: Path, unpack_to: Path) -> Subject:
@@ -264,6 +259,13 @@ def _module_findings(points: Iterable[PluginPoint], roots: tuple[str, ...]) -> I
             )
 
 
+def _metadata_of_installed(name: str | None) -> PackageFacts:
+    try:
+        return _metadata(importlib_metadata.distribution(name or ""))
+    except (importlib_metadata.PackageNotFoundError, ValueError):
+        return PackageFacts()
+
+
 def _metadata(distribution: Any) -> PackageFacts:
     try:
         metadata = distribution.metadata
@@ -303,5 +305,6 @@ def _text(value: object) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() and value.strip() != "UNKNOWN" else None
 
 
-def _normal(name: str) -> str:
+def distribution_key(name: str) -> str:
+    """Return the name of a distribution in a form that can be compared."""
     return name.lower().replace("-", "_").replace(".", "_")

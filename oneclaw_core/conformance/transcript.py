@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.conformance.facts import CallFacts, NeighbourFacts, StepFacts, plugin_facts
+from oneclaw_core.conformance.facts import CallFacts, StepFacts, plugin_facts
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
@@ -65,23 +65,6 @@ def called_from(document: Mapping[str, Any]) -> CallFacts:
     with _reading("a tool"):
         fields = {key: tuple(document[key]) for key in ("changes", "guarded", "leaks")}
         return CallFacts(**{**document, **fields})
-
-
-def neighbour_from(document: Mapping[str, Any]) -> NeighbourFacts:
-    """An installed plugin that was looked at.
-
-    Raises:
-        PluginError: it is not told as it should be.
-    """
-    with _reading("an installed plugin"):
-        return NeighbourFacts(
-            document["neighbour"],
-            document["package"],
-            tuple(document["tools"]),
-            dict(document["groups"]),
-            tuple(document["providers"]),
-            dict(document["meanings"]),
-        )
 
 
 @contextmanager

@@ -5,7 +5,6 @@ Only child processes import this module and those that it starts.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Tell the parent something."""
-        data = json.dumps(message).encode() + b"\n"
+        data = dumps(message).encode() + b"\n"
         with self._lock:
             while data:
                 data = data[os.write(self._answers, data) :]

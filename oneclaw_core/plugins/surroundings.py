@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-EXIT_SECONDS = 5.0
+EXIT_SECONDS = 2.0
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _COMES_TO_ITS_END = 42
