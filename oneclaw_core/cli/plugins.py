@@ -148,9 +148,12 @@ def enable(name: str) -> None:
     if not _is_installed(name):
         warn(f"no plugin named {name!r} is installed")
     home = find_home()
-    was_left_alone = forget_endings(home.loading, name)
-    was_left_alone = HookTimeouts(home.hook_timeouts).forget(name) or was_left_alone
-    was_left_alone = forget_endings(find_home().loading, name) | InstalledCatalogue().forget(name)
+    forgotten = (
+        forget_endings(home.loading, name),
+        HookTimeouts(home.hook_timeouts).forget(name),
+        InstalledCatalogue().forget(name),
+    )
+    was_left_alone = any(forgotten)
     was_disabled = _change(name, is_disabled=False)
     if was_disabled:
         print_text(f"plugin {name} is enabled")
