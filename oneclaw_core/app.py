@@ -644,8 +644,14 @@ class OneClaw:
         settings = None
         if registered is not None:
             settings = PluginSettings(registered, self._environ, secrets, self.store.settings)
-        folder = self.home.plugin_folder(name)
-        return PluginContext(name, folder, allow_address, secrets=secrets, settings=settings)
+        return PluginContext(
+            name,
+            self.home.plugin_folder(name),
+            allow_address,
+            secrets=secrets,
+            settings=settings,
+            storage=self.store.plugin_storage(name),
+        )
 
     async def _begin_session(
         self,

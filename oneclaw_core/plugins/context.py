@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http import AddressGate
     from oneclaw_core.plugins.current_settings import PluginSettings
     from oneclaw_core.plugins.secrets import PluginSecrets
+    from oneclaw_core.store.plugin_storage import PluginStorage
 
 END_SECONDS = 5.0
 
@@ -43,10 +44,12 @@ class PluginContext:
         *,
         secrets: PluginSecrets,
         settings: PluginSettings | None = None,
+        storage: PluginStorage | None = None,
     ) -> None:
         self.name = name
         self.secrets = secrets
         self._settings = settings
+        self._storage = storage
         self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
         self._folder = folder
         self._allow_address = allow_address
@@ -74,6 +77,13 @@ class PluginContext:
             stored: values from the store, by key, if they are at hand.
         """
         return await self._settings.refresh(stored) if self._settings is not None else frozenset()
+
+    @property
+    def storage(self) -> PluginStorage:
+        """The plugin's values and tables in OneClaw's database."""
+        if self._storage is None:
+            raise PluginError(f"plugin {self.name} has no storage here")
+        return self._storage
 
     @property
     def folder(self) -> Path:
