@@ -1,0 +1,33 @@
+"""Fixtures for tests that run on each kind of database."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server that runs until the end."""
+    from postgres_server import PostgresServer
+
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.one_python)])
+def database_environ(request, tmp_path):
+    """What an environment says about the database of the home in ``tmp_path``, of each kind."""
+    if request.param == "sqlite":
+        return {}
+    from postgres_server import database_on_server
+
+    return {"ONECLAW_DATABASE_URL": database_on_server(request.getfixturevalue("postgres").uri("postgres"), tmp_path)}
+
+
+@pytest.fixture
+def postgres(postgres_server, monkeypatch):
+    """The same server for one test, and for the processes that it starts; it finds no databases of others."""
+    from postgres_server import VARIABLE
+
+    monkeypatch.setenv(VARIABLE, postgres_server.uri("postgres"))
+    yield postgres_server
+    postgres_server.clear_databases()
