@@ -71,7 +71,7 @@ class KnownTool:
         return {
             "name": definition.name,
             "description": definition.description,
-            "parameters": dict(definition.parameters),
+            "parameters": definition.parameters_text(),
             "required_permissions": list(definition.required_permissions),
             "timeout_seconds": definition.timeout_seconds,
             "group": self.group,
@@ -80,18 +80,17 @@ class KnownTool:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> KnownTool:
-        """Make the tool from JSON data.
+        """Make the tool from what :meth:`to_dict` returned; the definition was checked when it was published.
 
         Raises:
-            ToolDefinitionError: the definition is invalid.
             KeyError: a part is missing.
         """
         from oneclaw_core.tools.definition import ToolDefinition
 
-        definition = ToolDefinition(
-            stored["name"],
-            stored["description"],
-            stored["parameters"],
+        definition = ToolDefinition.stored(
+            str(stored["name"]),
+            str(stored["description"]),
+            str(stored["parameters"]),
             tuple(stored["required_permissions"]),
             stored["timeout_seconds"],
         )

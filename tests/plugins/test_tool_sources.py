@@ -387,8 +387,9 @@ def test_a_request_does_not_wait_long_for_a_slow_start(run, monkeypatch):
 
 def test_a_start_has_a_limit_even_if_it_ignores_being_cancelled(run):
     class Deaf(Source):
+        end = asyncio.Event()
+
         async def start(self, tools):
-            self.end = asyncio.Event()
             while not self.end.is_set():
                 try:
                     await self.end.wait()
