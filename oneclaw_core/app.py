@@ -19,7 +19,8 @@ from oneclaw_core.chat.compaction import ContextLimits, with_summary
 from oneclaw_core.chat.estimate import ToolSizes
 from oneclaw_core.chat.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.chat.fingerprints import Fingerprints
-from oneclaw_core.chat.model_calls import ChosenModel
+from oneclaw_core.chat.model_calls import ChosenModel, ModelCalls
+from oneclaw_core.chat.plugin_question import ask_model as answer_to_plugin
 from oneclaw_core.chat.prompt import model_request, shown_history
 from oneclaw_core.chat.running_turns import RunningTurns
 from oneclaw_core.chat.sent_request import RequestPreview, sent_request
@@ -41,10 +42,12 @@ from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.current_settings import PluginSettings
+from oneclaw_core.plugins.given import given_plugins
 from oneclaw_core.plugins.hook_settings import hook_timeouts, plugin_order
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
-from oneclaw_core.plugins.loading import EntryPoint, disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
+from oneclaw_core.plugins.record import PROGRAM_PLUGIN, PluginRecord
 from oneclaw_core.plugins.runtime import Plugins
 from oneclaw_core.plugins.secrets import PluginSecrets
 from oneclaw_core.plugins.settings import registered_settings
@@ -60,12 +63,19 @@ from oneclaw_core.spending import SpendingLimits
 from oneclaw_core.store.sessions import new_id
 from oneclaw_core.store.store import Store, TurnOutset, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
-from oneclaw_core.tools.groups import one_line, restore_loaded_groups
+from oneclaw_core.tools.groups import (
+    ToolGroupDefinition,
+    generated_group_definition,
+    one_line,
+    restore_loaded_groups,
+)
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
+from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.selection import ToolSelection
 from oneclaw_core.tools.threads import run_in_thread
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.turn_budget import TurnBudget
 from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
 
@@ -81,6 +91,7 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Findings
     from oneclaw_core.store.sessions import Session
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer
 
@@ -156,7 +167,7 @@ class OneClaw:
         allow: Iterable[str] = (),
         environ: Mapping[str, str] | None = None,
         start_directory: str | Path | None = None,
-        plugins: Iterable[EntryPoint] | None = None,
+        plugins: Iterable[object] | None = None,
         deps: object = None,
     ) -> AsyncGenerator[OneClaw, None]:
         """Open a home, creating it if need be, and close everything at the end.
@@ -167,7 +178,8 @@ class OneClaw:
             allow: permissions granted for as long as the home is open.
             environ: the environment with keys and settings; by default the program's own.
             start_directory: where tools may read beside the workspace; by default the current directory.
-            plugins: the plugins to load instead of all that are installed.
+            plugins: the plugins to load instead of all that are installed: entry points, names of installed plugins
+                or packages, modules with hooks, or objects with hooks.
             deps: what tools of the embedding program get as ``context.deps``.
 
         Raises:
@@ -183,7 +195,8 @@ class OneClaw:
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()
             # In a thread: an installed plugin may have to be described by a process first.
-            load = partial(load_plugins, disabled_plugins(stored, environ), plugins, found.loading)
+            points = None if plugins is None else given_plugins(plugins)
+            load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
             decisions = await store.permissions()
 
@@ -644,14 +657,65 @@ class OneClaw:
         settings = None
         if registered is not None:
             settings = PluginSettings(registered, self._environ, secrets, self.store.settings)
+        folder = self.home.plugin_folder(name)
+
+        async def ask_model(prompt: str, schema: Mapping[str, Any] | None) -> Any:
+            return await self._answer_plugin(name, prompt, schema)
+
         return PluginContext(
             name,
-            self.home.plugin_folder(name),
+            folder,
             allow_address,
             secrets=secrets,
             settings=settings,
             storage=self.store.plugin_storage(name),
+            locks=self.home.locks,
+            ask_model=ask_model,
         )
+
+    async def _answer_plugin(self, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
+        """Have the user's default model answer a question of a plugin; its usage is that of a session of the plugin."""
+        outset = await self.store.turn_outset(None, None)
+        settings = self._settings.read(outset.settings)
+        _, chosen = await self._agent_and_model(outset, None, None)
+        session = await self.store.find_or_create_session(
+            f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
+        )
+        spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
+        calls = ModelCalls(self.store, session.id, chosen, TurnBudget((spending,), 1, None), self._fingerprints)
+        async with self._open_providers.used(chosen.provider):
+            return await answer_to_plugin(self.store, calls, chosen.info.name, session.id, prompt, schema)
+
+    def add_tools(self, *tools: Tool, group: str | ToolGroupDefinition | None = None) -> None:
+        """Add tools of the embedding program, which run on its own event loop.
+
+        Async tools are awaited on the event loop that opened the home; plain ones run in threads.
+
+        Args:
+            tools: functions decorated with ``@tool``, or ``Tool`` objects.
+            group: the tool group that they belong to; without one they belong to the group that ``@tool(group=...)``
+                names, or are core tools.
+
+        Raises:
+            ToolDefinitionError: a tool or the group's name is not acceptable.
+            DuplicateToolError: the name of a tool is taken.
+        """
+        registry = self.catalog.registry
+        record = next((each for each in self.catalog.plugins if each.name == PROGRAM_PLUGIN), None)
+        if record is None:
+            record = PluginRecord(PROGRAM_PLUGIN, target="the embedding program")
+            self.catalog.plugins.append(record)
+        name = group.name if isinstance(group, ToolGroupDefinition) else group
+        for each in tools:
+            own_group = name or getattr(each, "group", None)
+            kind = ToolSourceType.TOOL_GROUP if own_group else ToolSourceType.PLUGIN
+            registry.register(each, ToolSourceInfo(kind, own_group, PROGRAM_PLUGIN))
+            record.tools.append(each.definition.name)
+            if isinstance(group, ToolGroupDefinition):
+                registry.register_group(group, PROGRAM_PLUGIN)
+            elif own_group and registry.get_group_definition(own_group) is None:
+                names = registry.get_tool_groups().get(own_group, [])
+                registry.register_group(generated_group_definition(own_group, names), PROGRAM_PLUGIN)
 
     async def _begin_session(
         self,

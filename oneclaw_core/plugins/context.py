@@ -12,17 +12,20 @@ from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
 from oneclaw_core.plugins.hook_calls import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
     from pathlib import Path
 
     import httpx
 
     from oneclaw_core.http import AddressGate
+    from oneclaw_core.http.oauth.client import OAuthClient
+    from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.plugins.current_settings import PluginSettings
     from oneclaw_core.plugins.secrets import PluginSecrets
     from oneclaw_core.store.plugin_storage import PluginStorage
 
 END_SECONDS = 5.0
+NO_HOME = "this service of PluginContext is there only in an open home"
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -45,8 +48,12 @@ class PluginContext:
         secrets: PluginSecrets,
         settings: PluginSettings | None = None,
         storage: PluginStorage | None = None,
+        locks: Path | None = None,
+        ask_model: Callable[[str, Mapping[str, Any] | None], Awaitable[Any]] | None = None,
     ) -> None:
         self.name = name
+        self._locks = locks
+        self._ask_model = ask_model
         self.secrets = secrets
         self._settings = settings
         self._storage = storage
@@ -90,6 +97,36 @@ class PluginContext:
         """A directory in the home for the plugin's files, made when it is first asked for."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
+
+    def oauth(self, service: OAuthService) -> OAuthClient:
+        """Return a client that signs users in to a service; sign-ins are stored in the plugin's folder.
+
+        Args:
+            service: what to sign in to.
+        """
+        from oneclaw_core.http.oauth.accounts import OAuthAccounts
+        from oneclaw_core.http.oauth.client import OAuthClient
+
+        return OAuthClient(service, OAuthAccounts(service, self._folder / service.name, self._locks))
+
+    async def ask_model(self, prompt: str, schema: Mapping[str, Any] | None = None) -> Any:
+        """Ask the user's default model; what it costs is accounted to the plugin, in a session of its name.
+
+        Args:
+            prompt: the question.
+            schema: JSON Schema of the answer; ``None`` for text.
+
+        Returns:
+            The answer's text; with a schema, the JSON data in it.
+
+        Raises:
+            ProviderError: the model could not be asked, or did not answer by the schema.
+            SpendingLimitError: a limit of the day is reached.
+            PluginError: there is no open home, as in a test without one.
+        """
+        if self._ask_model is None:
+            raise PluginError(NO_HOME)
+        return await self._ask_model(prompt, schema)
 
     @property
     def http(self) -> httpx.AsyncClient:

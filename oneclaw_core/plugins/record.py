@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registrations import Registration
 
 BUILTIN_PLUGIN = "builtin"
+PROGRAM_PLUGIN = "program"
+"""The name under which tools of an embedding program are listed."""
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -71,7 +73,6 @@ class PluginRecord:
         registrations: what else it registered, by name.
         hooks: the event and lifecycle hooks that it implements, and how.
         problems: what went wrong.
-        hooks: the event and lifecycle hooks that it implements, and how.
         make_loader: makes what imports it at its first use.
         loaded: the imported plugin, where it was given as an object.
         known_causes: of problems that the user was already told about.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 from oneclaw_core.plugins.arguments import Ask, CallInfo, Deny, PromptSection, ToolWork
 from oneclaw_core.plugins.around import Around
 from oneclaw_core.plugins.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
-from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
+from oneclaw_core.plugins.hook_calls import HookError
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.running_plugin import RunningPlugin
@@ -152,20 +150,7 @@ class Plugins:
         Raises:
             PluginError: it cannot be imported; the message names the plugin.
         """
-        if registration.value is not None:
-            return registration.value
-        for each in (await self._plugin(registration.plugin).load()).registrations:
-            if (each.hook, each.name) == (registration.hook, registration.name) and each.value is not None:
-                return each.value
-        where = f"cannot be imported from {registration.target!r}"
-        try:
-            return await call_isolated(partial(_imported, registration.target or ""), IMPORT_SECONDS, is_async=False)
-        except TimeoutError:
-            fault = f"{where}: it took longer than {IMPORT_SECONDS:g} s"
-            raise HookError(registration.plugin, registration.name, fault) from None
-        except ForeignError as error:
-            fault = f"{where}: {describe(error.raised)}"
-            raise HookError(registration.plugin, registration.name, fault) from error.raised
+        return await self._plugin(registration.plugin).record.load_object(registration)
 
     async def before_turn(self, turn: TurnInfo) -> Verdict | None:
         """Ask the gates whether a turn may begin; ``None`` if it may."""
@@ -326,11 +311,3 @@ def _joined(sections: list[tuple[str, str, str]]) -> str:
 def _is_sound(ask: Ask) -> bool:
     texts = (ask.permission, ask.detail, ask.subject or "")
     return bool(ask.permission) and all(isinstance(each, str) for each in texts)
-
-
-def _imported(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    found: Any = import_module(module)
-    for name in attribute.split("."):
-        found = getattr(found, name)
-    return found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.plugins.given import GivenPlugin, named_plugins, plugin_name
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
@@ -16,27 +15,9 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.loading import EntryPoint
     from oneclaw_core.plugins.record import PluginRecord
 
+__all__ = ["SCRIPTED_MODEL_PLUGIN", "GivenPlugin", "check_plugins", "chosen_plugins", "tested_plugins"]
+
 SCRIPTED_MODEL_PLUGIN = "scripted_model"
-
-
-@dataclass(frozen=True, slots=True)
-class GivenPlugin:
-    """Stands in for the entry point of a plugin that is not installed.
-
-    Attributes:
-        name: of the plugin.
-        plugin: a module, or any object with hooks.
-        value: where it comes from, for listings.
-    """
-
-    name: str
-    plugin: Any
-    value: str = "given by the test"
-    dist: Any = None
-
-    def load(self) -> Any:
-        """Give the plugin."""
-        return self.plugin
 
 
 def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
@@ -54,7 +35,11 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
         return installed
     points = [point for point in installed if point.name == BUILTIN_PLUGIN]
     for each in [chosen] if isinstance(chosen, str) else chosen:
-        found = _named(installed, each) if isinstance(each, str) else [GivenPlugin(_name_of(each), each)]
+        found = (
+            named_plugins(installed, each)
+            if isinstance(each, str)
+            else [GivenPlugin(plugin_name(each), each, "given by the test")]
+        )
         points += [point for point in found if not any(point is each for each in points)]
     return points
 
@@ -75,21 +60,3 @@ def check_plugins(records: Iterable[PluginRecord]) -> None:
             raise AssertionError(
                 f"the plugin {record.name} ({record.package or record.target}) is {record.status}:{''.join(lines)}"
             )
-
-
-def _named(installed: Iterable[EntryPoint], name: str) -> list[EntryPoint]:
-    wanted = name.strip()
-    points = [
-        point for point in installed if wanted in (point.name, getattr(getattr(point, "dist", None), "name", None))
-    ]
-    if not points:
-        names = ", ".join(point.name for point in installed)
-        raise NotFoundError(
-            f"no plugin {wanted!r} is installed; installed are: {names}. Install the package that is tested, such as "
-            "by: pip install --editable ."
-        )
-    return points
-
-
-def _name_of(plugin: object) -> str:
-    return str(getattr(plugin, "__name__", None) or type(plugin).__name__).rpartition(".")[2]
