@@ -188,14 +188,13 @@ class OneClaw:
         environ = os.environ if environ is None else environ
         found = find_home(environ, home)
         found.create()
-        plugins = tuple(plugins) if plugins is not None else None
+        points = None if plugins is None else given_plugins(plugins)
         if needs_plugin(found.database_url):
-            found = await run_in_thread(partial(with_found_store, found, environ, plugins))
+            found = await run_in_thread(partial(with_found_store, found, environ, points))
         start = Path(start_directory) if start_directory is not None else _current_directory()
         async with await Store.open(found.database_url, lock_directory=found.locks) as store:
             stored = await store.settings()
             # In a thread: an installed plugin may have to be described by a process first.
-            points = None if plugins is None else given_plugins(plugins)
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
             decisions = await store.permissions()
