@@ -1,9 +1,10 @@
-"""`oneclaw plugins install`, `upgrade`, `uninstall` and `sync`: changing which plugins are installed."""
+"""`oneclaw plugins install`, `upgrade`, `uninstall` and `sync`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +13,13 @@ from oneclaw_core.cli.output import is_terminal, print_text, printable, printabl
 from oneclaw_core.errors import OneClawError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from oneclaw_core.installing.environment import Environment
-    from oneclaw_core.installing.installer import InstallationReport, PluginInstaller
+    from oneclaw_core.installing.installer import InstallationPlan, PluginInstaller
+    from oneclaw_core.installing.record import RecordedPlugin
 
-# pip says so of everything that OneClaw needs itself.
+# pip prints this for everything that OneClaw itself requires.
 _NOT_WORTH_SHOWING = "Requirement already satisfied:"
 
 _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
@@ -29,13 +31,12 @@ _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not a
 def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
     """Install plugins into the environment that OneClaw runs in.
 
-    PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', a URL, or the path of a wheel or project. What is
-    installed is noted in the home, so that 'oneclaw plugins sync' can restore it.
+    PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. What
+    is installed is noted in the home, so that 'oneclaw plugins sync' can restore it.
     """
     installer, environment = _installer()
-    wanted = installer.wanted(packages)
-    _confirm("Install", [each.shown for each in wanted], environment, is_confirmed=is_confirmed)
-    _tell(installer.install(wanted))
+    plan = installer.plan(installer.wanted(packages))
+    _install("Install", installer, environment, [plan], is_confirmed=is_confirmed)
 
 
 @click.command("upgrade", short_help="Install newer versions of plugins.")
@@ -51,8 +52,7 @@ def upgrade(packages: tuple[str, ...], is_all: bool, is_confirmed: bool) -> None
     if not wanted:
         print_text("nothing was installed by 'oneclaw plugins install'")
         return
-    _confirm("Upgrade", [each.shown for each in wanted], environment, is_confirmed=is_confirmed)
-    _tell(installer.upgrade(wanted))
+    _install("Upgrade", installer, environment, [installer.plan(wanted, upgrade=True)], is_confirmed=is_confirmed)
 
 
 @click.command("uninstall")
@@ -63,7 +63,10 @@ def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
     installer, environment = _installer()
     names = installer.unwanted(packages)
     _confirm("Uninstall", names, environment, is_confirmed=is_confirmed)
-    _tell(installer.uninstall(names))
+    report = installer.uninstall(names)
+    for line in report.done:
+        print_text(line)
+    _fail(report.failures)
 
 
 @click.command("sync", short_help="Install again what OneClaw's upgrade took away.")
@@ -71,43 +74,79 @@ def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
 @_yes_option
 def sync(is_dry: bool, is_confirmed: bool) -> None:
     """Install again what was installed before OneClaw itself was upgraded or reinstalled."""
+    from oneclaw_core.installing.requirement import without_credentials
+
     installer, environment = _installer()
-    steps = installer.missing()
-    if not steps:
+    missing = installer.missing()
+    if not missing:
         print_text("nothing is missing")
         return
     if is_dry:
-        for step in steps:
-            print_text(f"{step.recorded.name}: {step.reason}; would be installed: {_shown(step.recorded.requirement)}")
+        recorded = installer.recorded()
+        for name, reason in missing.items():
+            requirement = without_credentials(recorded[name].requirement)
+            print_text(f"{name}: {reason}; would be installed: {requirement}")
         return
-    _confirm("Install", [step.recorded.name for step in steps], environment, is_confirmed=is_confirmed)
-    _tell(installer.sync(steps))
+    plans, failures = installer.plan_again(missing)
+    _install("Install", installer, environment, plans, failures, is_confirmed=is_confirmed)
 
 
 def _installer() -> tuple[PluginInstaller, Environment]:
     from oneclaw_core.home import find_home
-    from oneclaw_core.installing.environment import detect_environment, gather_facts
+    from oneclaw_core.installing.environment import find_environment
     from oneclaw_core.installing.installer import PluginInstaller
+    from oneclaw_core.installing.package_manager import PackageManager
 
-    environment = detect_environment(gather_facts(os.environ))
-    if environment.note:
-        warn(environment.note)
-    return PluginInstaller(find_home(), environment, os.environ, _show), environment
+    environment = find_environment(os.environ)
+    return PluginInstaller(find_home(), PackageManager(environment, os.environ, _show), Path.cwd()), environment
 
 
-def _shown(requirement: str) -> str:
-    from oneclaw_core.installing.requirement import without_credentials
+def _install(
+    verb: str,
+    installer: PluginInstaller,
+    environment: Environment,
+    plans: Sequence[InstallationPlan],
+    failures: Sequence[str] = (),
+    *,
+    is_confirmed: bool,
+) -> None:
+    """Show what would be installed, ask, install it and print the outcome."""
+    failures = list(failures)
+    if any(plan.packages for plan in plans):
+        _show_plans(plans, installer.recorded())
+        names = [each.name for plan in plans for each in plan.wanted]
+        _confirm(verb, names, environment, is_confirmed=is_confirmed)
+    for plan in plans:
+        try:
+            report = installer.install(plan)
+        except OneClawError as error:
+            failures.append(str(error))
+            continue
+        for line in report.done:
+            print_text(line)
+        failures += report.failures
+        if plan.packages and environment.remover:
+            _show(f"'{environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
+    _fail(failures)
 
-    return without_credentials(requirement)
+
+def _show_plans(plans: Sequence[InstallationPlan], recorded: Mapping[str, RecordedPlugin]) -> None:
+    _show("to be installed:")
+    for package in (package for plan in plans for package in plan.packages):
+        _show(f"  {package.name} {package.version} from {package.url}")
+        _show(f"    sha256 {package.sha256}" if package.sha256 else "    without a hash: a folder or a repository")
+        known = recorded.get(package.name)
+        if known and known.version == package.version and known.sha256 not in ("", package.sha256):
+            _show(f"    this is another file than the one installed before, sha256 {known.sha256}")
 
 
 def _show(line: str) -> None:
-    """Pass on what an installer prints, as progress: stdout is for what came of it."""
+    """Print progress on stderr; stdout is for the outcome."""
+    from oneclaw_core.installing.requirement import without_credentials
     from oneclaw_core.secrets import redact
 
-    if line.startswith(_NOT_WORTH_SHOWING):
-        return
-    click.echo(f"  {printable(redact(_shown(line)))}", err=True)
+    if not line.startswith(_NOT_WORTH_SHOWING):
+        click.echo(f"  {printable(redact(without_credentials(line)))}", err=True)
 
 
 def _confirm(verb: str, packages: Sequence[str], environment: Environment, *, is_confirmed: bool) -> None:
@@ -116,14 +155,12 @@ def _confirm(verb: str, packages: Sequence[str], environment: Environment, *, is
     what = printable_line(", ".join(packages))
     where = printable_line(str(environment.prefix))
     preposition = "from" if verb == "Uninstall" else "in"
-    if not click.confirm(f"{verb} {what} {preposition} {where} ({environment.kind})?", default=True, err=True):
+    if not click.confirm(f"{verb} {what} {preposition} {where} ({environment.description})?", default=True, err=True):
         raise OneClawError("nothing was changed")
 
 
-def _tell(report: InstallationReport) -> None:
-    for line in (*report.done, *report.changes):
-        print_text(line)
-    if report.failures:
-        for failure in report.failures[:-1]:
-            warn(failure)
-        raise OneClawError(report.failures[-1])
+def _fail(failures: Sequence[str]) -> None:
+    for failure in failures[:-1]:
+        warn(failure)
+    if failures:
+        raise OneClawError(failures[-1])

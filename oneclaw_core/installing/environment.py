@@ -1,11 +1,14 @@
-"""What kind of environment OneClaw runs in, and what installs packages into it."""
+"""The environment that OneClaw runs in, and the program that installs into it."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
+import site
 import sys
+import sysconfig
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,148 +17,73 @@ from oneclaw_core.errors import OneClawError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PIPX_METADATA = "pipx_metadata.json"
-UV_RECEIPT = "uv-receipt.toml"
-
-
-class EnvironmentKind(StrEnum):
-    """Who made the environment, as far as it matters for installing."""
-
-    PIP = "a virtual environment with pip"
-    UV = "a virtual environment without pip, through uv"
-    PIPX = "an environment of pipx"
-    UV_TOOL = "an environment of uv tool"
-    CONDA = "a conda environment"
-    USER_SITE = "the user's own packages"
-    SYSTEM = "a Python without an environment of its own"
-
-
-@dataclass(frozen=True, slots=True)
-class InterpreterFacts:
-    """What has to be known of the interpreter to tell.
-
-    Attributes:
-        executable: the interpreter.
-        prefix: where its environment is.
-        is_virtual: whether that is a virtual environment.
-        files: names of the files and folders in the prefix that say who made it.
-        has_pip: whether it can import pip.
-        externally_managed: the file in which its distributor forbids pip (PEP 668), ``None`` if there is none.
-        is_core_in_user_site: whether OneClaw itself is among the user's own packages.
-        uv, pipx: these programs, ``None`` for one that is not found.
-    """
-
-    executable: Path
-    prefix: Path
-    is_virtual: bool
-    files: frozenset[str] = frozenset()
-    has_pip: bool = True
-    externally_managed: Path | None = None
-    is_core_in_user_site: bool = False
-    uv: Path | None = None
-    pipx: Path | None = None
+# Files in the prefix that tell who made the environment: its name, and the commands that remove plugins from it.
+_MAKERS = {
+    "uv-receipt.toml": ("an environment of uv tool", "uv tool upgrade"),
+    "pipx_metadata.json": ("an environment of pipx", "pipx reinstall"),
+    "conda-meta": ("a conda environment", ""),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where to install, and with what.
+    """An environment to install into.
 
     Attributes:
-        kind: who made it.
-        python: its interpreter.
-        prefix: its folder.
-        installer: the program that installs: the interpreter itself for pip, else uv or pipx.
-        note: what the user should know before, on one line; empty for nothing.
+        description: Kind of environment, for people.
+        python: Its interpreter.
+        prefix: Its folder.
+        uv: Path of uv if that installs; ``None`` for the environment's own pip.
+        is_user_site: True to install among the user's own packages.
+        remover: Command that removes plugins from it; empty if there is none.
     """
 
-    kind: EnvironmentKind
+    description: str
     python: Path
     prefix: Path
-    installer: Path
-    note: str = ""
+    uv: Path | None = None
+    is_user_site: bool = False
+    remover: str = ""
 
 
-def gather_facts(environ: Mapping[str, str]) -> InterpreterFacts:
-    """Look at the interpreter that runs.
-
-    Args:
-        environ: the environment, for ``PATH`` and for ``UV``, in which uv names itself to what it runs.
-    """
-    import importlib.util
-    import site
-    import sysconfig
-
-    prefix = Path(sys.prefix)
-    marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
-    user_site = Path(site.getusersitepackages()).resolve()
-    return InterpreterFacts(
-        # Not resolved: the link in a virtual environment is what makes Python know the environment.
-        executable=Path(sys.executable),
-        prefix=prefix,
-        is_virtual=sys.prefix != sys.base_prefix,
-        files=frozenset(name for name in (PIPX_METADATA, UV_RECEIPT, "conda-meta") if (prefix / name).exists()),
-        has_pip=importlib.util.find_spec("pip") is not None,
-        externally_managed=marker if marker.exists() else None,
-        is_core_in_user_site=Path(__file__).resolve().is_relative_to(user_site),
-        uv=_find_program("uv", environ, prefix),
-        pipx=_find_program("pipx", environ, prefix),
-    )
-
-
-def detect_environment(facts: InterpreterFacts) -> Environment:
-    """Decide what installs into the interpreter's environment.
+def find_environment(environ: Mapping[str, str]) -> Environment:
+    """Find the environment of the running interpreter, and its pip, else uv.
 
     Args:
-        facts: of the interpreter, see :func:`gather_facts`.
+        environ: Variables, for ``PATH`` and for ``UV``, which uv sets in what it runs.
 
     Raises:
-        OneClawError: nothing may, or nothing can; it says what to do.
+        OneClawError: Installing is forbidden or impossible; the message says what to do.
     """
-    if facts.is_virtual and UV_RECEIPT in facts.files:
-        if facts.uv is None:
-            raise OneClawError(
-                f"OneClaw was installed by uv tool, and uv cannot be found: put it on PATH ({facts.prefix})"
-            )
-        return Environment(EnvironmentKind.UV_TOOL, facts.executable, facts.prefix, facts.uv)
-    if facts.is_virtual and PIPX_METADATA in facts.files and facts.pipx is not None:
-        return Environment(EnvironmentKind.PIPX, facts.executable, facts.prefix, facts.pipx)
-    note = ""
-    if facts.is_virtual and PIPX_METADATA in facts.files:
-        note = (
-            "OneClaw was installed by pipx, which cannot be found and will not know of this: "
-            "after 'pipx reinstall', run oneclaw plugins sync"
-        )
-    if facts.externally_managed is not None and not facts.is_virtual:
+    # The interpreter is not resolved: Python finds a virtual environment by this link.
+    python, prefix, is_virtual = Path(sys.executable), Path(sys.prefix), sys.prefix != sys.base_prefix
+    marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"  # PEP 668
+    if not is_virtual and marker.exists():
         raise OneClawError(
             f"this Python belongs to the operating system, which allows no other packages in it "
-            f"({facts.externally_managed}): install OneClaw with 'uv tool install oneclaw-core' or "
+            f"({marker}): install OneClaw with 'uv tool install oneclaw-core' or "
             "'pipx install oneclaw-core', or into a virtual environment, and run this command of that installation"
         )
-    if facts.has_pip:
-        return Environment(_kind_with_pip(facts), facts.executable, facts.prefix, facts.executable, note)
-    if facts.uv is not None:
-        return Environment(EnvironmentKind.UV, facts.executable, facts.prefix, facts.uv, note)
-    raise OneClawError(
-        f"neither pip nor uv is there to install into {facts.prefix}: "
-        f"run '{facts.executable} -m ensurepip', or install uv"
-    )
+    uv = None if importlib.util.find_spec("pip") else _find_uv(environ, prefix)
+    if uv is None and not importlib.util.find_spec("pip"):
+        raise OneClawError(
+            f"neither pip nor uv is there to install into {prefix}: run '{python} -m ensurepip', or install uv"
+        )
+    for file, (description, remover) in _MAKERS.items():
+        if (prefix / file).exists():
+            return Environment(description, python, prefix, uv, remover=remover)
+    if is_virtual:
+        description = "a virtual environment without pip, through uv" if uv else "a virtual environment with pip"
+        return Environment(description, python, prefix, uv)
+    if Path(__file__).resolve().is_relative_to(Path(site.getusersitepackages()).resolve()):
+        return Environment("the user's own packages", python, prefix, uv, is_user_site=True)
+    return Environment("a Python without an environment of its own", python, prefix, uv)
 
 
-def _kind_with_pip(facts: InterpreterFacts) -> EnvironmentKind:
-    if "conda-meta" in facts.files:
-        return EnvironmentKind.CONDA
-    if facts.is_virtual:
-        return EnvironmentKind.PIP
-    return EnvironmentKind.USER_SITE if facts.is_core_in_user_site else EnvironmentKind.SYSTEM
-
-
-def _find_program(name: str, environ: Mapping[str, str], prefix: Path) -> Path | None:
-    import shutil
-
-    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), str(prefix / "bin"), str(Path("~/.local/bin"))]
-    # A relative folder of PATH means another one in each directory, and could hold anybody's program.
+def _find_uv(environ: Mapping[str, str], prefix: Path) -> Path | None:
+    named = environ.get("UV", "")
+    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), str(prefix / "bin"), "~/.local/bin"]
+    # A relative folder in PATH depends on the current directory, which may be a checkout.
     absolute = os.pathsep.join(folder for folder in map(os.path.expanduser, folders) if Path(folder).is_absolute())
-    named = environ.get(name.upper(), "")
-    found = shutil.which(named) if Path(named).is_absolute() else None
-    found = found or shutil.which(name, path=absolute)
+    found = (shutil.which(named) if Path(named).is_absolute() else None) or shutil.which("uv", path=absolute)
     return Path(found) if found else None

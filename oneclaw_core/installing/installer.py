@@ -1,131 +1,114 @@
-"""Installing, upgrading and uninstalling plugins, and installing them again after the program was replaced."""
+"""Install, upgrade and uninstall plugins, and install them again after the program was replaced."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import importlib_metadata
 
 from oneclaw_core.errors import NotFoundError, OneClawError, ProtectedError, UsageError
-from oneclaw_core.installing.commands import InstallerCommand, install_command, uninstall_command
-from oneclaw_core.installing.packages import InstalledPackage, find_installed, installed_packages
-from oneclaw_core.installing.plugin_changes import LoadedPlugin, describe_changes, load_in_fresh_process
+from oneclaw_core.installing.plugin_changes import (
+    describe_changes,
+    find_problems,
+    installed_packages,
+    load_in_new_process,
+)
 from oneclaw_core.installing.record import InstallationRecord, RecordedPlugin
-from oneclaw_core.installing.requirement import PluginRequirement, normalised, parse_name, parse_requirement
-from oneclaw_core.installing.running import installer_environ, run_program
+from oneclaw_core.installing.requirement import PluginRequirement, parse_name, parse_requirement
 from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION, core_requirements, find_incompatibility
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from oneclaw_core.home import Home
-    from oneclaw_core.installing.environment import Environment
+    from oneclaw_core.installing.package_manager import PackageManager, ResolvedPackage
+    from oneclaw_core.installing.plugin_changes import InstalledPackage
 
-# Large wheels come slowly over some lines, and some packages are compiled.
-DEADLINE_SECONDS = 1_800.0
+
+@dataclass(frozen=True, slots=True)
+class InstallationPlan:
+    """Packages to install together.
+
+    Attributes:
+        wanted: What was asked for.
+        packages: What would be installed for it, dependencies included; empty if all is there.
+    """
+
+    wanted: tuple[PluginRequirement, ...]
+    packages: tuple[ResolvedPackage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InstallationReport:
-    """What came of it.
+    """The outcome, in lines.
 
     Attributes:
-        done: what happened, a line for each package.
-        changes: which plugins, tools and groups came and went, in lines.
-        failures: what did not work, each with what to do; empty if all did.
+        done: What happened to each package, and which plugins, tools and groups came and went.
+        failures: What did not work, each with what to do.
     """
 
     done: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SyncStep:
-    """A package that is to be installed again.
-
-    Attributes:
-        recorded: what the user had installed.
-        reason: why it has to be done.
-    """
-
-    recorded: RecordedPlugin
-    reason: str
-
-
 class PluginInstaller:
-    """Changes what is installed in one environment, and notes it in one home.
+    """Install plugins into one environment, and record them in one home.
 
     Args:
-        home: for the record.
-        environment: where to install.
-        environ: variables of the environment, for the programs that install.
-        show: takes each line that these print.
-        directory: where relative paths begin.
-        deadline_seconds: for each program.
+        home: Home with the record.
+        manager: Package manager of the environment.
+        directory: Base of relative paths.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        environment: Environment,
-        environ: Mapping[str, str],
-        show: Callable[[str], None],
-        directory: Path | None = None,
-        deadline_seconds: float = DEADLINE_SECONDS,
-    ) -> None:
+    def __init__(self, home: Home, manager: PackageManager, directory: Path) -> None:
         self._record = InstallationRecord(home)
-        self._environment = environment
-        self._environ = environ
-        self._show = show
-        self._directory = directory or Path.cwd()
-        self._deadline_seconds = deadline_seconds
+        self._manager = manager
+        self._directory = directory
+
+    def recorded(self) -> Mapping[str, RecordedPlugin]:
+        """Read which packages the user has installed, by name."""
+        return self._record.read()
 
     def wanted(self, texts: Iterable[str]) -> list[PluginRequirement]:
-        """Read what is to be installed.
+        """Parse what is to be installed.
 
         Raises:
-            UsageError: something is no package, is named twice, or is there and no plugin.
+            UsageError: A text names no package, one that is named twice, or one that is installed and no plugin.
         """
         wanted = [parse_requirement(text, self._directory) for text in texts]
-        packages = installed_packages()
-        for each in wanted:
-            if each.name is not None and each.name in packages:
-                self._require_plugin(each.name, packages)
-        names = [each.name or each.text for each in wanted]
+        packages, names = installed_packages(), [each.name for each in wanted]
         for name in names:
+            if name in packages:
+                _require_plugin(name, packages)
             if names.count(name) > 1:
                 raise UsageError(f"{name} is named twice")
         return wanted
 
     def wanted_newer(self, texts: Iterable[str]) -> list[PluginRequirement]:
-        """Read what is to be upgraded: everything that was installed by this program, if nothing is named.
+        """Parse what is to be upgraded; without texts everything that is recorded.
 
         Raises:
-            NotFoundError: a package is not installed.
-            UsageError: a package is no plugin.
+            NotFoundError: A package is not installed.
+            UsageError: A package is no plugin.
         """
         recorded, packages = self._record.read(), installed_packages()
-        newer = []
-        for wanted in self.wanted(texts) or [self._again(each) for each in recorded.values()]:
-            name = wanted.name
-            if name is not None and name not in recorded:
-                self._require_plugin(name, packages)
-            if name is not None and wanted.text == name and name in recorded:
-                newer.append(self._again(recorded[name]))
-            else:
-                newer.append(wanted)
-        return newer
+        newer = self.wanted(texts) or [self._again(each) for each in recorded.values()]
+        for each in newer:
+            if each.name not in recorded:
+                _require_plugin(each.name, packages)
+        is_plain = [each.text == each.name and each.name in recorded for each in newer]
+        return [
+            self._again(recorded[each.name]) if plain else each for each, plain in zip(newer, is_plain, strict=True)
+        ]
 
     def unwanted(self, texts: Iterable[str]) -> list[str]:
-        """Read what is to be uninstalled.
+        """Parse what is to be uninstalled.
 
         Raises:
-            NotFoundError: a package is not installed.
-            UsageError: a package is no plugin.
+            NotFoundError: A package is not installed.
+            UsageError: A package is no plugin.
         """
         recorded, packages = self._record.read(), installed_packages()
         names = list(dict.fromkeys(map(parse_name, texts)))
@@ -133,154 +116,119 @@ class PluginInstaller:
             if name == CORE_DISTRIBUTION:
                 raise ProtectedError(f"{CORE_DISTRIBUTION} is OneClaw itself: uninstall it with what installed it")
             if name not in recorded or name in packages:
-                self._require_plugin(name, packages)
+                _require_plugin(name, packages)
         return names
 
-    def install(self, wanted: Sequence[PluginRequirement]) -> InstallationReport:
-        """Install packages, and take those back that turn out to be no plugins.
+    def missing(self) -> dict[str, str]:
+        """Find the recorded packages that are not installed or are for another OneClaw, each with the reason."""
+        packages, reasons = installed_packages(), {}
+        for name in self._record.read():
+            if name not in packages:
+                reasons[name] = "it is not installed"
+            elif _is_incompatible(name):
+                reasons[name] = f"version {packages[name].version} was made for another oneclaw-core"
+        return reasons
+
+    def plan(self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False) -> InstallationPlan:
+        """Find out what would be installed.
 
         Raises:
-            OneClawError: the installer failed; what it printed says why.
+            OneClawError: The record is damaged, or the package manager failed; what it printed says why.
         """
-        with self._record.locked():
-            return self._install(wanted, upgrade=False)
+        self._record.read()
+        return InstallationPlan(tuple(wanted), tuple(self._manager.resolve(wanted, upgrade=upgrade)))
 
-    def upgrade(self, wanted: Sequence[PluginRequirement]) -> InstallationReport:
-        """Install the newest versions that fit.
+    def plan_again(self, names: Iterable[str]) -> tuple[list[InstallationPlan], list[str]]:
+        """Plan to install recorded packages again, apart from those that are not available.
+
+        Returns:
+            Plans, and what is wrong with the packages that are in none of them.
+        """
+        recorded, wanted, failures = self._record.read(), [], []
+        for name in names:
+            try:
+                wanted.append(self._again(recorded[name]))
+            except UsageError as error:
+                failures.append(f"{name}: {error}; install it from elsewhere")
+        try:
+            return [self.plan(wanted, upgrade=True)] if wanted else [], failures
+        except OneClawError:
+            plans = []
+        for each in wanted:
+            try:
+                plans.append(self.plan([each], upgrade=True))
+            except OneClawError as error:
+                failures.append(f"{each.name}: {error}")
+        return plans, failures
+
+    def install(self, plan: InstallationPlan) -> InstallationReport:
+        """Install what was planned, record it, and uninstall again what turns out to be no plugin.
 
         Raises:
-            OneClawError: the installer failed; what it printed says why.
+            OneClawError: The package manager failed; what it printed says why.
         """
         with self._record.locked():
-            return self._install(wanted, upgrade=True)
+            before, plugins = installed_packages(), load_in_new_process()
+            self._manager.install(plan.packages)
+            after = installed_packages()
+            hashes = {each.name: each.sha256 for each in plan.packages}
+            recorded = self._record.read()
+            added, done, failures, no_plugins = [], [], [], []
+            for each in plan.wanted:
+                package = after.get(each.name)
+                if package is None:
+                    failures.append(f"{each.name} was not installed: its marker excludes this environment")
+                elif package.plugins:
+                    known = recorded[each.name].sha256 if each.name in recorded else ""
+                    sha256 = hashes.get(each.name, known)
+                    added.append(RecordedPlugin(each.name, each.text, package.version, sha256))
+                    done.append(_describe(package, before.get(each.name), each))
+                else:
+                    no_plugins.append(package)
+            self._record.update(added)
+            failures += self._take_back(no_plugins, before)
+            now = load_in_new_process()
+            failures += find_problems(now, {each.name for each in added})
+            return InstallationReport((*done, *describe_changes(plugins, now)), tuple(failures))
 
     def uninstall(self, names: Sequence[str]) -> InstallationReport:
-        """Uninstall packages, and forget them.
+        """Uninstall packages, and remove them from the record.
 
         Raises:
-            OneClawError: the installer failed; what it printed says why.
+            OneClawError: The package manager failed; what it printed says why.
         """
         with self._record.locked():
-            self._record.read()
-            before, plugins = installed_packages(), _plugins_now()
+            before, plugins = installed_packages(), load_in_new_process()
             installed = [name for name in names if name in before]
             if installed:
-                self._run(uninstall_command(self._environment, installed))
+                self._manager.uninstall(installed)
             left = [name for name in installed if name in installed_packages()]
-            self._record.remove(name for name in names if name not in left)
-            done = [f"{name} is uninstalled" for name in names if name not in left]
+            gone = [name for name in names if name not in left]
+            self._record.update(removed=gone)
+            done = [f"{name} is uninstalled" for name in gone]
             failures = [f"{name} is still there: another folder of Python's path has it too" for name in left]
-            return InstallationReport(tuple(done), _changes(plugins, _plugins_now()), tuple(failures))
-
-    def missing(self) -> list[SyncStep]:
-        """Find out what the record has and this environment has not, or not in a version for this OneClaw."""
-        packages = installed_packages()
-        steps = []
-        for recorded in self._record.read().values():
-            if recorded.name not in packages:
-                steps.append(SyncStep(recorded, "it is not installed"))
-            elif _is_incompatible(recorded.name):
-                version = packages[recorded.name].version
-                steps.append(SyncStep(recorded, f"version {version} was made for another oneclaw-core"))
-        return steps
-
-    def sync(self, steps: Sequence[SyncStep]) -> InstallationReport:
-        """Install again what is missing; what cannot be installed keeps nothing else from it.
-
-        Raises:
-            OneClawError: the record cannot be used.
-        """
-        with self._record.locked():
-            wanted, failures = [], []
-            for step in steps:
-                try:
-                    wanted.append(self._again(step.recorded))
-                except UsageError as error:
-                    failures.append(f"{step.recorded.name}: {error}; install it from elsewhere")
-            reports = self._install_what_works(wanted)
-            done = [line for report in reports for line in report.done]
-            changes = [line for report in reports for line in report.changes]
-            failures += [line for report in reports for line in report.failures]
-            return InstallationReport(tuple(done), tuple(changes), tuple(failures))
-
-    def _install_what_works(self, wanted: Sequence[PluginRequirement]) -> list[InstallationReport]:
-        if not wanted:
-            return []
-        try:
-            return [self._install(wanted, upgrade=True)]
-        except OneClawError as error:
-            if len(wanted) == 1:
-                return [InstallationReport(failures=(f"{wanted[0].name}: {error}",))]
-        # One after the other, the good ones get in.
-        return [report for each in wanted for report in self._install_what_works([each])]
+            return InstallationReport((*done, *describe_changes(plugins, load_in_new_process())), tuple(failures))
 
     def _again(self, recorded: RecordedPlugin) -> PluginRequirement:
-        return replace(parse_requirement(recorded.requirement, self._directory), name=recorded.name)
-
-    def _install(self, wanted: Sequence[PluginRequirement], *, upgrade: bool) -> InstallationReport:
-        if not wanted:
-            return InstallationReport()
-        self._record.read()  # one that is damaged is told before anything changes
-        before, plugins = installed_packages(), _plugins_now()
-        self._run(install_command(self._environment, wanted, upgrade=upgrade))
-        after = installed_packages()
-        found = [(each, find_installed(each, before, after)) for each in wanted]
-        brought = [(each, package) for each, package in found if package is not None and package.plugins]
-        self._record.add(RecordedPlugin(package.name, each.text, package.version) for each, package in brought)
-        done = [_what_happened(package, before.get(package.name), each) for each, package in brought]
-        failures = [
-            f"{each.shown} is installed, but which package that is cannot be told: see oneclaw plugins list"
-            for each, package in found
-            if package is None
-        ]
-        failures += self._take_back([package for _, package in found if package and not package.plugins], before)
-        if CORE_DISTRIBUTION in before and before[CORE_DISTRIBUTION] != after.get(CORE_DISTRIBUTION):
-            core = after.get(CORE_DISTRIBUTION)
-            done.append(f"{CORE_DISTRIBUTION} itself was changed to {core.version if core else 'nothing'}")
-        now = _plugins_now()
-        own = {package.name for _, package in brought}
-        failures += [
-            f"plugin {plugin.name} does not work: {problem}"
-            for plugin in (now or {}).values()
-            if normalised(plugin.package or "") in own
-            for problem in plugin.problems
-        ]
-        return InstallationReport(tuple(done), _changes(plugins, now), tuple(failures))
+        return parse_requirement(recorded.requirement, self._directory, recorded.name)
 
     def _take_back(self, packages: Sequence[InstalledPackage], before: Mapping[str, InstalledPackage]) -> list[str]:
-        """Uninstall what is no plugin, unless it was there before."""
         new = [package.name for package in packages if package.name not in before]
         if new:
-            self._run(uninstall_command(self._environment, new))
+            self._manager.uninstall(new)
         return [
             f"{package.name} {package.version} is no plugin (it has no entry point in the group 'oneclaw'): "
             + ("it was uninstalled again" if package.name in new else "it was there before, and stays")
             for package in packages
         ]
 
-    def _run(self, command: InstallerCommand) -> None:
-        if command.note:
-            self._show(command.note)
-        environ = installer_environ(self._environ, command.environ)
-        status = run_program(command.arguments, environ, self._show, self._deadline_seconds)
-        if status != 0:
-            program = Path(command.arguments[0]).name
-            what = "pip" if "pip" in command.arguments[:4] and program.startswith("python") else program
-            raise OneClawError(f"{what} failed (exit status {status}); what it printed above says why")
 
-    def _require_plugin(self, name: str, packages: Mapping[str, InstalledPackage]) -> None:
-        package = packages.get(name)
-        if package is None:
-            owner = next((each for each in packages.values() if _is_called(each, name)), None)
-            if owner is not None:
-                raise NotFoundError(f"{name} is the name of a plugin; its package is {owner.name}")
-            raise NotFoundError(f"{name} is not installed; oneclaw plugins list shows the packages of all plugins")
-        if not package.plugins:
-            raise UsageError(f"{name} is installed, but is no plugin: leave it to what installed it")
-
-
-def _is_called(package: InstalledPackage, name: str) -> bool:
-    return package.name != CORE_DISTRIBUTION and name in map(normalised, package.plugins)
+def _require_plugin(name: str, packages: Mapping[str, InstalledPackage]) -> None:
+    package = packages.get(name)
+    if package is None:
+        raise NotFoundError(f"{name} is not installed; oneclaw plugins list shows the packages of all plugins")
+    if not package.plugins:
+        raise UsageError(f"{name} is installed, but is no plugin: leave it to what installed it")
 
 
 def _is_incompatible(name: str) -> bool:
@@ -290,33 +238,16 @@ def _is_incompatible(name: str) -> bool:
         return False
 
 
-def _plugins_now() -> dict[str, LoadedPlugin] | None:
-    """Load the plugins; ``None`` if they break the process, which is no reason not to install another version.
-
-    A plugin that ends the process is left alone by the next one, which then tells about it.
-    """
-    for _ in range(2):
-        with suppress(OneClawError):
-            return load_in_fresh_process()
-    return None
-
-
-def _changes(before: Mapping[str, LoadedPlugin] | None, now: Mapping[str, LoadedPlugin] | None) -> tuple[str, ...]:
-    if before is None or now is None:
-        return ("the plugins cannot all be loaded: see oneclaw plugins list",)
-    return tuple(describe_changes(before, now))
-
-
-def _what_happened(package: InstalledPackage, before: InstalledPackage | None, wanted: PluginRequirement) -> str:
+def _describe(package: InstalledPackage, before: InstalledPackage | None, wanted: PluginRequirement) -> str:
     if before is None:
         return f"{package.name} {package.version} is installed"
-    if before.version == package.version:
-        same = f"{package.name} {package.version} is installed, as it was before"
-        if wanted.path is None or wanted.path.is_dir():
-            return same
-        # Installers take a file of the same version for the same, whatever is in it, and a file never becomes newer.
-        return (
-            f"{same}, from {wanted.path.name}; install a newer one by its path, and uninstall {package.name} first if "
-            "that has the same version"
-        )
-    return f"{package.name} {before.version} was replaced by {package.version}"
+    if before.version != package.version:
+        return f"{package.name} {before.version} was replaced by {package.version}"
+    same = f"{package.name} {package.version} is installed, as it was before"
+    if wanted.path is None or wanted.path.is_dir():
+        return same
+    # Installers do not compare the contents of two files with the same version.
+    return (
+        f"{same}, from {wanted.path.name}; install a newer one by its path, and uninstall {package.name} first if "
+        "that has the same version"
+    )

@@ -1,109 +1,108 @@
-"""Which plugins, tools and groups came and went, as a program sees it that starts now."""
+"""The installed packages, and the plugins that a new process loads from them."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import OneClawError
+import importlib_metadata
+from packaging.utils import canonicalize_name
+
+from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 _DEADLINE_SECONDS = 60.0
+_KINDS = ("groups", "tools", "providers", "skills")
+_COMPARED = ("package", "version", "status", "problems", *_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedPlugin:
-    """A plugin as ``oneclaw plugins list`` shows it.
+class InstalledPackage:
+    """An installed package.
 
     Attributes:
-        name: of its entry point.
-        package: the distribution; ``None`` if unknown.
-        version: of the package.
-        status: ``ok``, ``disabled``, ``degraded`` or ``failed``.
-        tools, groups, providers, skills: what it brings.
-        problems: what does not work, each with what to do about it.
+        name: Normalised name.
+        version: Its version.
+        plugins: Names of its entry points in the group ``oneclaw``.
     """
 
     name: str
-    package: str | None = None
-    version: str | None = None
-    status: str = "ok"
-    tools: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    providers: frozenset[str] = frozenset()
-    skills: frozenset[str] = frozenset()
-    problems: tuple[str, ...] = field(default=())
+    version: str
+    plugins: tuple[str, ...] = ()
 
 
-def load_in_fresh_process() -> dict[str, LoadedPlugin]:
-    """Load all plugins in a process of its own, which can break without breaking this one.
+def installed_packages() -> dict[str, InstalledPackage]:
+    """Find the installed packages, by name; those that came since the program started too."""
+    importlib_metadata.MetadataPathFinder.invalidate_caches()
+    found: dict[str, InstalledPackage] = {}
+    for distribution in importlib_metadata.distributions():
+        try:
+            name = canonicalize_name(distribution.name)
+            plugins = tuple(point.name for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP)
+            package = InstalledPackage(name, str(distribution.version), plugins)
+        except Exception:  # noqa: BLE001, S112  # damaged metadata raise anything; plugins list reports them
+            continue
+        # The first one on the path is the one that is imported.
+        found.setdefault(name, package)
+    return found
 
-    Raises:
-        OneClawError: it broke, or did not end.
+
+def load_in_new_process() -> dict[str, dict[str, Any]] | None:
+    """Load all plugins in a new process, as ``oneclaw plugins list --json`` describes them.
+
+    Returns:
+        The plugins by name; ``None`` if they cannot be loaded.
     """
     command = (sys.executable, "-P", "-m", "oneclaw_core", "plugins", "list", "--json")
     try:
         done = subprocess.run(  # noqa: S603  # this program itself
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_DEADLINE_SECONDS, check=True
         )
-        return {plugin.name: plugin for plugin in map(_plugin, json.loads(done.stdout))}
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        reason = f"exit status {error.returncode}" if isinstance(error, subprocess.CalledProcessError) else str(error)
-        raise OneClawError(f"the plugins cannot be loaded ({reason}): see oneclaw plugins list") from None
+        return {each["name"]: each for each in json.loads(done.stdout)}
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        return None
 
 
-def describe_changes(before: Mapping[str, LoadedPlugin], after: Mapping[str, LoadedPlugin]) -> Iterator[str]:
-    """Put into words what came and went, a line for each plugin and each kind of thing.
+def describe_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
+    """Describe which plugins, tools and groups came and went, a line each.
 
     Args:
-        before: the plugins as they were, by name.
-        after: as they are.
+        before: The plugins as they were, see :func:`load_in_new_process`.
+        after: The plugins as they are.
     """
+    if before is None or after is None:
+        yield "the plugins cannot all be loaded: see oneclaw plugins list"
+        return
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
-        if old == new:
+        if old and new and all(old[key] == new[key] for key in _COMPARED):
             continue
-        if new is None:
-            assert old is not None
-            yield f"- plugin {name} ({_package(old)})"
-        elif old is None:
-            yield f"+ plugin {name} ({_package(new)})"
-        elif (old.package, old.version) != (new.package, new.version):
+        if old is None or new is None:
+            yield f"{'+' if old is None else '-'} plugin {name} ({_package(new or old)})"
+        elif _package(old) != _package(new):
             yield f"  plugin {name}: {_package(old)} -> {_package(new)}"
         else:
             yield f"  plugin {name} ({_package(new)})"
-        for kind in ("groups", "tools", "providers", "skills"):
-            yield from _differences(kind, getattr(old, kind, frozenset()), getattr(new, kind, frozenset()))
+        for kind in _KINDS:
+            had, has = (set(each[kind]) if each else set() for each in (old, new))
+            for sign, names in (("-", had - has), ("+", has - had)):
+                if names:
+                    yield f"  {sign} {kind}: {', '.join(sorted(names))}"
 
 
-def _differences(kind: str, old: frozenset[str], new: frozenset[str]) -> Iterator[str]:
-    for sign, names in (("-", old - new), ("+", new - old)):
-        if names:
-            yield f"  {sign} {kind}: {', '.join(sorted(names))}"
+def find_problems(plugins: Mapping[str, Any] | None, packages: set[str]) -> Iterator[str]:
+    """Find what does not work in the plugins of some packages, with what to do."""
+    for name, plugin in (plugins or {}).items():
+        if canonicalize_name(plugin["package"] or "") in packages:
+            for each in plugin["problems"]:
+                if each["is_error"]:
+                    yield f"plugin {name} does not work: {each['cause']}; what to do: {each['remedy']}"
 
 
-def _package(plugin: LoadedPlugin) -> str:
-    return f"{plugin.package} {plugin.version}" if plugin.package else "unknown package"
-
-
-def _plugin(document: dict[str, Any]) -> LoadedPlugin:
-    return LoadedPlugin(
-        document["name"],
-        document["package"],
-        document["version"],
-        document["status"],
-        frozenset(document["tools"]),
-        frozenset(document["groups"]),
-        frozenset(document["providers"]),
-        frozenset(document["skills"]),
-        tuple(_problems(document["problems"])),
-    )
-
-
-def _problems(documents: Sequence[dict[str, Any]]) -> Iterable[str]:
-    return (f"{each['cause']}; what to do: {each['remedy']}" for each in documents if each["is_error"])
+def _package(plugin: Any) -> str:
+    return f"{plugin['package']} {plugin['version']}" if plugin["package"] else "unknown package"

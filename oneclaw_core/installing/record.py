@@ -1,18 +1,17 @@
-"""What the user has installed, kept in the home, so that it can be installed again."""
+"""The plugins that the user has installed, kept in the home."""
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.installing.requirement import normalised
 from oneclaw_core.owner_files import read_private, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from oneclaw_core.home import Home
@@ -27,22 +26,20 @@ class RecordedPlugin:
     """A package that the user has installed.
 
     Attributes:
-        name: normalised.
-        requirement: as it was asked for; paths are absolute.
-        version: what that came to.
+        name: Normalised name.
+        requirement: As the user gave it; paths are absolute.
+        version: Installed version.
+        sha256: Hash of the installed file; empty if unknown.
     """
 
     name: str
     requirement: str
     version: str
+    sha256: str = ""
 
 
 class InstallationRecord:
-    """The record of one home.
-
-    Args:
-        home: which one.
-    """
+    """The record of one home."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -54,32 +51,25 @@ class InstallationRecord:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from installing at the same time, as long as the block runs.
+        """Keep other processes from installing at the same time.
 
         Raises:
-            OneClawError: one of them is at it.
+            OneClawError: One of them is installing.
         """
         from filelock import FileLock, Timeout
 
         self._home.create()
-        lock = FileLock(self._home.path / f".{FILE_NAME}.lock", timeout=0, mode=0o600)
         try:
-            lock.acquire()
+            with FileLock(self._home.path / f".{FILE_NAME}.lock", timeout=0, mode=0o600):
+                yield
         except Timeout:
             raise OneClawError("plugins are being installed by another process: try again when it is done") from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     def read(self) -> dict[str, RecordedPlugin]:
-        """Read the record.
-
-        Returns:
-            What the user has installed, by name, in the order of installing.
+        """Read the record, by name.
 
         Raises:
-            OneClawError: the file cannot be read, or is none of OneClaw's.
+            OneClawError: The file cannot be read or is damaged.
         """
         content = read_private(self.path, _LONGEST_BYTES)
         if content is None:
@@ -88,37 +78,32 @@ class InstallationRecord:
             document = json.loads(content)
             if document["format"] != _FORMAT:
                 raise OneClawError(f"{self.path} was written by a newer OneClaw: upgrade oneclaw-core")
-            recorded = [_recorded(each) for each in document["plugins"]]
-        except (ValueError, KeyError, TypeError):
-            raise OneClawError(f"{self.path} is damaged: mend it, or remove it and install the plugins again") from None
+            recorded = [
+                RecordedPlugin(
+                    each["name"] + "", each["requirement"] + "", each["version"] + "", each.get("sha256", "")
+                )
+                for each in document["plugins"]
+            ]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise OneClawError(
+                f"{self.path} is damaged: repair it, or remove it and install the plugins again"
+            ) from None
         return {each.name: each for each in recorded}
 
-    def write(self, plugins: Mapping[str, RecordedPlugin]) -> None:
-        """Put another record in the place of this one.
+    def update(self, added: Iterable[RecordedPlugin] = (), removed: Iterable[str] = ()) -> None:
+        """Add packages, and remove others by name.
 
         Raises:
-            OneClawError: it cannot be written; the old one is still there.
+            OneClawError: The file cannot be read or written.
         """
-        document = {"format": _FORMAT, "plugins": [asdict(each) for each in plugins.values()]}
+        before = self.read()
+        after = before | {each.name: each for each in added}
+        for name in removed:
+            after.pop(name, None)
+        if after == before:
+            return
+        document = {"format": _FORMAT, "plugins": [asdict(each) for each in after.values()]}
         try:
             write_private(self.path, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode())
         except OSError as error:
             raise OneClawError(f"{self.path} cannot be written: {error.strerror or error}") from None
-
-    def add(self, plugins: Iterable[RecordedPlugin]) -> None:
-        """Note packages, in the place of what was noted of them."""
-        self.write(self.read() | {each.name: each for each in plugins})
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Forget packages."""
-        gone = set(names)
-        recorded = self.read()
-        if gone & recorded.keys():
-            self.write({name: each for name, each in recorded.items() if name not in gone})
-
-
-def _recorded(entry: dict[str, Any]) -> RecordedPlugin:
-    name, requirement, version = entry["name"], entry["requirement"], entry["version"]
-    if not (isinstance(name, str) and isinstance(requirement, str) and isinstance(version, str)):
-        raise TypeError("texts are wanted")
-    return RecordedPlugin(normalised(name), requirement, version)

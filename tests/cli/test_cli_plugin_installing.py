@@ -1,24 +1,32 @@
 """`oneclaw plugins install` and its like at the terminal; tests/installing has what they do."""
 
 import os
-import shlex
 import sys
 
 import pytest
 from pseudo_terminal import PseudoTerminal
 
+PIP = """
+import json, sys
+with open({written!r}, "a") as file:
+    file.write(" ".join(sys.argv[1:]) + chr(10))
+if "--dry-run" not in sys.argv:
+    sys.exit("no: \x1b[2J")
+origin = {{"url": "https://example.com/acme\x1b[2J.whl", "archive_info": {{"hash": "sha256=abcd"}}}}
+metadata = {{"name": "acme-tools", "version": "1.0"}}
+with open("report.json", "w") as file:
+    json.dump({{"install": [{{"metadata": metadata, "download_info": origin, "is_direct": False}}]}}, file)
+"""
+
 
 @pytest.fixture
 def calls(tmp_path, home, monkeypatch):
-    """A pip that writes down what it is called with and fails; the file it writes to."""
+    """A pip that plans, writes down what it is called with, and cannot install; the file it writes to."""
     written = tmp_path / "calls"
     package = tmp_path / "shadow" / "pip"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    source = (
-        f"import sys\nopen({str(written)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))\nsys.exit('no: \\x1b[2J')\n"
-    )
-    (package / "__main__.py").write_text(source)
+    (package / "__main__.py").write_text(PIP.format(written=str(written)))
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     return written
 
@@ -28,13 +36,16 @@ def program(*arguments):
 
 
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
-def test_somebody_at_a_terminal_is_asked(calls):
+def test_somebody_at_a_terminal_is_shown_the_plan_and_asked(calls):
     with program("install", "acme-tools") as terminal:
+        terminal.expect("acme-tools 1.0 from https://example.com/acme\\x1b[2J.whl")
+        terminal.expect("sha256 abcd")
         terminal.expect(f"Install acme-tools in {sys.prefix} (a virtual environment with pip)? [Y/n]: ")
         terminal.type("n\n")
         terminal.expect("oneclaw: nothing was changed")
         assert terminal.exit_status() == 1
-    assert not calls.exists()
+    (call,) = calls.read_text().splitlines()
+    assert "--dry-run" in call
 
 
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
@@ -43,9 +54,9 @@ def test_what_the_installer_prints_is_harmless(calls):
         terminal.expect("no: \\x1b[2J")
         terminal.expect("oneclaw: pip failed (exit status 1); what it printed above says why")
         assert terminal.exit_status() == 1
-    arguments = shlex.split(calls.read_text())
-    assert arguments[0] == "install"
-    assert arguments[-1] == "acme-tools"
+    planned, installed = calls.read_text().splitlines()
+    assert planned.endswith(" acme-tools")
+    assert installed == "install --no-input --require-hashes --no-deps -r requirements.txt"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Wheels made on the spot, and environments to install them into, without a network."""
+"""Wheels made on the spot, an index that serves them on loopback, and environments to install them into."""
 
 import ensurepip
 import json
@@ -7,19 +7,19 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 import venv
 import zipfile
 from base64 import urlsafe_b64encode
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import oneclaw_core
-from oneclaw_core import find_home
-from oneclaw_core.installing.environment import Environment, EnvironmentKind
-from oneclaw_core.installing.installer import PluginInstaller
 
 PLUGIN = """
 from oneclaw_core import ToolGroupDefinition, hookimpl, tool
@@ -39,18 +39,20 @@ def register_tools(register):
 """
 
 
-def write_wheel(folder, name="acme-tools", version="1.0", *, is_plugin=True, requires=(), source=None):
+def write_wheel(
+    folder, name="acme-tools", version="1.0", *, is_plugin=True, requires=(), source=None, files=None, points=None
+):
     """Write a wheel as build backends do, and give its path."""
     module = name.replace("-", "_")
     info = f"{module}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {each}\n" for each in requires)
-    files = {
-        f"{module}.py": source if source is not None else PLUGIN.format(name=module),
+    files = files or {f"{module}.py": source if source is not None else PLUGIN.format(name=module)}
+    files |= {
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}\nText.\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     if is_plugin:
-        files[f"{info}/entry_points.txt"] = f"[oneclaw]\n{module} = {module}\n"
+        files[f"{info}/entry_points.txt"] = points or f"[oneclaw]\n{module} = {module}\n"
     lines = [f"{path},{_hash(content)},{len(content)}" for path, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,"]) + "\n"
     folder.mkdir(exist_ok=True)
@@ -59,6 +61,30 @@ def write_wheel(folder, name="acme-tools", version="1.0", *, is_plugin=True, req
         for name_in_wheel, content in files.items():
             wheel.writestr(name_in_wheel, content)
     return path
+
+
+@contextmanager
+def serve_index(wheels):
+    """Serve the wheels of a folder as a package index, and give its URL; those that are added later are served too."""
+
+    class Index(SimpleHTTPRequestHandler):
+        def translate_path(self, path):
+            _, name, *file = path.strip("/").split("/")
+            if file:
+                return str(wheels / file[0])
+            listing = wheels / "simple" / name
+            listing.mkdir(parents=True, exist_ok=True)
+            for wheel in wheels.glob(f"{name.replace('-', '_')}-*.whl"):
+                (listing / wheel.name).touch()
+            return str(listing)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/simple"
+        server.shutdown()
 
 
 def _hash(content):
@@ -77,7 +103,7 @@ class Installation:
     def python(self):
         return self.prefix / "bin" / "python"
 
-    def oneclaw(self, *arguments, **environ):
+    def oneclaw(self, *arguments, directory=None, **environ):
         """Run the program there."""
         return subprocess.run(
             [self.python, "-P", "-m", "oneclaw_core", *map(str, arguments)],
@@ -85,7 +111,7 @@ class Installation:
             text=True,
             stdin=subprocess.DEVNULL,
             env=self.environ | environ,
-            cwd=self.prefix,
+            cwd=directory or self.prefix,
             timeout=300,
         )
 
@@ -98,37 +124,50 @@ class Installation:
         return site
 
 
-def make_installation(folder, pip=None):
+def make_installation(folder, index, pip=None):
     """Make a virtual environment which finds OneClaw where the tests do, and is said to have it installed.
 
     Args:
         folder: an empty one.
-        pip: the folder in which it finds pip, ``None`` for an environment without.
+        index: the URL of the only index that is used.
+        pip: the folder in which it finds pip, ``None`` for an environment without, in which uv installs.
     """
     prefix = folder / "environment"
     venv.create(prefix, with_pip=False, symlinks=True)
-    (site,) = prefix.glob("lib/python3*/site-packages")
+    with zipfile.ZipFile(write_core_wheel(folder)) as wheel:
+        wheel.extractall(next(prefix.glob("lib/python3*/site-packages")))
+    installation = Installation(prefix, folder / "home", make_environ(folder, index))
+    if pip:
+        (installation.site() / "pip.pth").write_text(f"{pip}\n")
+    return installation
+
+
+def write_core_wheel(folder):
+    """Write a wheel that is said to be OneClaw, which it finds where the tests do."""
     source = Path(oneclaw_core.__file__).parents[1]
-    (site / "core.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n{source}\n")
-    info = site / f"oneclaw_core-{oneclaw_core.__version__}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: oneclaw-core\nVersion: {oneclaw_core.__version__}\n")
-    (info / "entry_points.txt").write_text("[oneclaw]\nbuiltin = oneclaw_core.builtin\n")
-    (site / "pip.pth").write_text(f"{pip}\n" if pip else "import sys; sys.modules['pip'] = None\n")
-    environ = {
+    paths = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n{source}\n"
+    points = "[oneclaw]\nbuiltin = oneclaw_core.builtin\n[console_scripts]\noneclaw = oneclaw_core.__main__:main\n"
+    return write_wheel(folder, "oneclaw-core", oneclaw_core.__version__, files={"core.pth": paths}, points=points)
+
+
+def make_environ(folder, index):
+    """Make the variables for installers that use one index and nothing of this machine's configuration."""
+    configuration = folder / "uv" / "uv.toml"
+    configuration.parent.mkdir(exist_ok=True)
+    configuration.write_text(f'[[index]]\nurl = "{index}"\ndefault = true\n')
+    return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(folder),
         "ONECLAW_HOME": str(folder / "home"),
         "ONECLAW_DISABLED_PLUGINS": "config,google_workspace,js_tool_management,pdf,scheduled_tasks",
-        "PIP_NO_INDEX": "1",
         "PIP_CONFIG_FILE": os.devnull,
-        "UV_NO_INDEX": "1",
-        "UV_NO_CONFIG": "1",
-        "UV_OFFLINE": "1",
+        "PIP_INDEX_URL": index,
+        "UV": find_uv(),
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_CONFIG_DIRS": str(folder),
         "UV_CACHE_DIR": str(folder / "uv-cache"),
         "PYTHONDONTWRITEBYTECODE": "",
     }
-    return Installation(prefix, folder / "home", environ)
 
 
 def unpack_pip(folder):
@@ -146,11 +185,3 @@ def find_uv():
     if found is None:
         pytest.skip("uv is not on PATH")
     return found
-
-
-def installer_that_runs_nothing(folder):
-    """Make an installer whose programs cannot be started."""
-    nowhere = folder / "nowhere"
-    environment = Environment(EnvironmentKind.PIP, nowhere / "bin" / "python", nowhere, nowhere / "bin" / "python")
-    home = find_home({}, folder / "home")
-    return PluginInstaller(home, environment, {}, show=lambda line: None, directory=folder)

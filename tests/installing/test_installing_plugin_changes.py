@@ -1,28 +1,24 @@
-"""What came and went, in words."""
+"""Which plugins came and went, in words."""
+
+import sys
 
 import pytest
 
-from oneclaw_core import OneClawError
-from oneclaw_core.installing import plugin_changes
-from oneclaw_core.installing.packages import InstalledPackage, find_installed
-from oneclaw_core.installing.plugin_changes import LoadedPlugin, describe_changes, load_in_fresh_process
-from oneclaw_core.installing.requirement import PluginRequirement
+from oneclaw_core.installing.plugin_changes import describe_changes, find_problems, load_in_new_process
 
-PDF = LoadedPlugin("pdf", "oneclaw-pdf", "0.1", tools=frozenset({"pdf_info", "pdf_text"}), groups=frozenset({"pdf"}))
-NEWER = LoadedPlugin("pdf", "oneclaw-pdf", "0.2", tools=frozenset({"pdf_info", "pdf_page"}), groups=frozenset({"pdf"}))
-ECHO = LoadedPlugin("echo", None, None, providers=frozenset({"echo"}), skills=frozenset({"shout"}))
+NOTHING = {"status": "ok", "tools": [], "groups": [], "providers": [], "skills": [], "problems": []}
+PDF = NOTHING | {"package": "oneclaw-pdf", "version": "0.1", "tools": ["pdf_text", "pdf_info"], "groups": ["pdf"]}
+NEWER = PDF | {"version": "0.2", "tools": ["pdf_info", "pdf_page"]}
+ECHO = NOTHING | {"package": None, "version": None, "providers": ["echo"], "skills": ["shout"]}
 
 
-def lines(before, after):
-    return list(describe_changes({each.name: each for each in before}, {each.name: each for each in after}))
-
-
-def test_nothing():
-    assert lines([PDF, ECHO], [ECHO, PDF]) == []
+def test_nothing_changed():
+    assert list(describe_changes({"pdf": PDF, "echo": ECHO}, {"echo": ECHO, "pdf": PDF | {"seconds": 2}})) == []
 
 
 def test_a_plugin_comes_and_goes():
-    came = lines([], [PDF, ECHO])
+    both = {"pdf": PDF, "echo": ECHO}
+    came = list(describe_changes({}, both))
     assert came == [
         "+ plugin echo (unknown package)",
         "  + providers: echo",
@@ -31,58 +27,37 @@ def test_a_plugin_comes_and_goes():
         "  + groups: pdf",
         "  + tools: pdf_info, pdf_text",
     ]
-    assert lines([PDF, ECHO], []) == [line.replace("+", "-") for line in came]
+    assert list(describe_changes(both, {})) == [line.replace("+", "-") for line in came]
 
 
 def test_another_version_of_a_plugin():
-    assert lines([PDF], [NEWER]) == [
+    assert list(describe_changes({"pdf": PDF}, {"pdf": NEWER})) == [
         "  plugin pdf: oneclaw-pdf 0.1 -> oneclaw-pdf 0.2",
         "  - tools: pdf_text",
         "  + tools: pdf_page",
     ]
 
 
-def test_the_plugins_of_a_fresh_process(tmp_path, monkeypatch):
+def test_problems_of_some_packages_only():
+    problem = {"cause": "no key", "remedy": "set one", "is_error": True}
+    plugins = {"pdf": PDF | {"problems": [problem, problem | {"is_error": False}]}, "echo": ECHO}
+    assert list(find_problems(plugins, {"oneclaw-pdf"})) == ["plugin pdf does not work: no key; what to do: set one"]
+    assert list(find_problems(plugins, {"other"})) == []
+    assert list(find_problems(None, {"oneclaw-pdf"})) == []
+
+
+def test_the_plugins_of_a_new_process(tmp_path, monkeypatch):
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "home"))
-    builtin = load_in_fresh_process()["builtin"]
-    assert (builtin.package, builtin.status) == ("oneclaw-core", "ok")
-    assert "load_tool_group" in builtin.tools
+    builtin = load_in_new_process()["builtin"]
+    assert builtin["package"] == "oneclaw-core"
+    assert "load_tool_group" in builtin["tools"]
 
 
-@pytest.mark.parametrize(
-    "program", ["#!/bin/sh\nexit 3\n", "#!/bin/sh\necho nonsense\n", "#!/bin/sh\necho '[{}]'\n", ""]
-)
-def test_a_process_that_breaks(tmp_path, monkeypatch, program):
+@pytest.mark.parametrize("program", ["exit 3", "echo nonsense", "echo '[{}]'"])
+def test_plugins_that_cannot_be_loaded(tmp_path, monkeypatch, program):
     interpreter = tmp_path / "python"
     interpreter.write_text(f"#!/bin/sh\n{program}\n")
     interpreter.chmod(0o755)
-    monkeypatch.setattr(plugin_changes.sys, "executable", str(interpreter))
-    with pytest.raises(OneClawError, match=r"the plugins cannot be loaded .*: see oneclaw plugins list"):
-        load_in_fresh_process()
-
-
-def package(name, version="1", location=None):
-    return InstalledPackage(name, version, (name,), location)
-
-
-def by_name(*packages):
-    return {each.name: each for each in packages}
-
-
-def test_what_a_requirement_came_to():
-    here = "file:///src/acme"
-    before = by_name(package("acme", "1", here), package("other"))
-    after = by_name(package("acme", "1", here), package("other", "2"), package("new", "1", "file:///src/new"))
-    assert find_installed(PluginRequirement("other>1", "other"), before, after) == after["other"]
-    assert find_installed(PluginRequirement("gone", "gone"), before, after) is None
-    assert find_installed(PluginRequirement("/src/new", None, "file:///src/new"), before, after) == after["new"]
-    assert find_installed(PluginRequirement("/src/acme", None, here), before, after) == after["acme"]
-    assert find_installed(PluginRequirement("/src/x", None, "file:///src/x"), before, after) is None
-
-
-def test_of_several_packages_from_one_place_the_one_that_changed_is_meant():
-    here = "https://example.com/many"
-    before = by_name(package("one", "1", here))
-    after = by_name(package("one", "1", here), package("two", "1", here))
-    assert find_installed(PluginRequirement("git+" + here, None, here), before, after) == after["two"]
-    assert find_installed(PluginRequirement("git+" + here, None, here), {}, after) is None
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    assert load_in_new_process() is None
+    assert list(describe_changes({}, None)) == ["the plugins cannot all be loaded: see oneclaw plugins list"]

@@ -1,14 +1,20 @@
 """What is refused before any program is run."""
 
-import pytest
-from installations import installer_that_runs_nothing
+from pathlib import Path
 
-from oneclaw_core import NotFoundError, OneClawError, ProtectedError, UsageError
+import pytest
+
+from oneclaw_core import NotFoundError, OneClawError, ProtectedError, UsageError, find_home
+from oneclaw_core.installing.environment import Environment
+from oneclaw_core.installing.installer import PluginInstaller
+from oneclaw_core.installing.package_manager import PackageManager
 
 
 @pytest.fixture
 def installer(tmp_path):
-    return installer_that_runs_nothing(tmp_path)
+    """An installer whose programs cannot be started."""
+    environment = Environment("no environment", Path("/nowhere/python"), Path("/nowhere"))
+    return PluginInstaller(find_home({}, tmp_path / "home"), PackageManager(environment, {}, print), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,7 @@ def test_a_damaged_record(installer, tmp_path, content):
     path.parent.mkdir()
     path.touch(mode=0o600)
     path.write_text(content)
-    for refused in (installer.missing, lambda: installer.install(installer.wanted(["acme-tools"]))):
+    for refused in (installer.missing, lambda: installer.plan(installer.wanted(["acme-tools"]))):
         with pytest.raises(OneClawError, match=r"is damaged|newer OneClaw"):
             refused()
 

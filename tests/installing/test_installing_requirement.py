@@ -6,39 +6,45 @@ from hypothesis import strategies as st
 from installations import write_wheel
 
 from oneclaw_core import UsageError
-from oneclaw_core.installing.requirement import parse_requirement, same_location
+from oneclaw_core.installing.requirement import parse_requirement, without_credentials
 from oneclaw_core.secrets import redact
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "location"),
+    ("text", "name", "is_direct"),
     [
-        ("oneclaw-pdf", "oneclaw-pdf", None),
-        (" OneClaw_Pdf>=0.1,<2 ", "oneclaw-pdf", None),
-        ("acme[fast]~=1.0; python_version >= '3.11'", "acme", None),
-        ("acme @ https://example.com/acme-1.0.tar.gz", "acme", "https://example.com/acme-1.0.tar.gz"),
-        ("https://example.com/acme%2D1.whl#sha256=00", None, "https://example.com/acme-1.whl"),
-        ("git+https://example.com/acme.git@v1.0#subdirectory=x", None, "https://example.com/acme.git"),
-        ("git+ssh://git@example.com/acme.git", None, "ssh://example.com/acme.git"),
+        ("oneclaw-pdf", "oneclaw-pdf", False),
+        (" OneClaw_Pdf>=0.1,<2 ", "oneclaw-pdf", False),
+        ("acme[fast]~=1.0; python_version >= '3.11'", "acme", False),
+        ("acme @ https://example.com/acme-1.0.tar.gz", "acme", True),
+        ("acme @ git+ssh://git@example.com/acme.git@v1.0#subdirectory=x", "acme", True),
     ],
 )
-def test_names_and_urls(text, name, location, tmp_path):
+def test_names_and_urls(text, name, is_direct, tmp_path):
     parsed = parse_requirement(text, tmp_path)
-    assert (parsed.text, parsed.name, parsed.location) == (text.strip(), name, location)
+    assert (parsed.text, parsed.specifier) == (text.strip(), text.strip())
+    assert (parsed.name, parsed.is_direct) == (name, is_direct)
+
+
+def test_a_url_needs_the_name_of_its_package(tmp_path):
+    url = "https://somebody:a-password@example.com/acme-1.0.zip"
+    with pytest.raises(UsageError, match=r"'NAME @ https://example.com/acme-1.0.zip'"):
+        parse_requirement(url, tmp_path)
+    assert parse_requirement(url, tmp_path, "acme").text == f"acme @ {url}"
 
 
 def test_paths_become_absolute(tmp_path, monkeypatch):
     wheel = write_wheel(tmp_path / "my wheels", "acme-tools")
     project = tmp_path / "project"
     project.mkdir()
-    (project / "pyproject.toml").touch()
+    (project / "pyproject.toml").write_text('[project]\nname = "Acme.Project"\n')
     monkeypatch.setenv("HOME", str(tmp_path))
     for text in ("my wheels/acme_tools-1.0-py3-none-any.whl", "./my wheels/../my wheels/" + wheel.name, str(wheel)):
         parsed = parse_requirement(text, tmp_path)
         assert (parsed.text, parsed.name, parsed.path) == (str(wheel), "acme-tools", wheel)
     for text in ("./project", "project/", "~/project", str(project)):
         parsed = parse_requirement(text, tmp_path)
-        assert (parsed.text, parsed.name, parsed.path) == (str(project), None, project)
+        assert (parsed.text, parsed.name, parsed.path) == (str(project), "acme-project", project)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +84,5 @@ def test_nothing_that_is_taken_can_be_an_option(tmp_path_factory, text):
 
 def test_credentials_are_neither_shown_nor_logged(tmp_path):
     parsed = parse_requirement("acme @ https://somebody:the-password@example.com/acme.whl", tmp_path)
-    assert parsed.shown == "acme @ https://example.com/acme.whl"
+    assert without_credentials(parsed.text) == "acme @ https://example.com/acme.whl"
     assert "the-password" not in redact("pip says: the-password")
-    assert parsed.location == "https://example.com/acme.whl"
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("file:///a%20b/x.whl", "file:///a b/x.whl"),
-        ("https://example.com/acme", "https://somebody@example.com/acme/"),
-        ("git+https://example.com/acme@main", "https://example.com/acme"),
-    ],
-)
-def test_one_place_in_two_spellings(one, other):
-    assert same_location(one, other)
