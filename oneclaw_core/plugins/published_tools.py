@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
+from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.plugins.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.secrets import redact
-from oneclaw_core.tools.groups import generated_group_definition
+from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.record import PluginRecord
     from oneclaw_core.tools.definition import Tool
-    from oneclaw_core.tools.groups import ToolGroupDefinition
     from oneclaw_core.tools.registry import ToolRegistry
 
 
@@ -99,18 +99,25 @@ class PublishedBySource:
         groups: Iterable[ToolGroupDefinition | SourceGroup] = (),
         problems: Iterable[PluginProblem] = (),
     ) -> None:
-        """Replace everything that the source has published, in one step."""
+        """Replace everything that the source has published, in one step.
+
+        Raises:
+            PluginError: something is of another type; nothing has changed.
+        """
         new_tools = tuple(each if isinstance(each, SourceTool) else SourceTool(each) for each in tools)
         new_groups = tuple(each if isinstance(each, SourceGroup) else SourceGroup(each) for each in groups)
         new_problems = tuple(problems)
+        for wrong in (each.definition for each in new_groups if not isinstance(each.definition, ToolGroupDefinition)):
+            raise PluginError(f"{wrong!r} is no ToolGroupDefinition")
+        for other in (each for each in new_problems if not isinstance(each, PluginProblem)):
+            raise PluginError(f"{other!r} is no PluginProblem")
         self.run(lambda: self._replace(new_tools, new_groups, new_problems))
 
     def known(self) -> tuple[KnownTool, ...]:
         """Return the tools that the source published last, possibly in an earlier process."""
+        found = ((each, _definition_of(each)) for each in self._wanted)
         return tuple(
-            KnownTool(each.tool.definition, _group_of(each), each.origin)
-            for each in self._wanted
-            if getattr(each.tool, "definition", None) is not None
+            KnownTool(definition, _group_of(each), each.origin) for each, definition in found if definition is not None
         )
 
     def report(self, problems: Iterable[PluginProblem]) -> None:
@@ -162,20 +169,24 @@ class PublishedBySource:
 
     def _register_tools(self) -> Iterator[PluginProblem]:
         for each in self._wanted:
-            group = _group_of(each)
+            group, definition = _group_of(each), _definition_of(each)
+            name = definition.name if definition is not None else ""
             kind = each.type or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN)
             prefix = f"{each.origin}: " if each.origin else ""
             try:
+                if group is not None:
+                    check_name(group, "tool group")
                 source = ToolSourceInfo(kind, group, self.record.name, self.record.package)
                 self._registry.register(each.tool, source)
             except DuplicateToolError:
-                name = each.tool.definition.name
                 cause = f"{prefix}there is a tool {name!r} already, from {self._holder(name)}; this one is left out"
                 yield PluginProblem(self.where, cause, "give one of the two another name")
             except ToolDefinitionError as error:
                 yield PluginProblem(self.where, f"{prefix}{error}", "correct the tool's definition")
+            except Exception as error:  # noqa: BLE001  # a foreign object; the other tools are still to be registered
+                yield PluginProblem(self.where, f"{prefix}{type(error).__name__}", "correct the tool's definition")
             else:
-                self.tools[each.tool.definition.name] = each
+                self.tools[name] = each
 
     def _register_groups(self) -> Iterator[PluginProblem]:
         with_tools = {_group_of(each) for each in self.tools.values()}
@@ -226,4 +237,15 @@ class PublishedBySource:
 
 
 def _group_of(each: SourceTool) -> str | None:
-    return each.group or getattr(each.tool, "group", None)
+    try:
+        return each.group or getattr(each.tool, "group", None)
+    except Exception:  # noqa: BLE001  # a foreign object, which is about to be reported
+        return None
+
+
+def _definition_of(each: SourceTool) -> ToolDefinition | None:
+    try:
+        definition = each.tool.definition
+    except Exception:  # noqa: BLE001  # likewise
+        return None
+    return definition if isinstance(definition, ToolDefinition) else None

@@ -295,7 +295,11 @@ class _Source:
         path = self._path
         if path is None or self._is_closed:
             return
-        text = Known.of(self._published, problem).to_json()
+        try:
+            text = Known.of(self._published, problem).to_json()
+        except (ValueError, TypeError) as error:
+            _log.warning("what %s of %s publishes cannot be kept: %s", self._published.where, self._name, error)
+            return
         if text == self._written:
             return
         self._written = text

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import (
+    PluginError,
     SourceGroup,
     SourceTool,
     Tool,
@@ -285,6 +286,42 @@ def test_something_that_is_no_tool_is_reported_and_the_others_stay(run):
 
     assert names == ["good"]
     assert "'nonsense' is no tool" in problem
+
+
+class HostileTool:
+    @property
+    def definition(self):
+        raise RuntimeError("no definition")
+
+    @property
+    def group(self):
+        raise RuntimeError("no group")
+
+    async def execute(self, arguments, context):
+        raise AssertionError
+
+
+def test_a_hostile_tool_harms_neither_the_others_nor_other_sources(run):
+    first, second = Source(HostileTool(), Answers("good")), Source(Answers("other"))
+
+    async def work(host):
+        await host.running.refresh()
+        with pytest.raises(PluginError, match="is no ToolGroupDefinition"):
+            first.tools.publish([], ["letters"])
+        return host.names, host.problems
+
+    assert run(work, first=first, second=second) == (["good", "other"], ["RuntimeError"])
+
+
+def test_a_group_with_an_invalid_name_is_reported(run):
+    async def work(host):
+        await host.running.refresh()
+        return host.names, host.problems
+
+    names, (problem,) = run(work, files=Source(SourceTool(Answers("lost"), "no name"), Answers("good")))
+
+    assert names == ["good"]
+    assert "tool group name 'no name' is not acceptable" in problem
 
 
 class Broken(Source):
