@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError, PluginError
+from oneclaw_core.errors import OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.chat_command import ChatCommandContext
-from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
+from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -89,7 +89,7 @@ class ChatCommands:
         except ForeignError as error:
             if isinstance(error.raised, OneClawError) and not isinstance(error.raised, PluginError):
                 raise error.raised from None
-            raise HookError(registration.plugin, f"/{name}", f"raised {describe(error.raised)}") from error.raised
+            raise HookError(registration.plugin, f"/{name}", f"raised {describe_error(error.raised)}") from error.raised
         if text is None:
             return ""
         if not isinstance(text, str):

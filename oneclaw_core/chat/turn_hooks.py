@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.chat.closing import closing
 from oneclaw_core.chat.events import TurnFinishedEvent, UsageEvent
 from oneclaw_core.chat.own_context import in_own_context
-from oneclaw_core.errors import TurnRefusedError
+from oneclaw_core.errors import TurnRefusedError, describe_error
 from oneclaw_core.messages import TokenUsage
 from oneclaw_core.plugins.arguments import (
     ModelAnswer,
@@ -21,7 +21,6 @@ from oneclaw_core.plugins.arguments import (
     TurnOutcome,
     TurnWork,
 )
-from oneclaw_core.plugins.hook_calls import describe
 from oneclaw_core.providers.base import ModelResponse, RetryNotice
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class TurnHooks:
                 is_interrupted = not text
                 raise
             except Exception as raised:
-                error = describe(raised)
+                error = describe_error(raised)
                 raise
             finally:
                 outcome = TurnOutcome(
@@ -153,7 +152,7 @@ class TurnHooks:
                     yield event
             except Exception as error:
                 name = type(error).__name__
-                answer = ModelAnswer(error=describe(error), error_type=name, duration_ms=_ms_since(started))
+                answer = ModelAnswer(error=describe_error(error), error_type=name, duration_ms=_ms_since(started))
                 raise
             finally:
                 if around is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.arguments import set_result
-from oneclaw_core.plugins.hook_calls import HookError, describe
+from oneclaw_core.plugins.hook_calls import HookError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,4 +71,4 @@ class Around:
 
 
 def _complain(plugin: str, error: BaseException) -> None:
-    _log.warning("%s", HookError(plugin, "around", f"raised {describe(error)}"))
+    _log.warning("%s", HookError(plugin, "around", f"raised {describe_error(error)}"))

@@ -159,15 +159,21 @@ class _Kept:
 
 
 def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
-    """Describe plugins: the built-in tools here, others in a child process unless they bring their entry."""
-    entries = {each: _shipped(each) or (_described_here(each) if each.is_builtin else None) for each in plugins}
-    foreign = [each for each, entry in entries.items() if entry is None]
-    if foreign:
+    """Describe plugins: in a child process, unless they bring their entry or are the built-in tools alone."""
+    entries = {each: _shipped(each) for each in plugins}
+    missing = [each for each, entry in entries.items() if entry is None]
+    if any(not each.is_builtin for each in missing):
         from oneclaw_core.plugins.description_process import describe_in_child
 
-        _log.debug("describing %s", ", ".join(each.name for each in foreign))
-        entries |= zip(foreign, describe_in_child(foreign), strict=True)
+        _log.debug("describing %s", ", ".join(each.name for each in missing))
+        entries |= zip(missing, describe_in_child(missing), strict=True)
+    # Without the built-in tools there is no program, whatever kept the child from describing them.
+    entries |= {each: _described_here(each) for each, entry in entries.items() if _is_lacking(each, entry)}
     return [entry for entry in entries.values() if entry is not None]
+
+
+def _is_lacking(plugin: InstalledPlugin, entry: PluginEntry | None) -> bool:
+    return plugin.is_builtin and (entry is None or not entry.tools)
 
 
 def _described_here(plugin: InstalledPlugin) -> PluginEntry:

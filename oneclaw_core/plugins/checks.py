@@ -63,7 +63,8 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
         function: sync or async, a generator or not; takes the context.
         context: of the plugin.
     """
-    from oneclaw_core.plugins.hook_calls import ForeignError, call_isolated, describe
+    from oneclaw_core.errors import describe_error
+    from oneclaw_core.plugins.hook_calls import ForeignError, call_isolated
 
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     call = partial(_gathered_async if is_async else _gathered, function, context)
@@ -72,7 +73,7 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
     except TimeoutError:
         return failed_check(registration, f"it did not end within {CHECK_SECONDS:g} s")
     except ForeignError as error:
-        return failed_check(registration, f"it failed: {describe(error.raised)}")
+        return failed_check(registration, f"it failed: {describe_error(error.raised)}")
     if not all(isinstance(each, CheckResult) for each in found):
         return failed_check(registration, "it returned something other than CheckResult objects")
     return PluginCheck(registration, tuple(found))

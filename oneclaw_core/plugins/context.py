@@ -7,9 +7,8 @@ import contextvars
 import logging
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
-from oneclaw_core.plugins.hook_calls import describe
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -178,4 +177,4 @@ class PluginContext:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe(error), exc_info=error)
+            self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe_error(error), exc_info=error)

@@ -10,7 +10,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.tools.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 CLEAN_UP_SECONDS = 1.0
 """How long a cancelled hook may take to clean up before it is abandoned."""
 
-_MAX_DESCRIPTION_CHARACTERS = 500
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -73,7 +72,7 @@ async def call_hook(implementation: Implementation, arguments: Mapping[str, Any]
         raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from expired
     except ForeignError as error:
         _log.debug("%s of plugin %s", implementation.hook, implementation.plugin, exc_info=error.raised)
-        fault = f"raised {describe(error.raised)}"
+        fault = f"raised {describe_error(error.raised)}"
         raise HookError(implementation.plugin, implementation.hook, fault) from error.raised
 
 
@@ -123,15 +122,6 @@ async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bo
     if error is not None:
         raise ForeignError(error)
     return value
-
-
-def describe(error: BaseException) -> str:
-    """Return the type and the message of an exception on one line, even if its ``__str__`` raises."""
-    try:
-        text = " ".join(str(error).split())[:_MAX_DESCRIPTION_CHARACTERS]
-    except BaseException:  # noqa: BLE001  # foreign code
-        text = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 async def _outcome_of(call: Callable[[], Any], is_async: bool) -> tuple[Any, BaseException | None]:

@@ -8,8 +8,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotReadyError, OneClawError, PluginError
-from oneclaw_core.plugins.hook_calls import HookError, HookTimeoutError, call_hook, describe
+from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
+from oneclaw_core.plugins.hook_calls import HookError, HookTimeoutError, call_hook
 from oneclaw_core.plugins.observers import ObserverQueue
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class RunningPlugin:
         raised = error.__cause__
         if isinstance(raised, OneClawError):
             # The plugin's own words, such as the command that signs in.
-            error = HookError(self.name, "plugin_started", f"failed: {describe(raised).partition(': ')[2]}")
+            error = HookError(self.name, "plugin_started", f"failed: {describe_error(raised).partition(': ')[2]}")
         if not isinstance(raised, NotReadyError):
             return error, float("inf")
         seconds = self._retry_seconds

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import PluginError, StoreError
-from oneclaw_core.plugins.hook_calls import describe
+from oneclaw_core.errors import PluginError, StoreError, describe_error
 from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def with_found_store(home: Home, environ: Mapping[str, str], plugins: Iterable[E
                 # What it raised is not repeated: it may quote a password in the URL.
                 raise StoreError(
                     f"plugin {record.name} cannot find the database of ONECLAW_DATABASE_URL "
-                    f"({describe(error).partition(':')[0]}); the log may say why"
+                    f"({describe_error(error).partition(':')[0]}); the log may say why"
                 ) from error
             if not isinstance(found, str) or not _OWN.match(found):
                 raise StoreError(f"plugin {record.name} returned no URL of SQLite or PostgreSQL for {name!r}")

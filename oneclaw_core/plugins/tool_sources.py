@@ -10,8 +10,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated, describe
+from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated
 from oneclaw_core.plugins.known_tools import Known, known_path, publish_known, read_known, source_label, write_known
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.plugins.tool_source import SOURCE_HOOK, ToolSource
@@ -324,4 +324,4 @@ def _described(error: BaseException) -> str:
     raised = error.raised if isinstance(error, ForeignError) else error
     if isinstance(raised, HookError):
         return f"{raised.hook} {raised.fault}"
-    return "it did not end in time" if isinstance(raised, TimeoutError) else describe(raised)
+    return "it did not end in time" if isinstance(raised, TimeoutError) else describe_error(raised)

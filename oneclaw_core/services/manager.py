@@ -9,9 +9,8 @@ import time
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.arguments import SessionInfo
-from oneclaw_core.plugins.hook_calls import describe
 from oneclaw_core.plugins.service_context import ServiceContext
 from oneclaw_core.services.news import ServiceChange, ServiceNews
 
@@ -123,12 +122,12 @@ class ServiceManager:
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
                 if self._stopping.is_set():
-                    _log.warning("%s failed while it stopped: %s", registration.name, describe(error))
+                    _log.warning("%s failed while it stopped: %s", registration.name, describe_error(error))
                     return
                 if time.monotonic() - begun >= STEADY_SECONDS:
                     pause = FIRST_PAUSE_SECONDS
                 _log.error("the service %s of %s failed", registration.name, registration.plugin, exc_info=error)
-                cause = str(error) if isinstance(error, PluginError) else describe(error)
+                cause = str(error) if isinstance(error, PluginError) else describe_error(error)
                 self._tell(ServiceChange.FAILED, registration, f"{cause}; it is started again in {pause:g} s")
             else:
                 self._tell(ServiceChange.ENDED, registration)

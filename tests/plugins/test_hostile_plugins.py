@@ -8,11 +8,10 @@ import sys
 import threading
 
 import pytest
-from forked_python import fork_probes
+from site_plugins import GOOD, install, ours
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins import description_process, time_limit
 from oneclaw_core.plugins.catalogue import InstalledCatalogue
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.loading import load_plugins
@@ -20,18 +19,6 @@ from oneclaw_core.testing.chosen_plugins import GivenPlugin
 
 pytestmark = pytest.mark.one_python
 
-GOOD = """
-from oneclaw_core import hookimpl, tool
-
-@tool
-def good_tool() -> str:
-    "Do good."
-    return "good"
-
-@hookimpl
-def register_tools(register):
-    register(good_tool)
-"""
 HOOK = "from oneclaw_core import hookimpl\n\n@hookimpl\ndef {hook}(register):\n    {code}\n"
 REGISTRATION = [hook for hook, kind in HOOK_KINDS.items() if kind is HookKind.REGISTRATION]
 AT_IMPORT = {
@@ -58,47 +45,6 @@ IN_A_HOOK = {
     "raises": ("raise ValueError('half way')", "ValueError: half way"),
     "exits": ("import os; os._exit(3)", "ended with exit status 3"),
 }
-
-
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A place to install plugins, with a cache of its own."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(time_limit, "LOAD_SECONDS", 5.0)
-    yield site
-    for module in ("good_plugin", "hostile_plugin"):
-        sys.modules.pop(module, None)
-
-
-@pytest.fixture
-def children(site, monkeypatch):
-    """Count the processes that describe plugins."""
-    fork_probes(monkeypatch)
-    started = []
-    run_probe = description_process.run_probe
-
-    def counted(*arguments, **options):
-        started.append(arguments)
-        return run_probe(*arguments, **options)
-
-    monkeypatch.setattr(description_process, "run_probe", counted)
-    return started
-
-
-def install(site, name, source, metadata=""):
-    info = site / f"{name}_plugin-1.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: 1.2\n{metadata}")
-    (info / "entry_points.txt").write_text(f"[oneclaw]\n{name} = {name}_plugin\n")
-    (site / f"{name}_plugin.py").write_text(source)
-
-
-def ours():
-    """The plugins of this workspace, which these tests leave out."""
-    return {each.name for each in InstalledCatalogue().plugins()} - {"builtin", "good", "hostile"}
 
 
 def load(caplog):

@@ -1,0 +1,36 @@
+"""Fixtures for plugins that tests install."""
+
+import sys
+
+import pytest
+from forked_python import fork_probes
+
+from oneclaw_core.plugins import description_process, time_limit
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A place to install plugins, with a cache of its own."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(time_limit, "LOAD_SECONDS", 5.0)
+    yield site
+    for module in ("good_plugin", "hostile_plugin"):
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def children(site, monkeypatch):
+    """Count the processes that describe plugins."""
+    fork_probes(monkeypatch)
+    started = []
+    run_probe = description_process.run_probe
+
+    def counted(*arguments, **options):
+        started.append(arguments)
+        return run_probe(*arguments, **options)
+
+    monkeypatch.setattr(description_process, "run_probe", counted)
+    return started
