@@ -212,3 +212,31 @@ def test_the_denial_names_the_rule_for_this_alone():
 def test_a_colon_in_the_name_of_another_permission_means_nothing():
     policy = Household().policy({"camera:use": Decision.GRANT}, with_ask=False)
     assert is_granted(policy, request("camera:use"), request("camera")) == [True, False]
+
+
+def test_a_session_can_have_somebody_else_asked_who_keeps_no_other_waiting():
+    household = Household(PermissionAnswer.ONCE)
+    policy = household.policy()
+
+    async def check():
+        asked, answered = asyncio.Event(), asyncio.Event()
+
+        async def slowly(question):
+            asked.set()
+            await answered.wait()
+            return PermissionAnswer.NO
+
+        with policy.answered_by("chat", slowly):
+            waiting = asyncio.create_task(policy.require(request(session="chat")))
+            await asked.wait()
+            await policy.require(request(session="other"))
+            can_ask = policy.can_ask_in("chat"), Household().policy(with_ask=False).can_ask_in("chat")
+            answered.set()
+            with pytest.raises(PermissionDeniedError):
+                await waiting
+        household.answers.append(PermissionAnswer.ONCE)
+        await policy.require(request(session="chat"))
+        return can_ask
+
+    assert asyncio.run(check()) == (True, False)
+    assert [each.session_id for each in household.questions] == ["other", "chat"]
