@@ -101,7 +101,10 @@ class _Package:
         """Let imports of the page's own modules find them where they lie."""
         own = {PurePath(path).parts[0].removesuffix(".py") for path in self._files}
         names = "|".join(map(re.escape, own))
-        return re.sub(rf"^(\s*from )(?=({names})\b)", rf"\1{self._name}.", text, flags=re.MULTILINE) if own else text
+        if not own:
+            return text
+        text = re.sub(rf"^(\s*)import ({names})$", rf"\1from {self._name} import \2", text, flags=re.MULTILINE)
+        return re.sub(rf"^(\s*from )(?=({names})\b)", rf"\1{self._name}.", text, flags=re.MULTILINE)
 
     def _write(self, path, text):
         target = self._folder.joinpath(*self._name.split("."), path)

@@ -7,7 +7,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from oneclaw_core import ModelResponse, ProviderRequestError, TokenUsage, ToolRegistrar, ToolResult, hookimpl, tool
 from oneclaw_core.testing import HomeFactory, HomeUnderTest
@@ -73,8 +73,14 @@ def attributes_of(span: ReadableSpan) -> Mapping[str, Any]:
     return span.attributes or {}
 
 
+def context_of(span: ReadableSpan) -> SpanContext:
+    context = span.get_span_context()
+    assert context is not None
+    return context
+
+
 def is_child(span: ReadableSpan, parent: ReadableSpan) -> bool:
-    return span.parent is not None and span.parent.span_id == parent.get_span_context().span_id
+    return span.parent is not None and span.parent.span_id == context_of(parent).span_id
 
 
 def answer(text: str) -> ModelResponse:
@@ -93,7 +99,7 @@ def test_spans_of_a_turn_are_nested(
     assert is_child(spans["chat model"], turn)
     assert is_child(spans[f"execute_tool {name}"], turn)
     assert is_child(spans["inner"], spans[f"execute_tool {name}"])
-    assert len({span.get_span_context().trace_id for span in spans.values()}) == 1
+    assert len({context_of(span).trace_id for span in spans.values()}) == 1
     assert len(exporter.get_finished_spans()) == 5
     conversations = {attributes_of(span).get("gen_ai.conversation.id") for span in spans.values() if span is not None}
     assert len(conversations - {None}) == 1

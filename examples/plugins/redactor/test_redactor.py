@@ -63,11 +63,11 @@ def test_secrets_in_objects_are_replaced(home: HomeUnderTest) -> None:
     assert home.call_tool("keys", kind="object").result == {"key": [SHOWN, 3], SHOWN: None}
 
 
-@pytest.mark.parametrize("kind", ["error", "exception"])
-def test_secrets_in_errors_are_replaced(home: HomeUnderTest, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "error_type"), [("error", "refused"), ("exception", "execution_error")])
+def test_secrets_in_errors_are_replaced(home: HomeUnderTest, kind: str, error_type: str) -> None:
     result = home.call_tool("keys", kind=kind)
     assert SECRET not in str(result)
-    assert_tool_error(result, result.error_type, SHOWN)
+    assert_tool_error(result, error_type, SHOWN)
 
 
 def test_a_private_key_is_replaced_as_a_whole(home: HomeUnderTest) -> None:
