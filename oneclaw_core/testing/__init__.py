@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.home_under_test import CallTool as CallTool
     from oneclaw_core.testing.home_under_test import HomeFactory as HomeFactory
     from oneclaw_core.testing.home_under_test import HomeUnderTest as HomeUnderTest
+    from oneclaw_core.testing.hook_events import made_call as made_call
+    from oneclaw_core.testing.hook_events import made_outcome as made_outcome
+    from oneclaw_core.testing.hook_events import made_session as made_session
+    from oneclaw_core.testing.hook_events import made_turn as made_turn
     from oneclaw_core.testing.scripted_model import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted_user import ScriptedUser as ScriptedUser
     from oneclaw_core.testing.snapshot import DefinitionsSnapshot as DefinitionsSnapshot
@@ -43,6 +47,7 @@ _MODULE_OF = {
         ),
         "authorization_server": "AuthorizationServer",
         "home_under_test": "CallTool HomeFactory HomeUnderTest",
+        "hook_events": "made_call made_outcome made_session made_turn",
         "scripted_model": "ScriptedModel",
         "scripted_user": "ScriptedUser",
         "snapshot": "DefinitionsSnapshot",

@@ -13,6 +13,7 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import find_home
 from oneclaw_core.models import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, GivenPlugin, check_plugins, chosen_plugins
+from oneclaw_core.testing.hook_events import call_hook
 from oneclaw_core.testing.scripted_model import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin
 from oneclaw_core.testing.scripted_user import ScriptedUser
 from oneclaw_core.testing.tested_tools import tool_name
@@ -163,6 +164,23 @@ class HomeUnderTest:
         self.tool_calls.append(CalledTool(outcome.call.name, _read(text), outcome.result))
         self._check_script()
         return outcome.result
+
+    def call_hook(self, hook: str, /, **arguments: Any) -> Any:
+        """Call an event hook of the plugins, with their order, time limits and isolation.
+
+        ::
+
+            assert oneclaw.call_hook("before_tool_call", call=made_call("exec", {"command": "sudo ls"})) == Deny(...)
+
+        Args:
+            hook: its name; no registration or lifecycle hook.
+            arguments: of the hook, without the context, from ``made_call``, ``made_turn`` and the like.
+
+        Returns:
+            See :func:`oneclaw_core.testing.hook_events.call_hook`.
+        """
+        __tracebackhide__ = True
+        return self._run(call_hook(self.app.plugins, hook, **arguments))
 
     def send(self, text: str, *, session: str | None = SESSION, model: str | None = None, **options: Any) -> TurnRecord:
         """Send a message and wait for the final answer.
