@@ -59,7 +59,7 @@ def _span(work: Work) -> Iterator[None]:
         if isinstance(work, TurnWork) and work.outcome is not None and work.outcome.error is not None:
             _fail(span, None, work.outcome.error)
         elif isinstance(work, ToolWork) and work.result is not None and not work.result.is_success:
-            _fail(span, work.result.error_type, work.result.error_message)
+            _fail(span, work.result.error_type, None)  # the message has not been through a redactor
         elif isinstance(work, ModelWork) and work.answer is not None:
             _add_answer(span, work.answer, LATEST_USAGE if is_latest else USAGE)
 
