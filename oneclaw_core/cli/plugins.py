@@ -100,7 +100,7 @@ def check(
 @click.argument("name")
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
 def forget(name: str, is_confirmed: bool) -> None:
-    """Remove what the plugin NAME has stored in the database: its values and its tables.
+    """Remove a plugin's values and tables from the database.
 
     The plugin itself stays installed, and begins anew. What is in its folder of the home stays.
     """
@@ -166,6 +166,8 @@ for _command in (install, upgrade, uninstall, sync):
 
 
 def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
+    if not any(each.hook == "register_chat_commands" for record in records for each in record.registrations):
+        return
     from oneclaw_core.channels.chat_commands import plugin_chat_commands
     from oneclaw_core.cli.slash import SLASH_COMMANDS
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from oneclaw_scheduled_tasks import chat_worker
+from oneclaw_scheduled_tasks import worker_service
 
 from oneclaw_core.skills.places import PROJECT_DIRECTORIES
 
@@ -98,7 +98,7 @@ def test_the_worker_of_a_chat_does_not_import_from_it(checkout, tmp_path, home, 
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", note)
     with pytest.raises(NotStartedError):
-        asyncio.run(chat_worker._run_worker(str(home)))
+        asyncio.run(worker_service._run_worker(str(home), 1))
     (arguments,) = started
     before_command = arguments[: arguments.index("tasks")]
     done = subprocess.run([*before_command, "--version"], capture_output=True, text=True)
