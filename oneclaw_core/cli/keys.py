@@ -40,7 +40,7 @@ def keys() -> None:
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Store it in a file of the home, not in the system keyring.")
 def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
-    """Store the key of the provider NAME, or the secret PLUGIN.NAME of a plugin.
+    """Store a provider's key or the secret PLUGIN.NAME of a plugin.
 
     It is typed without being shown, or is one line of standard input. It goes into the system keyring; where there is
     none, into a file in the home that you alone can read.
@@ -68,7 +68,7 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:
-    """List which providers have a key, and plugins their secrets, and where they are from.
+    """List the keys and secrets there are and where they are from.
 
     Keys themselves are never shown.
     """
@@ -101,7 +101,7 @@ def list_keys(as_json: bool) -> None:
 @keys.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove the stored key of the provider NAME, or the secret PLUGIN.NAME of a plugin."""
+    """Remove a provider's key or the secret PLUGIN.NAME of a plugin."""
     from oneclaw_core.home import find_home
 
     store = KeyStore(find_home(), os.environ)
