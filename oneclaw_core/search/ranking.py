@@ -111,6 +111,20 @@ class Findings:
     has_all_words: bool = True
 
 
+def bm25(counts: Sequence[float], weights: Sequence[float], length: float) -> float:
+    """Score one document by BM25 (Robertson and Zaragoza, 2009).
+
+    Args:
+        counts: by term of the query, how often the document has it.
+        weights: by term, how rare it is.
+        length: of the document, as a share of the average.
+    """
+    norm = _K1 * (1 - _B + _B * length)
+    return sum(
+        weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, weights, strict=True) if count
+    )
+
+
 def rank(
     query: Query,
     passages: Iterable[Passage],
@@ -136,7 +150,8 @@ def rank(
     for passage in passages:
         counts = query.counts(passage.text)
         if all(counts) if wants_all else any(counts):
-            fitting = _bm25(counts, weights, len(passage.text)) / highest if highest else 0.0
+            length = len(passage.text) / _AVERAGE_CHARACTERS
+            fitting = bm25(counts, weights, length) / highest if highest else 0.0
             scored.append((fitting * _WEIGHTS[passage.source] * _freshness(passage, now), passage))
     scored.sort(key=lambda each: (each[0], each[1].sequence or 0), reverse=True)
     if scored and not wants_all:
@@ -176,13 +191,6 @@ def _best(query: Query, scored: Iterable[tuple[float, Passage]], limit: int) -> 
         seen.append(terms)
         sessions.add(passage.session_id)
     return hits
-
-
-def _bm25(counts: Sequence[int], weights: Sequence[float], characters: int) -> float:
-    norm = _K1 * (1 - _B + _B * characters / _AVERAGE_CHARACTERS)
-    return sum(
-        weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, weights, strict=True) if count
-    )
 
 
 def _freshness(passage: Passage, now: datetime) -> float:
