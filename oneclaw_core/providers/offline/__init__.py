@@ -1,7 +1,6 @@
 """The provider type ``offline``: a deterministic, rule-based stand-in for a language model, without key or network.
 
-It makes the first run, the tests and third-party authors' tests work anywhere. Its one model, ``rules``, sees only what
-a language model would be sent, the :class:`ModelRequest`, and routes by that.
+Its one model, ``rules``, sees only the :class:`ModelRequest` that a language model would be sent.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Mod
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from oneclaw_core.providers.offline.rules import Answer
-
 __all__ = ["MODEL", "OfflineProvider"]
 
 MODEL = "rules"
@@ -26,6 +23,10 @@ _CHARACTERS_PER_TOKEN = 4
 
 class OfflineProvider:
     """The rules behind the interface of a model service."""
+
+    is_language_model = False
+    loads_natively = False
+    attachment_media_types: tuple[str, ...] = ()
 
     def __init__(self, config: ProviderConfig) -> None:
         self.config = config
@@ -45,30 +46,23 @@ class OfflineProvider:
         answer = decide(request)
         for piece in _pieces(answer.text):
             yield TextDelta(piece)
-        yield ModelResponse(
-            text=answer.text,
-            tool_calls=answer.tool_calls,
-            usage=_usage(request, answer),
+        written = len(answer.text) + sum(len(call.name) + len(call.arguments) for call in answer.tool_calls)
+        usage = TokenUsage(
+            input_tokens=-(-_characters(request) // _CHARACTERS_PER_TOKEN),
+            output_tokens=-(-written // _CHARACTERS_PER_TOKEN),
         )
-
-    is_language_model = False
-    loads_natively = False
-
-    @property
-    def attachment_media_types(self) -> tuple[str, ...]:
-        """None: it looks at no files."""
-        return ()
+        yield ModelResponse(text=answer.text, tool_calls=answer.tool_calls, usage=usage)
 
     async def list_models(self) -> list[ModelInfo]:
-        """The one model there is."""
+        """List the only model."""
         return [ModelInfo(name=MODEL)]
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text into a few pieces between words, so that callers meet a stream as from any other model."""
+    """Cut a text between words into a few pieces, so that callers get a stream as from any other model."""
     start = 0
     for number in range(1, _PIECES + 1):
         end = len(text) if number == _PIECES else text.find(" ", len(text) * number // _PIECES)
@@ -77,14 +71,10 @@ def _pieces(text: str) -> Iterator[str]:
             start = end
 
 
-def _usage(request: ModelRequest, answer: Answer) -> TokenUsage:
-    """Estimate tokens at four characters each, as nobody counted them."""
-    from oneclaw_core.providers.offline.catalogue import Identity, prepare_tool
+def _characters(request: ModelRequest) -> int:
+    """Count the characters that a language model would be sent, roughly."""
+    import json
 
-    sent = len(request.system_prompt)
-    sent += sum(len(message.content) + len(message.tool_input or "") for message in request.messages)
-    sent += sum(prepare_tool(Identity(definition)).characters for definition in request.tools)
-    written = len(answer.text) + sum(len(call.name) + len(call.arguments) for call in answer.tool_calls)
-    return TokenUsage(
-        input_tokens=-(-sent // _CHARACTERS_PER_TOKEN), output_tokens=-(-written // _CHARACTERS_PER_TOKEN)
-    )
+    tools = ((each.name, each.description, each.parameters) for each in request.tools)
+    messages = sum(len(message.content) + len(message.tool_input or "") for message in request.messages)
+    return len(request.system_prompt) + messages + sum(len(json.dumps(tool, default=str)) for tool in tools)

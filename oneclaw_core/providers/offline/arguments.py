@@ -1,273 +1,243 @@
-"""Filling a tool's parameters from what the user wrote."""
+"""Arguments for a tool from the words of a message, by the kinds of its parameters."""
 
 from __future__ import annotations
 
+import json
 import re
-from itertools import islice
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.offline import values
-from oneclaw_core.providers.offline.commands import command_in
-from oneclaw_core.providers.offline.filling import Filling, filled
-from oneclaw_core.providers.offline.literals import Kind, Literal, find_literals, without_literals
-from oneclaw_core.providers.offline.parameters import ACCEPTED, name_pattern
-from oneclaw_core.providers.offline.programs import code_in
-from oneclaw_core.providers.offline.quantities import described_in, find_quantities, is_unit, match_quantities
-from oneclaw_core.providers.offline.remainder import is_instruction, remaining_text
-from oneclaw_core.providers.offline.terms import normal_words
-from oneclaw_core.providers.offline.words import Action
+from oneclaw_core.providers.offline.literals import Literal, blanked, find_literals
+from oneclaw_core.providers.offline.parameters import Parameter, read_parameters
+from oneclaw_core.providers.offline.remainder import remaining_text
+from oneclaw_core.providers.offline.words import HARMFUL_TERMS, stem, stems, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from oneclaw_core.providers.offline.catalogue import PreparedTool
-    from oneclaw_core.providers.offline.conversation import AskedFor
-    from oneclaw_core.providers.offline.parameters import Parameter
+    from oneclaw_core.tools.definition import ToolDefinition
 
-_MENTIONS_LIMIT = 20
-_TITLE_REACH = 20
+_MOST_CALLS = 8
+_TITLE_CHARACTERS = 60
+_NEAR_CHARACTERS = 40
+_TEXT_KINDS = ("text", "query", "id")
+_LITERAL_KINDS = ("path", "url", "email", "date", "datetime", "time", "zone")
+_FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_LIMIT_TERMS = stems("count number max min limit id")
+_PHRASE_END = re.compile(r"[,;.:!?()\n]|\b(?:with|for|in|at|from|to|by|on|and|or)\b", re.IGNORECASE)
+_COMPOUND = re.compile(r"(?<= )\d+-[a-z]+", re.IGNORECASE)  # "20-sided" between a number and what it counts
+_PAGES = re.compile(r"\bpages?\s+(\d{1,9}(?:(?:\s{0,3}(?:-|–|,|&|to|and)\s{0,3}){1,2}\d{1,9}){0,50})", re.IGNORECASE)  # noqa: RUF001
+_RANGE = re.compile(r"\s*(?:–|-|to)\s*", re.IGNORECASE)  # noqa: RUF001
+_CLOCK = re.compile(r"\bat\s+(\d{1,2})(?:[:.](\d\d))?\b(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
+_TITLED = re.compile(r"\b(?:named|called|titled)\s+(?:[\"“'`«]([^\"”'`»]+)[\"”'`»]|([^\s\"“”'`,;]+))", re.IGNORECASE)
+_PLACE = re.compile(r"\bin\s+([^\W\d_]+)(?:[\s-]([^\W\d_]+))?(?:[\s-]([^\W\d_]+))?", re.IGNORECASE)
 
-_BEFORE_TITLE = re.compile(r"\b(?:named|called|titled|entitled)\s*[\"“'`«]?\Z", re.IGNORECASE)
-_TITLED = re.compile(r"\b(?:named|called|titled|entitled)\s+([^\s\"“”'`,;]+)", re.IGNORECASE)
+
+@dataclass(slots=True)
+class Filling:
+    """The arguments that a message gives a tool.
+
+    Attributes:
+        calls: the arguments of each call; several if a parameter that takes one value has several.
+        missing: the required parameters without a value.
+        is_guess: True if a required text is what the message says beyond the request.
+    """
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    missing: list[Parameter] = field(default_factory=list)
+    is_guess: bool = False
 
 
-def fill(tool: PreparedTool, message: str, answers: Sequence[AskedFor] = ()) -> Filling:
-    """Fill a tool's parameters.
+def fill(tool: ToolDefinition, message: str, answers: Sequence[tuple[str, str]] = ()) -> Filling:
+    """Fill the parameters of a tool.
 
     Args:
         tool: the tool.
-        message: what the user wrote.
-        answers: what the user answered when asked for some of the parameters.
+        message: of the user.
+        answers: the names of parameters that the user was asked for, each with the answer.
     """
-    return _Filler(tool, message).run(answers)
+    filler = _Filler(tool, read_parameters(tool.parameters), message)
+    for name, answer in answers:
+        asked = _Filler(tool, [each for each in filler.wanting() if each.name == name], answer)
+        asked.fill(is_answer=True)
+        filler.values |= asked.values
+    filler.fill()
+    missing = [each for each in filler.wanting() if each.is_required]
+    if missing:
+        return Filling([], missing)
+    single = {name: values[0] for name, values in filler.values.items()}
+    several = next((name for name, values in filler.values.items() if len(values) > 1), None)
+    calls = [single | {several: each} for each in filler.values[several][:_MOST_CALLS]] if several else [single]
+    return Filling(calls, is_guess=filler.is_guess)
 
 
 class _Filler:
-    """One attempt; a literal that has found its parameter is not used again."""
+    """The values that one message gives to parameters; each literal of the message is used once."""
 
-    def __init__(self, tool: PreparedTool, message: str) -> None:
+    def __init__(self, tool: ToolDefinition, parameters: Sequence[Parameter], message: str) -> None:
+        self.values: dict[str, list[Any]] = {}
+        self.is_guess = False
         self._tool = tool
+        self._parameters = parameters
         self._message = message
-        self._plain = without_literals(message)
-        self._literals = list(find_literals(message))
-        self._used: set[Literal] = set()
-        # Several values for a parameter that takes one mean several calls.
-        self._values: dict[str, list[Any]] = {}
-        self._is_guess = False
+        self._plain = blanked(message, "number")
+        self._unused = list(find_literals(message))
+        self._spans: list[tuple[int, int]] = []
 
-    def run(self, answers: Sequence[AskedFor]) -> Filling:
-        parameters = self._tool.parameters
-        for answer in answers:
-            parameter = next((each for each in parameters if each.name == answer.parameter), None)
-            if parameter is not None:
-                value = values.answered(parameter, answer.answer)
-                self._set(parameter, [] if value is None else [value])
-        self._each_wanting(self._command)
-        self._each_wanting(self._code)
-        self._each_wanting(self._named)
-        self._each_wanting(self._by_kind)
-        self._nearest_numbers()
-        self._each_wanting(self._lone_number)
-        self._each_wanting(self._quoted)
-        self._rest_of_the_message()
-        return self._result()
+    def wanting(self, *kinds: str) -> list[Parameter]:
+        return [each for each in self._parameters if each.name not in self.values and (not kinds or each.kind in kinds)]
 
-    def _each_wanting(self, step: Callable[[Parameter], None]) -> None:
-        for parameter in self._tool.parameters:
-            if parameter.name not in self._values:
-                step(parameter)
+    def fill(self, *, is_answer: bool = False) -> None:
+        for parameter in self.wanting():
+            self._take_pattern(parameter)
+        self._take_nearest()
+        text = self._message.strip()
+        if is_answer and text:
+            for parameter in self.wanting("flag"):
+                self._set(parameter, [flag for word, flag in _FLAGS.items() if text.lower().startswith(word)][:1])
+            for parameter in self.wanting(*_TEXT_KINDS, "pages", *(() if " " in text else _LITERAL_KINDS)):
+                self._set(parameter, [text])
+        else:
+            self._take_remainder()
+        for parameter in self.wanting():
+            if parameter.is_required and parameter.default is not None:
+                self.values[parameter.name] = [parameter.default]
 
     def _set(self, parameter: Parameter, found: Sequence[Any]) -> None:
-        fitting = [value for value in found if values.fits(value, parameter.schema)]
-        if fitting:
-            self._values[parameter.name] = fitting
-
-    def _result(self) -> Filling:
-        for parameter in self._missing():
-            self._set(parameter, [parameter.schema["default"]] if "default" in parameter.schema else [])
-        missing = self._missing()
-        if missing:
-            return Filling(missing=missing)
-        return filled(self._values, is_guess=self._is_guess)
-
-    def _unused(self, *kinds: Kind) -> list[Literal]:
-        return [each for kind in kinds for each in self._literals if each.kind is kind and each not in self._used]
+        if found:
+            self.values[parameter.name] = [list(found)] if parameter.is_list else list(found)
 
     def _take(self, parameter: Parameter, literals: Sequence[Literal]) -> None:
-        found: list[Any] = [values.convert(literal.value, parameter) for literal in literals]
-        found = [value for value in dict.fromkeys(found) if value is not None]
-        self._used.update(literals)
-        self._set(parameter, [found] if parameter.is_array and found else found)
+        spans = [(each.start, each.end) for each in literals]
+        self._spans += spans
+        self._unused = [each for each in self._unused if not any(start <= each.start < end for start, end in spans)]
+        is_number = parameter.kind == "number"
+        self._set(parameter, list(dict.fromkeys(_number(each.value) if is_number else each.value for each in literals)))
 
-    def _command(self, parameter: Parameter) -> None:
-        """A command is taken to the letter, with the quotes and paths in it."""
-        if self._tool.action is not Action.RUN or parameter.name != "command" or not parameter.is_required:
+    def _take_pattern(self, parameter: Parameter) -> None:
+        """Take a value that has its own form, such as ``pages 1, 3 to 5``, ``title: Plan``, ``at 9`` or a choice."""
+        name = re.escape(parameter.name).replace("_", r"[\s_-]")
+        clock = _CLOCK.search(self._message) if parameter.name in {"hour", "minute"} else None
+        titled = _TITLED.search(self._message) if parameter.is_title and parameter.is_required else None
+        said = re.search(rf"\b{name}\s*[:=]\s*([^\s\"'`“„«‘「,;]+)", self._message, re.IGNORECASE)  # noqa: RUF001
+        pages = _PAGES.search(self._plain) if parameter.kind == "pages" else None
+        if clock is not None:
+            half = {"p": 12, "a": 0}.get((clock[3] or "").lower())
+            hour = int(clock[1]) if half is None else int(clock[1]) % 12 + half
+            value = str(hour if parameter.name == "hour" else clock[2] or 0)
+            self._take(parameter, [Literal("number", value, *clock.span())])
+        elif titled is not None:
+            self._take(parameter, [Literal("text", titled[1] or titled[2].rstrip(".?!"), *titled.span())])
+        elif pages is not None:
+            listed = re.sub(r"[^\d-]+", ",", _RANGE.sub("-", pages[1]))
+            self._take(parameter, [Literal("pages", listed, *pages.span(1))])
+        elif said is not None and parameter.kind in _TEXT_KINDS:
+            end = len(self._message) if parameter.is_required else said.end()
+            self._take(parameter, [Literal("text", self._message[said.start(1) : end].strip(), said.start(), end)])
+        elif parameter.kind == "choice":
+            found = _choices_in(self._plain, parameter.choices)
+            self._take(parameter, found if parameter.is_list else found[:1])
+        elif parameter.kind == "flag":
+            flag = re.search(rf"\b(?:(no|not|without)\s+)?{name}\b", self._plain, re.IGNORECASE)
+            self._set(parameter, [flag[1] is None] if flag else [])
+        elif parameter.kind == "other" and parameter.is_required:
+            self._set(parameter, _json_in(self._message))
+
+    def _take_nearest(self) -> None:
+        """Give each literal to the parameter whose words stand nearest to it, or else to the first that needs one."""
+        wanting = self.wanting(*_TEXT_KINDS, "number", *_LITERAL_KINDS)
+        described = Counter(term for each in wanting for term in frozenset(terms(each.description)))
+        named = {each: stems(each.name) - _LIMIT_TERMS for each in wanting}
+        # A bare count counts what its tool is about.
+        told = {
+            each: {term for term in terms(each.description) if described[term] == 1}
+            | (stems(self._tool.name) if not named[each] else set())
+            for each in wanting
+        }
+        pairs = []
+        for literal in self._unused:
+            behind = _COMPOUND.sub("", self._plain[literal.end : literal.end + _NEAR_CHARACTERS])
+            before = self._plain[max(0, literal.start - _NEAR_CHARACTERS) : literal.start].rstrip(":= ")
+            near = frozenset((*terms(_PHRASE_END.split(behind)[0]), *terms(_PHRASE_END.split(before)[-1])[-1:]))
+            for parameter in wanting:
+                is_text = literal.is_quoted and parameter.kind in {*_TEXT_KINDS, "path"}
+                worth = 2 if near & named[parameter] else 1 if near & told[parameter] else 0
+                is_wanted = worth > 0 or parameter.is_required or self._is_clear(parameter)
+                if is_wanted and (is_text or literal.kind == parameter.kind):
+                    pairs.append((-worth, literal.kind != parameter.kind, parameter, literal))
+        taken: dict[str, Literal] = {}
+        for _, _, parameter, literal in sorted(pairs, key=lambda pair: pair[:2]):
+            if literal in self._unused and parameter.name not in taken:
+                self._take(parameter, [literal])
+                taken[parameter.name] = literal
+        for parameter in wanting:
+            more = [each for each in self._unused if each.kind == parameter.kind]
+            is_repeated = parameter.is_list or (parameter.is_required and parameter.kind in _LITERAL_KINDS)
+            if is_repeated and more and parameter.name in taken:
+                self._take(parameter, [taken[parameter.name], *more])
+        for parameter in self.wanting("zone"):
+            self._set(parameter, _zones_in(self._message))
+
+    def _is_clear(self, parameter: Parameter) -> bool:
+        """Return True if an optional parameter takes a value that is not beside its name."""
+        if parameter.kind in {"path", "url"}:  # in a command, it is a part of the command
+            return not any(each.is_required for each in self._parameters)
+        return parameter.kind in {"query", *_LITERAL_KINDS}
+
+    def _take_remainder(self) -> None:
+        """Give a text that is wanted what the message says beyond the request; a name is the beginning of it."""
+        texts = [each for each in self.wanting("text", "query") if not each.is_list]
+        wanted = [each for each in texts if each.is_required] or [each for each in texts if each.kind == "query"][:1]
+        bodies = [each for each in wanted if not each.is_title] or wanted
+        # What leaves the machine or is lost must be said in so many words.
+        if len(bodies) != 1 or stems(self._tool.name) & HARMFUL_TERMS:
             return
-        command = command_in(self._message)
-        if command is not None:
-            start = self._message.index(command.text)
-            self._used.update(each for each in self._literals if each.start >= start)
-            self._set(parameter, [command.text])
-            self._is_guess = not command.is_named
+        text = remaining_text(self._message, self._spans, self._tool, bodies[0])
+        for parameter in wanted if text else ():
+            title = text[:1].upper() + text[1:_TITLE_CHARACTERS].rstrip()
+            self._set(parameter, [text if parameter in bodies else title])
+            self.is_guess |= parameter.is_required
 
-    def _code(self, parameter: Parameter) -> None:
-        """A program is taken to the letter, too."""
-        code = code_in(self._message) if parameter.name == "code" and parameter.is_required else None
-        if code is not None:
-            start = self._message.index(code)
-            self._used.update(each for each in self._literals if start <= each.start < start + len(code))
-            self._set(parameter, [code])
 
-    def _named(self, parameter: Parameter) -> None:
-        """A value beside the parameter's own name: ``page 3``, ``300 dpi``, ``title: "Plan"``, ``encoding=latin-1``."""
-        pattern = name_pattern(parameter.name)
-        if pattern is None or parameter.kind in {Kind.FLAG, Kind.CHOICE, Kind.OBJECT}:
-            return
-        for match in islice(pattern.finditer(self._plain), _MENTIONS_LIMIT):
-            if parameter.kind is Kind.NUMBER:
-                if self._numbers_beside(parameter, match):
-                    return
-            elif parameter.kind is Kind.NUMBER_LIST and not parameter.is_array:
-                numbers = values.number_list_after(self._plain[match.end() :])
-                if numbers is not None:
-                    self._mark_numbers(match.end(), match.end() + numbers[1])
-                    self._set(parameter, [numbers[0]])
-                    return
-            else:
-                literal = self._literal_after(parameter, match)
-                if literal is not None:
-                    self._take(parameter, [literal])
-                    return
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
-    def _numbers_beside(self, parameter: Parameter, match: re.Match[str]) -> bool:
-        before = [each for each in self._unused(Kind.NUMBER) if each.end <= match.start()][-1:]
-        if before and self._message[before[0].end : match.start()].strip(" -"):
-            before = []
-        found = values.numbers_after(self._plain[match.end() :])
-        is_unit_of_first = bool(before) and is_unit(self._plain, before[0], match, self._tool.parameters)
-        if found is not None and not parameter.is_array and not is_unit_of_first:
-            numbers = [values.convert(number, parameter) for number in found[0]]
-            self._mark_numbers(match.end(), match.end() + found[1])
-            self._set(parameter, [number for number in numbers if number is not None])
-            return True
-        if before:
-            self._take(parameter, before)
-        return bool(before)
 
-    def _mark_numbers(self, start: int, end: int) -> None:
-        self._used.update(each for each in self._unused(Kind.NUMBER) if start <= each.start < end)
+def _json_in(text: str) -> list[Any]:
+    """Parse the JSON object or array that begins in a text."""
+    start = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
+    try:
+        return [json.JSONDecoder().raw_decode(text, start)[0]]
+    except (ValueError, RecursionError):
+        return []
 
-    def _literal_after(self, parameter: Parameter, match: re.Match[str]) -> Literal | None:
-        separator = re.match(r"\s*(?:[:=]|is|as|to|of)?\s*", self._message[match.end() :], re.IGNORECASE)
-        at = match.end() + (separator.end() if separator else 0)
-        accepted = ACCEPTED.get(parameter.kind)
-        literal = next((each for each in self._literals if each.start == at and each not in self._used), None)
-        if literal is not None:
-            if accepted is None and self._is_only_value_of_another(literal):
-                return None  # the "column of sales.csv" has no name yet
-            return literal if literal.is_quoted or accepted is None or literal.kind in accepted else None
-        is_explicit = self._message[match.end() :].lstrip()[:1] in {":", "="}
-        if not is_explicit or accepted is not None:
-            return None
-        value = r"\S.*\S" if is_instruction(parameter) else r"[^\s,;]+"
-        word = re.compile(value, re.DOTALL).match(self._message, at)
-        return Literal(Kind.TEXT, word.group(), word.start(), word.end()) if word else None
 
-    def _is_only_value_of_another(self, literal: Literal) -> bool:
-        wanting = any(literal.kind in ACCEPTED.get(each.kind, ()) for each in self._missing())
-        return wanting and self._unused(literal.kind) == [literal]
+def _choices_in(text: str, choices: Sequence[str]) -> list[Literal]:
+    """Find the choices whose words all stand in a text, those of most words first."""
+    words = re.finditer(r"(?:\b(?:every|each)\s+)?([^\W_]+)", text, re.IGNORECASE)
+    places = {stem(match[1]): match.span() for match in words}
+    fitting = [choice for choice in choices if stems(choice) and stems(choice) <= places.keys()]
+    fitting.sort(key=lambda choice: -len(stems(choice)))
+    return [Literal("choice", choice, *min(places[word] for word in stems(choice))) for choice in fitting]
 
-    def _by_kind(self, parameter: Parameter) -> None:
-        """A value that can be nothing else: a path for a path, a word of an enumeration."""
-        if parameter.kind is Kind.CHOICE:
-            found = values.choices_in(self._plain, parameter.choices)
-            self._set(parameter, [found] if parameter.is_array and found else found[:1])
-        elif parameter.kind is Kind.FLAG:
-            flag = values.flag_in(self._plain, parameter.name)
-            self._set(parameter, [] if flag is None else [flag])
-        elif parameter.kind is Kind.ZONE and not self._unused(Kind.ZONE):
-            zone = values.zone_in(self._message)
-            self._set(parameter, [] if zone is None else [zone])
-        elif parameter.kind in ACCEPTED:
-            rivals = [each for each in self._tool.parameters if each.kind is parameter.kind]
-            # A path inside a command is part of the command, not of what surrounds it.
-            is_alone = not any(each.is_required for each in rivals) and self._tool.action is not Action.RUN
-            if parameter.is_required or is_alone:
-                self._take_by_kind(parameter, rivals)
-        elif parameter.kind is Kind.OBJECT and parameter.is_required:
-            self._json_object(parameter)
 
-    def _take_by_kind(self, parameter: Parameter, rivals: Sequence[Parameter]) -> None:
-        found = self._unused(*ACCEPTED[parameter.kind])
-        wanting = [
-            each for each in rivals if each.is_required == parameter.is_required and each.name not in self._values
-        ]
-        if len(wanting) > 1 or not parameter.is_required:
-            found = found[: None if parameter.is_array else 1]
-        if found:
-            self._take(parameter, found)
+def _zones_in(text: str) -> list[str]:
+    """Find the time zone of a city that a text names as ``in New York``."""
+    for match in _PLACE.finditer(text[:2000]):
+        words = [word.casefold() for word in match.groups() if word is not None]
+        names = (" ".join(words[:length]) for length in range(len(words), 0, -1))
+        zone = next((_zones_by_city()[name] for name in names if name in _zones_by_city()), None)
+        if zone is not None:
+            return [zone]
+    return []
 
-    def _json_object(self, parameter: Parameter) -> None:
-        value = values.json_in(self._message)
-        self._set(parameter, [] if value is None else [value])
 
-    def _nearest_numbers(self) -> None:
-        wanting = [each for each in self._wanting(Kind.NUMBER) if not each.is_array]
-        if not wanting:
-            return
-        quantities = find_quantities(self._message, self._plain)
-        for parameter, literal in match_quantities(self._tool, wanting, quantities, self._used):
-            self._take(parameter, [literal])
+@lru_cache(maxsize=1)
+def _zones_by_city() -> dict[str, str]:
+    from zoneinfo import available_timezones
 
-    def _wanting(self, *kinds: Kind) -> list[Parameter]:
-        return [each for each in self._tool.parameters if each.kind in kinds and each.name not in self._values]
-
-    def _missing(self) -> list[Parameter]:
-        return [each for each in self._tool.parameters if each.is_required and each.name not in self._values]
-
-    def _lone_number(self, parameter: Parameter) -> None:
-        """As many numbers as are required go to them in order; one that none requires, to the one spoken of."""
-        numbers = self._unused(Kind.NUMBER)
-        if not numbers:
-            return
-        wanting = [each for each in self._wanting(Kind.NUMBER, Kind.NUMBER_LIST) if each.is_required]
-        if not wanting and len(numbers) == 1 and self._tool.action not in {Action.SEND, Action.REMOVE, Action.RUN}:
-            wanting = described_in(self._plain, self._tool, self._wanting(Kind.NUMBER))
-        if wanting == [parameter] and parameter.is_array:
-            self._take(parameter, numbers)
-        elif wanting[:1] == [parameter] and len(numbers) == len(wanting):
-            self._take(parameter, numbers[:1])
-
-    def _quoted(self, parameter: Parameter) -> None:
-        """Quoted text goes to the texts that are wanted, in their order."""
-        if parameter.kind not in {Kind.TEXT, Kind.QUERY, Kind.IDENTIFIER, Kind.PATH}:
-            return
-        if not parameter.is_required and parameter.kind is not Kind.QUERY:
-            return
-        is_name = not {"name", "title"}.isdisjoint(normal_words(parameter.name))
-        titled = _TITLED.search(self._plain) if is_name and not any(map(self._is_title, self._literals)) else None
-        if titled is not None:
-            self._take(parameter, [Literal(Kind.TEXT, titled.group(1), titled.start(), titled.end())])
-            return
-        found = [each for each in self._literals if each.is_quoted and each not in self._used]
-        if is_name:
-            found.sort(key=lambda each: not self._is_title(each))
-        if found:
-            self._take(parameter, found if parameter.is_array else found[:1])
-
-    def _is_title(self, literal: Literal) -> bool:
-        """Whether a quoted text stands behind "named", "called" and the like."""
-        before = self._message[max(0, literal.start - _TITLE_REACH) : literal.start]
-        return literal.is_quoted and _BEFORE_TITLE.search(before) is not None
-
-    def _rest_of_the_message(self) -> None:
-        """The only required text gets what the message says beyond the request itself."""
-        wanted = self._missing() or self._wanting(Kind.QUERY)
-        if len(wanted) != 1 or wanted[0].kind not in {Kind.TEXT, Kind.QUERY} or wanted[0].is_array:
-            return
-        if self._tool.action in {Action.SEND, Action.REMOVE}:
-            return  # what leaves the machine or is lost must have been said in so many words
-        text = remaining_text(self._message, self._used, self._tool, wanted[0])
-        if text:
-            self._set(wanted[0], [text])
-            self._is_guess = wanted[0].is_required
+    zones = sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "US/")))
+    return {re.sub(r"[_-]", " ", zone.rpartition("/")[2]).casefold(): zone for zone in zones}

@@ -1,232 +1,205 @@
-"""Choosing a tool or a tool group for a message."""
+"""Choice of a tool or a tool group for a message: BM25 over names, descriptions and parameters."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.offline.arguments import fill
-from oneclaw_core.providers.offline.catalogue import (
-    Identity,
-    ListedGroup,
-    PreparedTool,
-    content_terms,
-    groups_section,
-    has_kind_term,
-    listed_groups,
-    prepare_tool,
-    tools_corpus,
-)
-from oneclaw_core.providers.offline.filling import Filling
-from oneclaw_core.providers.offline.literals import Kind, file_extension, find_literals, without_literals
-from oneclaw_core.providers.offline.ranking import QueryTerm, Score, rank
+from oneclaw_core.providers.offline.arguments import Filling, fill
+from oneclaw_core.providers.offline.literals import blanked, file_extension, find_literals
+from oneclaw_core.providers.offline.parameters import read_parameters
 from oneclaw_core.providers.offline.words import (
-    GENERIC_VERBS,
-    LOAD_OBJECTS,
-    LOAD_WORDS,
+    CHANGING_TERMS,
+    GENERIC_TERMS,
+    HARMFUL_TERMS,
+    READING_TERMS,
+    RUNNING_TERMS,
     SYNONYMS,
-    Action,
-    asked_action,
+    is_question,
+    stem,
+    stems,
+    terms,
 )
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
+from oneclaw_core.search.ranking import bm25
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
-    from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.providers.offline.conversation import Turn
+    from oneclaw_core.tools.definition import ToolDefinition
 
-LOADS_LIMIT = 3
-_ROUTED_CHARACTERS = 8_000
-_TERMS_LIMIT = 60
-_CANDIDATES_TRIED = 6
+_ROUTED_CHARACTERS = 4_000
+_MOST_TERMS = 40
+_MOST_FILLED = 6
+_SYNONYM_SHARE = 0.6
+_SIMILAR_SHARE = 0.5
+_TELLING_COUNT = 0.4
 # A short message may match in one word of many; one word of a long one is chance.
-_WEAKEST_SHARE = 0.1
-_ENOUGH_WEIGHT = 1.5
-_LISTED_TOOL = re.compile(r"^- ([\w-]+):", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """The parts of a request that can be chosen from."""
-
-    tools: Mapping[str, PreparedTool]
-    identities: tuple[Identity, ...]
-    section: str
-    can_load: bool
-
-    @property
-    def groups(self) -> Mapping[str, ListedGroup]:
-        """The groups that can be loaded, by name."""
-        return listed_groups(self.section)[0] if self.can_load else {}
+_LEAST_SHARE = 0.1
+_ENOUGH_TERMS = 2
+_LOAD_TERMS = stems("load activate enable")
+_LOADED_TERMS = stems("tool toolset group")
+_INFORMING = {"info": 0.5, "read": 0.45, "list": 0.4, "search": 0.4}
+# Questions about earlier conversations say what was done, not where that is kept.
+_PAST = re.compile(
+    r"\b(?:i|we|you) (?:(?:ever|just|already|once|last) )?"
+    r"(?:said|say|told|tell|mention|talk|discuss|decide|agree|remember|wr[io]te)(?:d|ed)?\b",
+    re.IGNORECASE,
+)
+_RECORDED = {"history": 1.0, stem("conversation"): 0.9}
+# "For X, use other_tool" and "not for X" say what a tool does not do.
+_CLAUSE = re.compile(r"(?<=[.;:])\s+")
+_POINTS_ELSEWHERE = re.compile(r"\buse [a-z][a-z0-9_]*[.;:]?$|^not for\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A tool with what the message gives it, or else a group to load.
-
-    Attributes:
-        score: comparable between all choices for one message.
-        tool: the tool, ``None`` for a group.
-        filling: the tool's parameters.
-        group: the name of the group, empty for a tool.
-    """
+    """A tool with its arguments, or a group to load."""
 
     score: float
-    tool: PreparedTool | None = None
-    filling: Filling = field(default_factory=Filling)
     group: str = ""
+    tool: ToolDefinition | None = None
+    filling: Filling = field(default_factory=Filling)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a message says about the tool it wants.
+def group_to_load(message: str, groups: Iterable[str]) -> str | None:
+    """Return the group that a message such as "Load the PDF tools" names, if it asks for nothing else."""
+    words = terms(message[:500])
+    named = frozenset(words) - _LOAD_TERMS - _LOADED_TERMS
+    if not named or words[0] not in _LOAD_TERMS:
+        return None
+    return min((name for name in groups if named <= stems(name)), key=len, default=None)
 
-    Attributes:
-        message: the message itself.
-        action: the kind of thing it asks for.
-        meanings: its words, each with its synonyms.
-        extensions: of the files it names.
+
+def choose(
+    message: str, tools: Mapping[str, ToolDefinition], groups: Mapping[str, str], newest: Collection[str] = ()
+) -> Choice | None:
+    """Choose the tool or group that fits a message best, or None if none fits.
+
+    Args:
+        message: of the user.
+        tools: that can be called, by name.
+        groups: that can be loaded, by name, with their descriptions.
+        newest: the tools that were loaded for this message; a common verb is enough to choose one.
     """
-
-    message: str
-    action: Action | None
-    meanings: Sequence[frozenset[str]]
-    extensions: frozenset[str]
-
-
-def read_offer(request: ModelRequest) -> Offer:
-    """Find what a request lets a model choose from."""
-    identities = tuple(Identity(definition) for definition in request.tools)
-    tools = {each.definition.name: prepare_tool(each) for each in identities}
-    can_load = tools.pop(LOAD_TOOL_GROUP, None) is not None
-    return Offer(tools, identities, groups_section(request.system_prompt), can_load)
-
-
-def group_to_load(message: str, offer: Offer) -> str | None:
-    """The group that a message such as "Load the PDF tools" asks to load, if it asks for nothing else."""
-    if not offer.can_load:
-        return None
-    terms = content_terms(message[:500])
-    if not terms or terms[0] not in LOAD_WORDS:
-        return None
-    named = frozenset(terms) - LOAD_WORDS - LOAD_OBJECTS
-    fitting = [group for group in offer.groups.values() if named and named <= group.name_terms]
-    if not fitting:
-        return None
-    return min(fitting, key=lambda group: len(group.name_terms)).name
-
-
-def choose(turn: Turn, message: str, offer: Offer) -> Choice | None:
-    """Choose the tool or group that fits a message best; ``None`` if nothing fits."""
     query = _query(message)
-    if not query:
-        return None
-    corpora = [tools_corpus(offer.identities)]
-    if offer.can_load:
-        corpora.append(listed_groups(offer.section)[1])
-    newest = frozenset(name for load in turn.loads for name in _LISTED_TOOL.findall(load.text))
-    enough = min(_WEAKEST_SHARE * sum(term.weight for term in query), _ENOUGH_WEIGHT)
-    scores = {key: score for key, score in rank(query, corpora).items() if score.weight >= enough}
-    wish = _read_wish(message)
-    tools = _tool_choices(wish, offer, scores, newest)
-    if newest and any(each.tool is not None and each.tool.definition.name in newest for each in tools):
-        groups = []
-    else:
-        groups = _group_choices(turn, wish, offer, scores)
-    return max([*tools, *groups], key=lambda choice: choice.score, default=None)
+    words = stems(message[:_ROUTED_CHARACTERS])
+    order = frozenset() if is_question(message) else words.union(*(SYNONYMS.get(word, ()) for word in words))
+    asked = READING_TERMS if is_question(message) else _kind_of_verb(terms(message[:_ROUTED_CHARACTERS]))
+    documents = {name: _document(tool) for name, tool in tools.items() if _is_allowed(name, order)}
+    documents |= {f"group {name}": _weighed(name, description, "") for name, description in groups.items()}
+    choices = []
+    for key, score in sorted(_scores(query, documents, newest).items(), key=lambda each: -each[1]):
+        name = key.removeprefix("group ")
+        score *= _name_share(name, query)
+        if name != key:
+            choices.append(Choice(1.25 * score, name))
+        elif sum(choice.tool is not None for choice in choices) < _MOST_FILLED:
+            filling = fill(tools[name], message)
+            use = (0.8 if filling.is_guess else 1.0) * (1 + 0.15 * len(filling.calls[0])) if filling.calls else 0.5
+            choices.append(Choice(score * use * _verb_share(name, asked), "", tools[name], filling))
+    has_new = any(choice.tool is not None and choice.tool.name in newest for choice in choices)
+    choices = [choice for choice in choices if choice.tool is not None or not has_new]
+    return max(choices, key=lambda choice: choice.score, default=None)
 
 
-def _read_wish(message: str) -> _Wish:
-    text = message[:_ROUTED_CHARACTERS]
-    terms = dict.fromkeys(content_terms(text))
-    paths = (literal.value for literal in find_literals(text) if literal.kind is Kind.PATH)
-    return _Wish(
-        message=message,
-        action=asked_action(message),
-        meanings=[frozenset((term, *SYNONYMS.get(term, ()))) for term in terms],
-        extensions=frozenset(extension for extension in map(file_extension, paths) if extension is not None),
-    )
-
-
-def _query(message: str) -> list[QueryTerm]:
-    """What to look for: the words outside the literals, and what the literals say about themselves."""
+def _query(message: str) -> dict[str, Mapping[str, float]]:
+    """Return the terms to look for, each with the terms that count for it and their share."""
     text = message[:_ROUTED_CHARACTERS]
     literals = find_literals(text)
-    terms = list(dict.fromkeys(content_terms(without_literals(text))))
-    if not terms:
-        terms = list(dict.fromkeys(content_terms(" ".join(each.value for each in literals if each.kind is Kind.TEXT))))
-    query = {}
-    for term in terms[:_TERMS_LIMIT]:
-        others = tuple((other, 0.6 - 0.05 * at) for at, other in enumerate(SYNONYMS.get(term, ())))
-        is_generic = term in GENERIC_VERBS or term.isdigit() or (len(term) == 1 and term.isascii())
-        weight = 0.25 if term.isdigit() else 0.4 if is_generic else 1.0
-        query[term] = QueryTerm(term, weight, others, not is_generic, GENERIC_VERBS)
-    if re.search(r"\bhow many\b", text[:2000], re.IGNORECASE):
-        query.setdefault("count", QueryTerm("count", 0.4, (("info", 0.8), ("number", 0.7)), is_telling=False))
-    for literal in literals:
-        if literal.kind in {Kind.PATH, Kind.URL, Kind.EMAIL}:
-            term = has_kind_term(literal.kind)
-            query[term] = QueryTerm(term, 0.5 if literal.kind is Kind.PATH else 1.0)
-        if literal.kind in {Kind.PATH, Kind.URL} and (extension := file_extension(literal.value)) is not None:
-            query[extension] = QueryTerm(extension, 2.5 if literal.kind is Kind.PATH else 0.5)
-    return list(query.values())
+    words = terms(blanked(text)) or terms(" ".join(each.value for each in literals if each.kind == "text"))
+    query: dict[str, Mapping[str, float]] = {
+        word: {other: _SYNONYM_SHARE - 0.05 * at for at, other in enumerate(SYNONYMS.get(word, ()))} | {word: 1.0}
+        for word in words
+    }
+    for each in literals:
+        if each.kind in {"path", "url", "email"}:
+            is_path = each.kind == "path"
+            query[f"<{each.kind}>"] = {f"<{each.kind}>": 0.5 if is_path else 1.0}
+            extension = file_extension(each.value) if each.kind != "email" else None
+            query |= {f".{extension}": {extension: 2.0 if is_path else 0.5}} if extension else {}
+    query |= {"?": _INFORMING} if is_question(message) else {}
+    query |= {"<past>": _RECORDED} if _PAST.search(text) else {}
+    return dict(list(query.items())[:_MOST_TERMS])
 
 
-def _tool_choices(wish: _Wish, offer: Offer, scores: Mapping[str, Score], newest: frozenset[str]) -> list[Choice]:
-    rated: list[tuple[float, PreparedTool]] = []
-    for name, tool in offer.tools.items():
-        score = scores.get(tool.document.key)
-        # The group of a tool just loaded was chosen for this message, so a common verb is enough for it.
-        if score is not None and (score.is_telling or name in newest):
-            factor = _name_factor(tool.name_terms, wish) * _action_factor(wish.action, tool.action)
-            rated.append((score.total * factor, tool))
-    rated.sort(key=lambda each: -each[0])
-    choices = []
-    for value, tool in rated[:_CANDIDATES_TRIED]:
-        filling = fill(tool, wish.message)
-        choices.append(Choice(value * _filling_factor(filling), tool, filling))
-    return choices
+def _scores(
+    query: Mapping[str, Mapping[str, float]], documents: Mapping[str, Mapping[str, float]], newest: Collection[str]
+) -> dict[str, float]:
+    """Score the documents that have a telling term of a query."""
+    vocabulary = frozenset[str]().union(*documents.values())
+    counts: dict[str, list[float]] = {key: [] for key in documents}
+    weights = []
+    for term, wanted in query.items():
+        if vocabulary.isdisjoint(wanted):
+            wanted = {other: _SIMILAR_SHARE for other in vocabulary if _are_similar(term, other)}
+        for key, document in documents.items():
+            shares = [share * document[other] for other, share in wanted.items() if other in document]
+            counts[key].append(max(shares, default=0))
+        having = sum(each[-1] > 0 for each in counts.values())
+        rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
+        weights.append(rarity * (0.4 if _is_generic(term) else 0.5 if term in RUNNING_TERMS else 1.0))
+    telling = [not _is_generic(term) for term in query]
+    sizes = {key: sum(document.values()) for key, document in documents.items()}
+    average = sum(sizes.values()) / (len(sizes) or 1)
+    return {
+        key: bm25(found, weights, 0.6 + 0.4 * sizes[key] / average)
+        for key, found in counts.items()
+        if sum(count > 0 for count in found) >= min(_ENOUGH_TERMS, _LEAST_SHARE * len(query))
+        and any(
+            count > 0 and (key in newest or (tells and count >= _TELLING_COUNT))
+            for count, tells in zip(found, telling, strict=True)
+        )
+    }
 
 
-def _group_choices(turn: Turn, wish: _Wish, offer: Offer, scores: Mapping[str, Score]) -> list[Choice]:
-    if len(turn.loads) >= LOADS_LIMIT:
-        return []
-    choices = []
-    for name, group in offer.groups.items():
-        score = scores.get(f"group {name}")
-        if score is not None and score.is_telling and name not in turn.loaded and name not in turn.just_loaded:
-            # A tool that fits has gained as much by its verb and its parameters.
-            choices.append(Choice(1.2 * score.total * _name_factor(group.name_terms, wish), group=name))
-    return choices
+def _is_generic(term: str) -> bool:
+    return term in GENERIC_TERMS or term == "?" or term.isdigit() or (len(term) == 1 and term.isascii())
 
 
-def _name_factor(name_terms: frozenset[str], wish: _Wish) -> float:
-    """Favour what is named in full, and what bears the extension of the file in its name.
-
-    Of ``add_model`` and ``create_provider``, a new provider means the second.
-    """
-    if not name_terms:
-        return 0.7
-    covered = sum(not name_terms.isdisjoint(meaning) for meaning in wish.meanings)
-    special = 1.0 if name_terms.isdisjoint(wish.extensions) else 1.5
-    return special * (0.7 + 0.3 * min(1.0, covered / len(name_terms)))
+def _are_similar(term: str, other: str) -> bool:
+    """Return True if words are probably forms of one word, or one is the beginning of the other."""
+    shared = max(4, math.ceil(0.7 * min(len(term), len(other))))
+    return term[:shared] == other[:shared] and not term.isdigit()
 
 
-def _filling_factor(filling: Filling) -> float:
-    """Of two tools, favour the one that has a use for more of what the message gives, and gives in so many words."""
-    if filling.missing:
-        return 0.5
-    return (0.8 if filling.is_guess else 1.0) * (1 + 0.15 * len(filling.calls[0]))
+def _is_allowed(name: str, order: frozenset[str]) -> bool:
+    """Return False for a tool that sends or deletes if the message gives no order to do that."""
+    return not (harm := stems(name) & HARMFUL_TERMS) or bool(harm & order)
 
 
-def _action_factor(asked: Action | None, action: Action | None) -> float:
-    """Keep a question from changing anything, and an order from being answered with the wrong kind of deed."""
-    if asked is None or action is None:
-        return 1.0
-    if asked is action:
-        return 1.2
-    if asked is Action.LOOK:
-        return 0.95 if action is Action.DRAW else 0.1
-    return 0.4
+def _kind_of_verb(words: Iterable[str]) -> frozenset[str] | None:
+    """Return the set of verbs that has the first verb among some words."""
+    return next((kind for word in words for kind in (READING_TERMS, CHANGING_TERMS) if word in kind), None)
+
+
+def _verb_share(name: str, asked: frozenset[str] | None) -> float:
+    """Favour a tool that reads if the message asks, and one that changes something if it orders a change."""
+    done = _kind_of_verb(terms(name))
+    return 1.0 if asked is None or done is None else 1.2 if asked is done else 0.3
+
+
+def _name_share(name: str, query: Mapping[str, Mapping[str, float]]) -> float:
+    """Favour what is named in full, and what has the extension of a file in its name."""
+    words = frozenset(terms(name))
+    covered = sum(any(word in wanted for wanted in query.values()) for word in words)
+    is_special = any(f".{word}" in query for word in words)
+    return (1.5 if is_special else 1.0) * (0.7 + 0.3 * covered / (len(words) or 1))
+
+
+def _document(tool: ToolDefinition) -> Mapping[str, float]:
+    parameters = read_parameters(tool.parameters)
+    kinds = {f"<{each.kind}>": 2.0 if each.is_required else 0.6 for each in reversed(parameters)}
+    return kinds | _weighed(tool.name, tool.description, " ".join(each.name for each in parameters))
+
+
+@lru_cache(maxsize=4096)
+def _weighed(name: str, description: str, parameters: str) -> dict[str, float]:
+    """Weigh the terms that a tool or group is found by."""
+    clauses = [clause for clause in _CLAUSE.split(description[:2000]) if not _POINTS_ELSEWHERE.search(clause)]
+    weighed: dict[str, float] = {}
+    for text, weight in ((name, 3.0), (" ".join(clauses), 1.0), (parameters, 0.6)):
+        weighed |= {term: weighed.get(term, 0) + weight for term in terms(text)}
+    return weighed

@@ -1,167 +1,92 @@
-"""What the rules know of English: words that say nothing, what verbs ask for, and words that mean the same.
-
-Other languages are routed by the words that a message shares with the tools' descriptions.
-"""
+"""English words for ranking. Other languages match by the words that they share with names and descriptions."""
 
 from __future__ import annotations
 
 import re
-from enum import Enum
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-from oneclaw_core.providers.offline.terms import normal_words, stem, stem_set, word_set
+from oneclaw_core.search.words import folded, is_unspaced, pairs, parts
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ly|ing|ed)$")
+_E_MAIL = re.compile(r"\be-mail", re.IGNORECASE)
 
 
-class Action(Enum):
-    """The kind of thing that a message asks for, or that a tool does."""
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """Strip the most common English endings, so that the forms of a word are equal."""
+    word = folded(word)
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    word = f"{word[:-3]}y" if word.endswith("ily") else _ENDING.sub("", word)
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        return word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
-    LOOK = "look"
-    MAKE = "make"
-    DRAW = "draw"
-    CHANGE = "change"
-    REMOVE = "remove"
-    SEND = "send"
-    RUN = "run"
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of all words of a text."""
+    return frozenset(map(stem, parts(text)))
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text as they are."""
+    return frozenset(words.split())
 
 
 STOP_WORDS = word_set(
     """
-    a about actually after also am an and any anything are as at be been before being but by can could currently
-    did do does doing don down each either else etc every everything few for from further give had has have
-    having he hello help her here hey hi him his how i if in into is isn it its itself just kindly know let like
-    ll lot many maybe me more most much must my myself need no nor not now of off oh ok okay on one ones only
-    onto or other our out over own per please quite rather re really s said same shall she should so some
-    something still such t tell than thank thanks that the their them then there these they thing this those
-    through to too under until up upon us use used using ve very via want was we well were what whats when where
-    whether which while who whom whose why will with without would yes yet you your
+    a about after all also an and any anything are as at be been but by can could did do does doing don for from further
+    get give had has have he hello help her here hey hi him his how i if in into is it its just kindly know let ll many
+    may me more most must my myself no not now of off oh ok okay on one ones or other our out over own per please really
+    s same shall she should so some something still t tell than thank thanks that the their them then there these they
+    thing this those through to too until up us use used using ve very via want was we well were what when where which
+    while who whom whose why will with without would yes yet you your
     """
 )
-
-# A question that begins so only wants to know; "can you" and "could you" are polite orders.
 QUESTION_WORDS = word_set("what whats who whom whose when where which how why is are was were does do did has")
-LEADING_WORDS = word_set("and so then now also ok okay please hey hi hello well but")
-
-_VERBS = {
-    Action.LOOK: "check count describe display explain extract fetch find get info inspect list look open print query "
-    "read retrieve search see show summarize summarise tell view say lookup",
-    Action.MAKE: "add build compose create draft generate insert make new note prepare register remember save schedule "
-    "upload write append record plan store",
-    Action.DRAW: "convert draw export plot render",
-    Action.CHANGE: "change disable edit enable fill format manage modify move rename replace set toggle update",
-    Action.REMOVE: "archive clear delete discard drop erase forget remove trash uninstall",
-    Action.SEND: "forward post reply send share",
-    Action.RUN: "eval evaluate exec execute launch run start",
-}
-# Shorter ones end too many other words, as in "thread" and "outlook".
-_COMPOUND = re.compile(
-    rf"(?<=...)(?:{'|'.join(verb for verbs in _VERBS.values() for verb in verbs.split() if len(verb) > 4)})$"
+# Terms that help to decide between tools, but do not select one alone.
+GENERIC_TERMS = stems(
+    "add build change check count create display edit explain find first generate info insert last latest list look "
+    "make manage modify new next open query read search see set show store update view work write delete remove"
 )
-ACTIONS: dict[str, Action] = {stem(verb): action for action, verbs in _VERBS.items() for verb in verbs.split()}
-
-# Verbs found in so many tools that they decide between tools, but never speak for one on their own.
-GENERIC_VERBS = stem_set(
-    """
-    add build change check count create delete display edit explain find generate get info insert list look lookup make
-    manage modify new open query read remove save say search see set show store update view work write
-    """
+READING_TERMS = stems("check extract find get info inspect list load look read search show summarize tell view")
+CHANGING_TERMS = stems(
+    "add append change create edit enable make modify remind reminder save schedule set update write"
 )
-
-LOAD_WORDS = stem_set("load activate enable")
-LOAD_OBJECTS = stem_set("tool tools toolset group groups all")
-
-# From the nearest meaning to the farthest.
-_SYNONYMS = {
-    "add": "create insert new",
-    "appointment": "event calendar",
-    "article": "page",
-    "build": "create",
-    "change": "update set edit",
-    "check": "search list get read info",
-    "clock": "time",
-    "compose": "write draft create",
-    "count": "info number total",
-    "day": "date time",
-    "delete": "remove trash clear",
-    "describe": "info get",
-    "display": "show view get",
-    "download": "fetch get",
-    "edit": "update change",
-    "email": "mail gmail",
-    "eval": "evaluate execute",
-    "evaluate": "eval execute",
-    "exec": "execute run",
-    "execute": "exec run",
-    "fetch": "request get download",
-    "find": "search list",
-    "hour": "time",
-    "javascript": "js",
-    "js": "javascript",
-    "list": "search get",
-    "look": "search get read",
-    "mail": "email gmail",
-    "make": "create",
-    "meeting": "event calendar",
-    "modify": "update edit",
-    "new": "create add",
-    "note": "save write",
-    "open": "read get",
-    "picture": "image",
-    "plan": "schedule",
-    "post": "send request",
-    "print": "read get",
-    "recall": "history memory search",
-    "remember": "save memory",
-    "remove": "delete trash clear",
-    "retrieve": "get fetch",
-    "run": "execute exec",
-    "say": "text content read",
-    "see": "read get list",
-    "sheet": "spreadsheet",
-    "shell": "command",
-    "show": "get list read",
-    "slide": "presentation",
-    "summarise": "text read",
-    "summarize": "text read",
-    "today": "date time",
-    "view": "read get",
-    "website": "web page",
-    "write": "create",
+RUNNING_TERMS = stems("run execute evaluate start")
+# A tool with such a verb in its name is called only for an order with that verb or a synonym of it.
+HARMFUL_TERMS = stems("send forward share delete remove trash clear archive erase uninstall")
+_SYNONYMS = """
+    add: create; append: write; appointment: event calendar; build: create; calculate: evaluate run; change: update set;
+    check: search list read info; count: info number; delete: remove trash clear; edit: update; email: mail gmail;
+    eval: evaluate execute; evaluate: eval execute run; execute: exec run; fetch: request download; find: search list;
+    javascript: js; js: javascript; look: search read; mail: email gmail; make: create; meeting: event calendar;
+    new: create add; open: read; picture: image; print: read; remember: save memory; remind: schedule;
+    reminder: schedule; remove: delete trash clear; run: execute exec; say: text content read; sheet: spreadsheet;
+    shell: command; show: get list read; slide: presentation; summarise: text read; summarize: text read; view: read;
+    write: create
+"""
+SYNONYMS = {
+    stem(word.strip()): tuple(map(stem, others.split()))
+    for word, _, others in (entry.partition(":") for entry in _SYNONYMS.split(";"))
 }
-SYNONYMS: dict[str, tuple[str, ...]] = {
-    stem(word): tuple(stem(other) for other in others.split()) for word, others in _SYNONYMS.items()
-}
+
+
+@lru_cache(maxsize=4096)
+def terms(text: str) -> tuple[str, ...]:
+    """Return the stems of the words that say something; of scripts without spaces, the pairs of characters."""
+    found: list[str] = []
+    for part in parts(_E_MAIL.sub("email", text)):
+        if is_unspaced(part) and len(part) > 1:
+            found += pairs(folded(part))
+        elif part.lower() not in STOP_WORDS and folded(part) not in STOP_WORDS:
+            found.append(stem(part))
+    return tuple(found)
 
 
 def is_question(message: str) -> bool:
-    """Whether a message begins with a word that asks; "can you" and "could you" are polite orders."""
-    return _begins_with_question(normal_words(message[:2000]))
-
-
-def asked_action(message: str) -> Action | None:
-    """Tell what kind of thing a message asks for; ``None`` if no word says so."""
-    words = normal_words(message[:2000])
-    if _begins_with_question(words):
-        return Action.LOOK
-    for word in [word for word in words if word not in LEADING_WORDS][:12]:
-        action = ACTIONS.get(stem(word))
-        if action is not None:
-            return action
-    is_asking = message.rstrip().endswith(("?", "？", "؟"))  # noqa: RUF001  # Chinese and Arabic question marks
-    return Action.LOOK if is_asking else None
-
-
-def _begins_with_question(words: Sequence[str]) -> bool:
-    return next((word for word in words if word not in LEADING_WORDS), "") in QUESTION_WORDS
-
-
-def action_of_tool(name: str) -> Action | None:
-    """Tell what kind of thing a tool does, by the first verb in its name."""
-    return next((ACTIONS[word] for word in map(stem, name_words(name)) if word in ACTIONS), None)
-
-
-def name_words(name: str) -> list[str]:
-    """The words of a tool's name, a verb at the end of a compound apart: ``webfetch`` is about fetching."""
-    return [part for word in normal_words(name) for part in _COMPOUND.sub(r" \g<0>", word).split()]
+    """Return True if a message begins with a word that asks, or ends with a question mark; "can you" is an order."""
+    words = re.findall(r"[^\W_]+", message[:200].lower())
+    first = next((word for word in words if word not in {"and", "so", "then", "now", "but"}), "")
+    is_marked = message.rstrip().endswith(("?", "？", "؟")) and ":" not in message  # noqa: RUF001  # Chinese, Arabic
+    return first in QUESTION_WORDS or (is_marked and first not in {"can", "could", "would", "will", "please"})
