@@ -66,7 +66,7 @@ def test_every_package_is_in_the_table():
     [
         ("import os\nos.closerange(0, 1000)\n", "import.kills"),
         ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
-        ("import json\njson.dumps = None\n", "import.kills"),
+        ("import json\njson.dumps = None\n", "import.changes-process"),
         ("while True:\n    print('x' * 1_000_000)\n", "import.fails"),
         ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
     ],
