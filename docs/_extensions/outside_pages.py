@@ -54,7 +54,8 @@ def turned_links(text: str, docname: str, pages: list[str]) -> str:
             place = target.removeprefix("docs/")
         else:
             place = f"../{target}"
-        return os.path.relpath(place, here)
+        # Below a root, so that the current directory does not count.
+        return os.path.relpath(f"/docs/{place}", f"/docs/{here}")
 
     return _LINK.sub(turned, text)
 

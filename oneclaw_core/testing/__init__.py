@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.turn_record import TurnRecord as TurnRecord
     from oneclaw_core.testing.web_routes import RoutedWebServer as RoutedWebServer
     from oneclaw_core.testing.web_routes import WebAnswer as WebAnswer
-    from oneclaw_core.testing.web_server import WebRequest as WebRequest
+    from oneclaw_core.testing.web_server import ReceivedRequest as ReceivedRequest
     from oneclaw_core.testing.web_server import WebServer as WebServer
 
 _MODULE_OF = {
@@ -53,7 +53,7 @@ _MODULE_OF = {
         "snapshot": "DefinitionsSnapshot",
         "turn_record": "CalledTool TurnRecord",
         "web_routes": "RoutedWebServer WebAnswer",
-        "web_server": "WebRequest WebServer",
+        "web_server": "ReceivedRequest WebServer",
     }.items()
     for name in names.split()
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from oneclaw_core.testing.web_server import WebRequest
+    from oneclaw_core.testing.web_server import ReceivedRequest
 
 _LONGEST_HOLD_SECONDS = 60
 
@@ -209,7 +209,7 @@ class AuthorizationServer:
         ]
         return {self.client_secret, *self._tokens, *self.consents, *forms}
 
-    def _answer(self, request: WebRequest) -> Iterator[bytes]:
+    def _answer(self, request: ReceivedRequest) -> Iterator[bytes]:
         form = dict(parse_qsl(request.text if request.method == "POST" else urlsplit(request.target).query))
         if request.method == "POST":
             self.requests.append((request.path, form))
@@ -230,7 +230,7 @@ class AuthorizationServer:
         content = answer.to_bytes()
         yield content if answer.sent_bytes is None else content[: answer.sent_bytes]
 
-    def _carry_out(self, request: WebRequest, form: dict[str, str]) -> WebAnswer:
+    def _carry_out(self, request: ReceivedRequest, form: dict[str, str]) -> WebAnswer:
         if (request.method, request.path) == ("GET", "/authorize"):
             return self._authorize(form)
         if (request.method, request.path) == ("POST", "/token"):
@@ -261,7 +261,7 @@ class AuthorizationServer:
             self._codes[answer["code"]] = {**query, "user": self.user}
         return WebAnswer("", status=302, headers={"Location": f"{query['redirect_uri']}?{urlencode(answer)}"})
 
-    def _check_client(self, request: WebRequest, form: dict[str, str]) -> None:
+    def _check_client(self, request: ReceivedRequest, form: dict[str, str]) -> None:
         client_id, client_secret = form.get("client_id", ""), form.get("client_secret", "")
         header = request.header("authorization")
         if header is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.testing.web_server import WebRequest, WebServer, response
+from oneclaw_core.testing.web_server import ReceivedRequest, WebServer, response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LONGEST_STALL_SECONDS = 60
 
-Answering = Callable[[WebRequest], "WebAnswer | str | bytes | dict[str, Any] | list[Any]"]
+Answering = Callable[[ReceivedRequest], "WebAnswer | str | bytes | dict[str, Any] | list[Any]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RoutedWebServer:
         self._server = WebServer(self._pieces)
 
     @property
-    def requests(self) -> list[WebRequest]:
+    def requests(self) -> list[ReceivedRequest]:
         """Everything it was asked, in order."""
         return self._server.requests
 
@@ -98,7 +98,7 @@ class RoutedWebServer:
 
         Args:
             path: without a query.
-            body: a text, bytes, or what is sent as JSON; a function is called with each :class:`WebRequest` and returns
+            body: a text, bytes, or what is sent as JSON; a function is called with each ``ReceivedRequest`` and returns
                 one of these or a :class:`WebAnswer`.
             status: the number.
             headers: in place of, or beside, the type of the content.
@@ -145,7 +145,7 @@ class RoutedWebServer:
         self._is_ending.set()
         self._server.__exit__(kind, error, trace)
 
-    def _pieces(self, request: WebRequest) -> Iterator[bytes]:
+    def _pieces(self, request: ReceivedRequest) -> Iterator[bytes]:
         answer = self._answer(request)
         self._is_ending.wait(answer.delay_seconds)
         whole = answer.to_bytes()
@@ -159,7 +159,7 @@ class RoutedWebServer:
         if answer.stalls:
             self._is_ending.wait(_LONGEST_STALL_SECONDS)
 
-    def _answer(self, request: WebRequest) -> WebAnswer:
+    def _answer(self, request: ReceivedRequest) -> WebAnswer:
         make = self._routes.get((request.method, request.path)) or self._routes.get((None, request.path))
         if make is None:
             known = ", ".join(f"{method or 'any method'} {path}" for method, path in self._routes) or "nothing"

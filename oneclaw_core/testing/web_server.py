@@ -18,7 +18,7 @@ _IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class WebRequest:
+class ReceivedRequest:
     """What the server got.
 
     Attributes:
@@ -91,9 +91,9 @@ class WebServer:
     """
 
     def __init__(
-        self, answer: Callable[[WebRequest], bytes | Iterable[bytes]], tls: ssl.SSLContext | None = None
+        self, answer: Callable[[ReceivedRequest], bytes | Iterable[bytes]], tls: ssl.SSLContext | None = None
     ) -> None:
-        self.requests: list[WebRequest] = []
+        self.requests: list[ReceivedRequest] = []
         owner = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -132,7 +132,7 @@ class WebServer:
         self._server.server_close()
 
 
-def _read(stream: Any) -> WebRequest:
+def _read(stream: Any) -> ReceivedRequest:
     method, target, _ = stream.readline().decode().split(" ")
     headers = []
     while line := stream.readline().strip():
@@ -141,7 +141,7 @@ def _read(stream: Any) -> WebRequest:
     known = dict(headers)
     is_chunked = known.get("transfer-encoding", "").lower() == "chunked"
     body = _read_chunks(stream) if is_chunked else stream.read(int(known.get("content-length", "0")))
-    return WebRequest(method, target, headers, body)
+    return ReceivedRequest(method, target, headers, body)
 
 
 def _read_chunks(stream: Any) -> bytes:

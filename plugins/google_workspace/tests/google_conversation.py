@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.scopes import TOOL_SCOPES
 
-from oneclaw_core.testing import RoutedWebServer, WebAnswer, WebRequest
+from oneclaw_core.testing import ReceivedRequest, RoutedWebServer, WebAnswer
 
 if TYPE_CHECKING:
     import subprocess
@@ -124,7 +124,7 @@ class Conversation:
         model = ("--model", "openai_compatible/test")
         return self._programs.run(command, *model, *arguments, environ=environ, directory=self._directory, typed=typed)
 
-    def _answer(self, request: WebRequest) -> WebAnswer:
+    def _answer(self, request: ReceivedRequest) -> WebAnswer:
         heard = Heard(request.json())
         number = len(self.heard)
         self.heard.append(heard)
