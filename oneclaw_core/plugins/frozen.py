@@ -8,13 +8,32 @@ from typing import Any, NoReturn
 def frozen(value: Any) -> Any:
     """Return a deep copy of JSON data whose objects and arrays cannot be changed.
 
-    They are dicts and lists still, so that ``json.dumps`` and comparisons work.
+    They are dicts and lists still, so that ``json.dumps`` and comparisons work. Data may be nested as deeply as
+    ``json.loads`` allows, hence the loop in place of recursion.
     """
+    waiting: list[tuple[Any, FrozenDict | FrozenList]] = []
+    copy = _begun(value, waiting)
+    while waiting:
+        source, target = waiting.pop()
+        if isinstance(target, FrozenDict):
+            for key, each in source.items():
+                dict.__setitem__(target, key, _begun(each, waiting))
+        else:
+            for each in source:
+                list.append(target, _begun(each, waiting))
+    return copy
+
+
+def _begun(value: Any, waiting: list[tuple[Any, FrozenDict | FrozenList]]) -> Any:
+    """Return a value, or an empty copy of an object or array, which is noted to be filled."""
     if isinstance(value, dict):
-        return FrozenDict((key, frozen(each)) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return FrozenList(map(frozen, value))
-    return value
+        copy: FrozenDict | FrozenList = FrozenDict()
+    elif isinstance(value, list | tuple):
+        copy = FrozenList()
+    else:
+        return value
+    waiting.append((value, copy))
+    return copy
 
 
 def _refuse(self: object, *_: object, **__: object) -> NoReturn:

@@ -166,9 +166,9 @@ class ToolEngine:
         slots = asyncio.Semaphore(MAX_PARALLEL_CALLS)
 
         async def answer(call: ToolCall) -> None:
-            async with slots:
-                outcome = await self._outcome(call, scope, loading, arrivals)
             try:
+                async with slots:
+                    outcome = await self._outcome(call, scope, loading, arrivals)
                 if keep is not None:
                     await keep(outcome)
             except Exception as error:  # noqa: BLE001  # raised again where it can be caught
