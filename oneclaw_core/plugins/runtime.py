@@ -160,15 +160,21 @@ class Plugins:
                 return verdict
         return None
 
-    async def before_tool_call(self, call: CallInfo) -> Verdict | None:
-        """Ask the gates whether a call may run: the first ``Deny`` counts, else the first ``Ask``."""
-        first: Verdict | None = None
+    async def before_tool_call(self, call: CallInfo) -> list[Verdict]:
+        """Ask the gates whether a call may run.
+
+        Returns:
+            The first ``Deny`` alone, else every ``Ask``, in order.
+        """
+        questions: list[Verdict] = []
         for plugin in self.concerned("before_tool_call", call):
             verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
-            if verdict is not None and isinstance(verdict.answer, Deny):
-                return verdict
-            first = first or verdict
-        return first
+            if verdict is None:
+                continue
+            if isinstance(verdict.answer, Deny):
+                return [verdict]
+            questions.append(verdict)
+        return questions
 
     def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
         """Return the plugins whose implementation of a hook is about a tool call, in order."""

@@ -96,15 +96,12 @@ class HookedCall:
         Raises:
             PermissionDeniedError: a gate refuses the call, or the user does.
         """
-        verdict = await self._plugins.before_tool_call(self._info)
-        if verdict is None:
-            return
-        plugin, answer = verdict
-        if isinstance(answer, Deny):
-            self.decided(self._info.tool, None, is_granted=False, decided_by=f"plugin {plugin}")
-            raise PermissionDeniedError(answer.reason, self._info.tool)
-        detail = f"{answer.detail} (the plugin {plugin} asks)" if answer.detail else f"the plugin {plugin} asks"
-        await ask(answer.permission, detail, answer.subject)
+        for plugin, answer in await self._plugins.before_tool_call(self._info):
+            if isinstance(answer, Deny):
+                self.decided(self._info.tool, None, is_granted=False, decided_by=f"plugin {plugin}")
+                raise PermissionDeniedError(answer.reason, self._info.tool)
+            detail = f"{answer.detail} (the plugin {plugin} asks)" if answer.detail else f"the plugin {plugin} asks"
+            await ask(answer.permission, detail, answer.subject)
 
     def around(self) -> Around:
         """Return a context manager to enter around the tool."""

@@ -97,6 +97,26 @@ def test_a_gate_has_the_user_asked_and_a_grant_answers(oneclaw_factory):
     assert details == ["say it aloud (the plugin policy asks)"] * 2
 
 
+def test_every_gate_that_asks_is_answered(oneclaw_factory):
+    read, send = (plugin(before_tool_call=lambda name=name: Ask(name)) for name in ("echo.read", "echo.send"))
+    home = oneclaw_factory(named(first=read, second=send))
+    home.run(home.app.store.set_permission("echo.read", "grant"))
+    home.reopen()
+    home.user.says("no")
+    assert home.call_tool("echo", text="a").error_type == "permission_denied"
+    assert [request.permission for request in home.user.asked] == ["echo.send"]
+
+
+def test_a_call_with_deeply_nested_arguments_is_answered(oneclaw_factory):
+    seen = []
+    home = oneclaw_factory(named(audit=plugin(after_tool_call=lambda result: seen.append(result.error_type))))
+    nested = '{"text": ' + "[" * 900 + "]" * 900 + "}"
+    outcome = home.run(home.app.call_tool("echo", nested))
+    assert outcome.result.error_type == "validation_error"
+    home.run(home.app.plugins.drain(5))
+    assert seen == ["validation_error"]
+
+
 def test_no_gate_grants_what_the_user_denied(oneclaw_factory):
     home = oneclaw_factory(named(policy=plugin(before_tool_call=lambda: None)))
     home.run(home.app.store.set_permission("files.read", "deny"))

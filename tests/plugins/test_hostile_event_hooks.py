@@ -140,7 +140,7 @@ def test_a_gate_of_a_call_denies_whatever_the_others_say(tmp_path, behaviour):
         plugins = plugins_at_work(
             tmp_path, culprit=plugin(before_tool_call=behaviour), zeta=plugin(before_tool_call=lambda: None)
         )
-        verdict = await plugins.before_tool_call(call_info())
+        (verdict,) = await plugins.before_tool_call(call_info())
         assert isinstance(verdict.answer, Deny)
         assert names_the_culprit(verdict.answer.reason)
 
@@ -206,7 +206,7 @@ def test_a_plugin_that_cannot_be_started_denies_where_it_gates(tmp_path, behavio
 
     async def work():
         given = plugin(plugin_started=behaviour, before_tool_call=lambda: None)
-        verdict = await plugins_at_work(tmp_path, culprit=given).before_tool_call(call_info())
+        (verdict,) = await plugins_at_work(tmp_path, culprit=given).before_tool_call(call_info())
         assert names_the_culprit(verdict.answer.reason)
 
     asyncio.run(work())

@@ -17,7 +17,7 @@ def test_no_plugin_means_no_hooks(tmp_path):
     async def work():
         plugins = plugins_at_work(tmp_path)
         assert plugins.hooks == frozenset()
-        assert await plugins.before_tool_call(CALL) is None
+        assert await plugins.before_tool_call(CALL) == []
 
     asyncio.run(work())
 
@@ -70,9 +70,10 @@ def test_a_deny_goes_before_an_ask_that_came_first(tmp_path):
     async def work():
         first = plugin(before_tool_call=ask)
         both = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=deny))
-        assert (await both.before_tool_call(CALL)).answer == Deny("The plugin b refuses this: not today")
+        (verdict,) = await both.before_tool_call(CALL)
+        assert verdict.answer == Deny("The plugin b refuses this: not today")
         one = plugins_at_work(tmp_path, a=first, b=plugin(before_tool_call=lambda: None))
-        assert await one.before_tool_call(CALL) == ("a", Ask("shell.execute", "run ls"))
+        assert await one.before_tool_call(CALL) == [("a", Ask("shell.execute", "run ls"))]
 
     asyncio.run(work())
 
@@ -84,8 +85,8 @@ def test_a_gate_for_some_tools_is_not_called_for_others(tmp_path):
     async def work():
         for tools, is_called in (({"shell"}, True), ({"files"}, True), ({"read_file"}, False)):
             gate = plugin(before_tool_call=hookimpl(tools=tools)(deny))
-            verdict = await plugins_at_work(tmp_path, gate=gate).before_tool_call(CALL)
-            assert (verdict is not None) is is_called
+            verdicts = await plugins_at_work(tmp_path, gate=gate).before_tool_call(CALL)
+            assert bool(verdicts) is is_called
 
     asyncio.run(work())
 
@@ -93,7 +94,8 @@ def test_a_gate_for_some_tools_is_not_called_for_others(tmp_path):
 @pytest.mark.parametrize("value", [True, "no", PromptSection("a", "b"), Exception("no")])
 def test_an_unknown_verdict_denies_and_names_the_plugin(tmp_path, value):
     async def work():
-        verdict = await plugins_at_work(tmp_path, policy=plugin(before_tool_call=lambda: value)).before_tool_call(CALL)
+        policy = plugin(before_tool_call=lambda: value)
+        (verdict,) = await plugins_at_work(tmp_path, policy=policy).before_tool_call(CALL)
         assert isinstance(verdict.answer, Deny)
         assert "plugin policy" in verdict.answer.reason
         assert "oneclaw plugins disable policy" in verdict.answer.reason
