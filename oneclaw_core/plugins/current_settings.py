@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import OneClawError, PluginError, SettingsError
+from oneclaw_core.errors import OneClawError, SettingsError
 from oneclaw_core.secrets import remember_secret
 from oneclaw_core.settings.reading import given_values, read_model
 from oneclaw_core.tools.threads import run_in_thread
@@ -43,6 +43,7 @@ class PluginSettings:
         self._secrets = secrets
         self._lock = asyncio.Lock()
         self._values: dict[str, Any] | None = None
+        self._is_unread = False  # the store or the secrets could not be read the last time
         self._current: BaseModel | SettingsError | None = None
 
     @property
@@ -77,23 +78,24 @@ class PluginSettings:
         before = self._values
         try:
             given = await self._given(await self._read_stored() if stored is None else stored)
-            values = {name: each.value for name, each in given.items()}
-            if values == before:
-                return frozenset()
-            self._values = values
-            model = self._registered.loaded_model
-            if model is None:
-                model = await run_in_thread(self._registered.load_model)
-            self._current = read_model(model, self._registered.fields, given)
-        except PluginError:
-            raise
         except OneClawError as error:
-            # It is raised where the plugin reads its settings.
-            self._current, self._values = SettingsError(str(error)), self._values or {}
+            # It is raised where the plugin reads its settings, until they can be read again.
+            self._current, self._values, self._is_unread = SettingsError(str(error)), before or {}, True
+            return frozenset()
+        values = {name: each.value for name, each in given.items()}
+        if values == before and not self._is_unread:
+            return frozenset()
+        model = self._registered.loaded_model
+        if model is None:
+            model = await run_in_thread(self._registered.load_model)
+        self._values, self._is_unread = values, False
+        try:
+            self._current = read_model(model, self._registered.fields, given)
+        except SettingsError as error:
+            self._current = error
         if before is None:
             return frozenset()
-        after = self._values
-        return frozenset(name for name in {*before, *after} if before.get(name) != after.get(name))
+        return frozenset(name for name in {*before, *values} if before.get(name) != values.get(name))
 
     async def _given(self, stored: Mapping[str, Any]) -> dict[str, GivenValue]:
         fields, secrets = self._registered.fields, {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from oneclaw_core.errors import SettingsError
+from oneclaw_core.errors import SettingsError, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,6 +70,8 @@ def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, st
         model.model_validate(_input(model, values))
     except ValidationError as error:
         return _faults(model, error)
+    except Exception as error:  # noqa: BLE001  # a validator of a plugin is foreign code
+        return dict.fromkeys(("", *values), _raised(model, error))
     return {}
 
 
@@ -93,6 +95,8 @@ def read_model(model: type[Model], fields: Iterable[SettingField], given: Mappin
                 raise SettingsError(missing(field)) from None
         where = given[name].about if name in given else "the settings"
         raise SettingsError(f"{where} does not fit: {fault}") from None
+    except Exception as error:  # as in faults_of
+        raise SettingsError(f"the settings cannot be validated: {_raised(model, error)}") from error
 
 
 def missing(field: SettingField) -> str:
@@ -151,6 +155,10 @@ class SettingsReader(Generic[Model]):
         if self._last is None or self._last[0] != values:
             self._last = values, read_model(self._model, self._fields, given)
         return self._last[1]
+
+
+def _raised(model: type[BaseModel], error: Exception) -> str:
+    return f"{model.__name__} raised {describe_error(error)}"
 
 
 def _input(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -205,6 +205,45 @@ def test_a_validator_of_the_plugin_refuses_a_value(tmp_path):
     in_home(tmp_path, work, weather("mail", MailSettings))
 
 
+class HostileSettings(BaseModel):
+    server: str = "localhost"
+
+    @field_validator("server")
+    @classmethod
+    def _fails(cls, value):
+        raise AttributeError("no such thing")
+
+
+def test_a_validator_that_fails_harms_no_turn(tmp_path):
+    async def work(claw):
+        await claw.plugins.context_of("mail")
+        await claw.store.set_setting("mail.server", "mail.example.org")
+        async for _ in claw.send_message("hello", model="offline/rules"):
+            pass
+        with pytest.raises(SettingsError, match="HostileSettings raised AttributeError: no such thing"):
+            _ = (await claw.plugins.context_of("mail")).settings
+        with pytest.raises(SettingsError, match="HostileSettings raised AttributeError: no such thing"):
+            await claw.configuration.settings.set("mail.server", "other")
+
+    in_home(tmp_path, work, weather("mail", HostileSettings))
+
+
+def test_settings_that_could_not_be_read_are_read_again(tmp_path):
+    async def work(claw):
+        context = await claw.plugins.context_of("weather")
+        path = claw.home.path / "keys.json"
+        path.write_text("damaged")
+        path.chmod(0o600)
+        await claw.plugins.refresh_settings()
+        with pytest.raises(SettingsError):
+            _ = context.settings
+        path.unlink()
+        await claw.plugins.refresh_settings()
+        return context.settings
+
+    assert in_home(tmp_path, work, weather()) == WeatherSettings()
+
+
 def test_a_secret_field_is_read_from_the_secret_store(tmp_path):
     async def work(claw):
         context = await claw.plugins.context_of("weather")
