@@ -115,8 +115,8 @@ class ToolSources:
             begun = max(each.begun for each in self._sources)
             left = begun + FIRST_WAIT_SECONDS - time.monotonic()
             await asyncio.wait(starting, timeout=max(left, 0))
-        for source in self._sources:
-            await source.refresh()
+        # Side by side, so that several that hang delay a request no longer than one.
+        await asyncio.gather(*(source.refresh() for source in self._sources))
 
     async def aclose(self) -> None:
         """Stop all sources, side by side."""

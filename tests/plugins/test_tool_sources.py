@@ -469,6 +469,22 @@ def test_refresh_is_called_before_each_request_and_may_fail(run):
     assert looks.looks == 2  # there is a pause after a failure
 
 
+def test_sources_are_refreshed_side_by_side(run):
+    met = {}
+
+    class Meets(Source):
+        async def refresh(self):
+            met[self] = True
+            while len(met) < 2:
+                await asyncio.sleep(0)
+
+    async def work(host):
+        await host.running.refresh()
+        return host.problems
+
+    assert run(work, first=Meets(Answers("first")), second=Meets(Answers("second"))) == []
+
+
 def test_a_group_can_be_listed_before_its_tools_are_known(run):
     group = ToolGroupDefinition("server", "Server", "Things of the server")
     opened = []
