@@ -10,10 +10,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from oneclaw_core import __version__
-from oneclaw_core.errors import SettingsError
+from oneclaw_core.errors import SettingsError, UsageError
 from oneclaw_core.http.addresses import is_public_address
 
 if TYPE_CHECKING:
+    import asyncio
     import ssl
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -28,6 +29,7 @@ __all__ = [
     "create_guarded_sync_client",
     "is_public_address",
     "prepare_clients",
+    "refuse_on_loop",
 ]
 
 MAX_REDIRECTS = 10
@@ -123,6 +125,22 @@ def create_guarded_sync_client(
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
     )
+
+
+def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Refuse to block an event loop that has to answer what is waited for.
+
+    Raises:
+        UsageError: it runs in this thread.
+    """
+    import asyncio
+
+    try:
+        is_here = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        is_here = False
+    if is_here:
+        raise UsageError("sync_http cannot ask for a permission on the event loop: use http there")
 
 
 def prepare_clients() -> None:

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.http import create_guarded_client, create_guarded_sync_client
+from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, refuse_on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -139,6 +139,7 @@ class PluginContext:
         """The same for code that runs in a thread."""
 
         def allow(host: str, address: str) -> None:
+            refuse_on_loop(self._loop)
             gate = self._ask_for(host, address)
             asyncio.run_coroutine_threadsafe(gate, self._loop).result()
 
@@ -154,9 +155,12 @@ class PluginContext:
             name: for the log.
         """
         loop = asyncio.get_running_loop()
-        task = loop.create_task(coroutine, name=f"{self.name}: {name}", context=contextvars.Context())
+        work = self._without_exit(coroutine)
+        task = loop.create_task(work, name=f"{self.name}: {name}", context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        # One that is cancelled before it begins would be reported as never awaited.
+        task.add_done_callback(lambda _: coroutine.close())
         return task
 
     async def aclose(self) -> None:
@@ -173,6 +177,13 @@ class PluginContext:
 
     async def _ask_for(self, host: str, address: str) -> None:
         await self._allow_address(host, address)
+
+    async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""
+        try:
+            return await coroutine
+        except (KeyboardInterrupt, SystemExit) as error:
+            raise PluginError(f"plugin {self.name}: a task raised {describe_error(error)}") from error
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

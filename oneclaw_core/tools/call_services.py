@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
-from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address
+from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address, refuse_on_loop
 from oneclaw_core.tools.result import clean_text
 
 if TYPE_CHECKING:
@@ -173,7 +173,11 @@ class RunningCall:
             self._report_progress(message, fraction)
 
     def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
-        return lambda host, address: self._wait_for(gate(host, address))
+        def allow(host: str, address: str) -> None:
+            refuse_on_loop(self._loop)
+            self._wait_for(gate(host, address))
+
+        return allow
 
     def _wait_for(self, answer: Coroutine[Any, Any, None]) -> None:
         """Have the event loop ask, and wait in this thread."""

@@ -5,7 +5,18 @@ import asyncio
 import pytest
 from stand_ins import plugin, plugins_at_work
 
-from oneclaw_core import Ask, CallInfo, Deny, NotReadyError, PluginError, PromptSection, SessionInfo, TurnInfo, hookimpl
+from oneclaw_core import (
+    Ask,
+    CallInfo,
+    Deny,
+    NotReadyError,
+    PluginError,
+    PromptSection,
+    SessionInfo,
+    TurnInfo,
+    UsageError,
+    hookimpl,
+)
 from oneclaw_core.plugins import running_plugin, runtime
 
 CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
@@ -138,6 +149,31 @@ def test_a_plugin_that_is_not_needed_is_neither_started_nor_stopped(tmp_path):
 
     asyncio.run(work())
     assert events == []
+
+
+def test_a_background_task_that_exits_ends_nothing_else(tmp_path, caplog):
+    async def leave():
+        raise SystemExit(3)
+
+    async def work():
+        plugins = plugins_at_work(tmp_path, poller=plugin(before_turn=lambda: None))
+        context = await plugins.context_of("poller")
+        await asyncio.wait({context.start_task(leave())})
+        return "went on"
+
+    assert asyncio.run(work()) == "went on"
+    assert "plugin poller: a task raised SystemExit: 3" in caplog.text
+
+
+def test_the_sync_client_refuses_to_wait_on_the_event_loop(tmp_path):
+    async def work():
+        plugins = plugins_at_work(tmp_path, weather=plugin(before_turn=lambda: None))
+        context = await plugins.context_of("weather")
+        with pytest.raises(UsageError, match="use http there"):
+            context.sync_http.get("http://127.0.0.1:1/")
+        await plugins.aclose()
+
+    asyncio.run(work())
 
 
 def test_a_plugin_that_is_not_ready_is_started_again_later(tmp_path, monkeypatch):
