@@ -74,7 +74,7 @@ async def call_hook(plugins: Plugins, hook: str, /, **arguments: Any) -> Any:
         arguments: of the hook, without the context.
 
     Returns:
-        Of a gate, ``Deny``, ``Ask`` or ``None``; of a rewriter, the arguments or the result to use; of
+        Of a gate, ``Deny``, the first ``Ask`` or ``None``; of a rewriter, the arguments or the result to use; of
         ``message_context``, texts by plugin; of ``prompt_sections``, one text; of an observer, ``None``.
 
     Raises:
@@ -86,9 +86,12 @@ async def call_hook(plugins: Plugins, hook: str, /, **arguments: Any) -> Any:
         plugins.observe(hook, **arguments)
         await plugins.drain(_DRAIN_SECONDS)
         return None
-    if kind is HookKind.GATE:
-        verdict = await getattr(plugins, hook)(*arguments.values())
-        return None if verdict is None else verdict.answer
+    if hook == "before_turn":
+        refusal = await plugins.before_turn(arguments["turn"])
+        return None if refusal is None else refusal.answer
+    if hook == "before_tool_call":
+        verdicts = await plugins.before_tool_call(arguments["call"])
+        return verdicts[0].answer if verdicts else None
     if hook == "rewrite_tool_call":
         call: CallInfo = arguments["call"]
         return await HookedCall(plugins, call).rewrite(dict(call.arguments), lambda _: [])

@@ -18,7 +18,7 @@ async def greet(who: str, context: ToolContext, politely: bool = False) -> str |
     return f"Hello {who}"
 
 
-@tool(group="greetings", timeout_seconds=0.3)
+@tool(group="greetings", timeout_seconds=1.5)
 async def fetch_greeting(url: str, context: ToolContext) -> str:
     """Fetch a greeting from the web.
 

@@ -42,7 +42,7 @@ def test_what_a_plugin_registers_is_written(snapshot, path, written):
     assert document["groups"][0]["display_name"] == "Greetings"
     assert [(each["name"], each["group"], each["timeout_seconds"]) for each in document["tools"]] == [
         ("greet", "greetings", 30),
-        ("fetch_greeting", "greetings", 0.3),
+        ("fetch_greeting", "greetings", 1.5),
     ]
     assert document["tools"][0]["parameters"]["required"] == ["who"]
 
