@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ class HookTimeouts:
     """Counts the timeouts of hooks; three of one hook within ten minutes switch it off for an hour.
 
     The counts are kept in a file, so that a program that runs one turn at a time finds them again, and
-    ``oneclaw doctor`` can show them. A new version of a plugin begins anew, and so does ``oneclaw plugins enable``.
+    ``oneclaw doctor`` can show them. What another process writes there counts at once. A new version of a plugin begins
+    anew, and so does ``oneclaw plugins enable``.
 
     Args:
         path: the file; ``None`` to count in this process only.
@@ -32,7 +34,8 @@ class HookTimeouts:
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         self._path = path
         self._clock = clock
-        self._times: dict[str, list[float]] | None = None
+        self._times: dict[str, list[float]] = {}
+        self._read_at: tuple[int, int] | None = None  # the state of the file when it was read
 
     def note(self, record: PluginRecord, hook: str) -> bool:
         """Count a timeout.
@@ -68,14 +71,23 @@ class HookTimeouts:
         return True
 
     def _read(self) -> dict[str, list[float]]:
-        if self._times is None:
-            self._times = {}
+        state = self._state()
+        # Where the file cannot be written, the counts of this process stay.
+        if self._path is not None and state is not None and state != self._read_at:
+            self._read_at = state
             try:
-                found = json.loads(self._path.read_bytes()) if self._path is not None else {}
+                found = json.loads(self._path.read_bytes())
                 self._times = {str(key): [float(each) for each in value] for key, value in found.items()}
             except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-                pass  # no file, or not one of ours: nothing was counted
+                self._times = {}  # not one of ours: nothing was counted
         return self._times
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat() if self._path is not None else None
+        except OSError:
+            return None
+        return (found.st_ino, found.st_mtime_ns) if found is not None else None
 
     def _write(self, times: dict[str, list[float]]) -> None:
         if self._path is None:
@@ -84,9 +96,10 @@ class HookTimeouts:
         kept = {key: value for key, value in times.items() if value and value[-1] > old}
         try:
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            temporary = self._path.with_suffix(".new")
+            temporary = self._path.with_suffix(f".{os.getpid()}")
             temporary.write_text(json.dumps(kept), "utf-8")
             temporary.replace(self._path)
+            self._read_at = self._state()
         except OSError:
             pass  # without a place for it the counts are this process's
 

@@ -18,6 +18,8 @@ from oneclaw_core import (
     hookimpl,
 )
 from oneclaw_core.plugins import running_plugin, runtime
+from oneclaw_core.plugins.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.record import PluginRecord
 
 CALL = CallInfo(id="call_1", tool="shell", arguments={"command": "ls"}, group="files")
 SESSION = SessionInfo(id="s1", agent="General Assistant")
@@ -239,6 +241,19 @@ def test_three_timeouts_switch_a_hook_off(tmp_path):
 
     asyncio.run(work())
     assert len(calls) == 3
+
+
+def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
+    path = tmp_path / "home" / "timeouts.json"
+    path.parent.mkdir()
+    serving, other = HookTimeouts(path), HookTimeouts(path)
+    record = PluginRecord("gate", version="1.0")
+    assert not serving.is_off(record, "before_turn")
+    for _ in range(3):
+        other.note(record, "before_turn")
+    assert serving.is_off(record, "before_turn")
+    assert HookTimeouts(path).forget("gate")
+    assert not serving.is_off(record, "before_turn")
 
 
 def test_observers_get_events_in_order(tmp_path):
