@@ -17,6 +17,7 @@ EXIT_SECONDS = 2.0
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _COMES_TO_ITS_END = 42
+_RAISES_SYSTEM_EXIT = 43
 # Replaced by those who use them as they are meant to be used.
 _REPLACEABLE = frozenset({"sys.excepthook", "sys.displayhook", "sys.unraisablehook", "warnings.showwarning"})
 
@@ -106,7 +107,7 @@ class Surroundings:
             "the handlers of signals": self.signal_handlers != now.signal_handlers,
             "sys.stdout or sys.stderr": self.streams != now.streams,
             "what shows uncaught exceptions (sys.excepthook)": self.hooks != now.hooks,
-            f"threads were started ({_some(daemons)})": bool(daemons),
+            f"threads that run ({_some(daemons)})": bool(daemons),
             "where modules are found (sys.path, sys.meta_path)": self.import_state != now.import_state,
         }
         return [what for what, is_changed in found.items() if is_changed]
@@ -118,6 +119,7 @@ def exit_fault() -> str:
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads, which do not go on there
         process = os.fork()
     if process == 0:
+        sys.unraisablehook = _end_at_system_exit
         try:
             atexit._run_exitfuncs()
         finally:
@@ -127,12 +129,20 @@ def exit_fault() -> str:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
             status = os.waitstatus_to_exitcode(status)
+            if status == _RAISES_SYSTEM_EXIT:
+                return "a function for its end (atexit) raises SystemExit"
             how = f"exit status {status}" if status >= 0 else f"signal {-status}"
             return "" if status == _COMES_TO_ITS_END else f"a function for its end (atexit) ends the program with {how}"
         time.sleep(0.01)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     return "a function for its end (atexit) does not end"
+
+
+def _end_at_system_exit(raised: sys.UnraisableHookArgs) -> None:
+    """End the forked process at a ``SystemExit`` of a function for the end; other exceptions end nothing."""
+    if issubclass(raised.exc_type, SystemExit):
+        os._exit(_RAISES_SYSTEM_EXIT)
 
 
 def _library() -> dict[str, tuple[object, dict[str, object]]]:

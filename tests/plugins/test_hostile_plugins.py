@@ -36,6 +36,7 @@ AT_IMPORT = {
         "threads were started that keep the program from ending (forever)",
     ),
     "exit_function": ("import atexit, os; atexit.register(os._exit, 9)", "ends the program with exit status 9"),
+    "system_exit_function": ("import atexit, sys; atexit.register(sys.exit, 7)", "(atexit) raises SystemExit"),
     "endless_exit": ("import atexit, signal; atexit.register(signal.pause)", "does not end"),
     "patched_json": ("import json; json.dumps = lambda value: ''", "the standard library was changed (json.dumps)"),
     "patched_socket": ("import socket; socket.getaddrinfo = None", "(socket.getaddrinfo)"),
