@@ -1,1 +1,1 @@
-"""What all channels share, whichever way a person talks with OneClaw."""
+"""Code that all channels share."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CHAT_COMMAND_HOOK = "register_chat_commands"
 RUN_SECONDS = 600.0
-"""How long a chat command may take."""
+"""The time limit of a chat command."""
 
 
 def plugin_chat_commands(records: Iterable[PluginRecord], taken: Collection[str]) -> dict[str, Registration]:

@@ -82,7 +82,7 @@ class CallInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
-    """How a turn ended.
+    """The outcome of a turn.
 
     Attributes:
         text: the final answer; empty if there is none.
@@ -118,7 +118,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """What came of a request.
+    """The outcome of a request to a model.
 
     Attributes:
         response: the answer, ``None`` after an error.

@@ -29,7 +29,7 @@ class OutMessage:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a channel knows of a message that it has sent.
+    """A message that a channel has sent.
 
     Attributes:
         id: the channel's id of it, ``None`` if it has none.

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 CHECK_HOOK = "register_checks"
 CHECK_SECONDS = 15.0
-"""How long one check of a plugin may take."""
+"""The time limit of one check of a plugin."""
 
 
 class Health(StrEnum):
-    """How something is."""
+    """The state of what a check looked at."""
 
     OK = "ok"
     WARNING = "warning"

@@ -1,4 +1,4 @@
-"""Whether a plugin was made for this version of OneClaw, told from its metadata before any of it is imported.
+"""Checks that a plugin was made for this version of OneClaw, by its metadata, before any of it is imported.
 
 A plugin says so as every Python package does, by what it requires: ``oneclaw-core>=0.1,<0.2``.
 """

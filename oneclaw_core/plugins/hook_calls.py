@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.implementations import Implementation
 
 CLEAN_UP_SECONDS = 1.0
-"""How long a cancelled hook may take to clean up before it is abandoned."""
+"""The time that a cancelled hook has to clean up before it is abandoned."""
 
 
 _log = logging.getLogger("oneclaw.plugins")
@@ -89,7 +89,7 @@ class ForeignError(Exception):
 
 
 async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bool) -> Any:
-    """Call foreign code in a task of its own, or in a daemon thread.
+    """Call foreign code in a separate task, or in a daemon thread.
 
     Args:
         call: takes nothing.

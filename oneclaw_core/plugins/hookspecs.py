@@ -60,7 +60,7 @@ _mark = pluggy.HookimplMarker("oneclaw")
 
 
 class HookKind(StrEnum):
-    """What a hook is for, which decides how it is called."""
+    """The purpose of a hook, which decides how it is called."""
 
     REGISTRATION = "registration"
     LIFECYCLE = "lifecycle"

@@ -21,7 +21,7 @@ MAX_TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class HookOptions:
-    """How a plugin implements a hook: JSON data, known without importing the plugin.
+    """The way a plugin implements a hook: JSON data, known without importing the plugin.
 
     Attributes:
         argument_names: the arguments of the hook that the function takes.

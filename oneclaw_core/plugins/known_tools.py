@@ -1,4 +1,4 @@
-"""What tool sources published last, kept in a file of the home, so that listing it starts no source."""
+"""Files of the home with what tool sources published last, so that listing it starts no source."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class KnownGroup:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a source published when it last ran.
+    """The tools and groups that a source published when it last ran.
 
     Attributes:
         tools: all tools.

@@ -46,7 +46,7 @@ class LazyTool:
 
     @property
     def description(self) -> str:
-        """What a model is told that the tool does."""
+        """The description that a model is sent."""
         return self.definition.description
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:

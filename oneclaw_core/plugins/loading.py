@@ -44,7 +44,7 @@ class EntryPoint(Protocol):
 
     @property
     def value(self) -> str:
-        """What it names, as ``module`` or ``module:attribute``."""
+        """The target, as ``module`` or ``module:attribute``."""
         ...
 
     def load(self) -> Any:

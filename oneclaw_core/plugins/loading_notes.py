@@ -1,6 +1,6 @@
 """Notes of which plugin is being loaded, by which the next start knows a plugin that ended the program.
 
-A process holds a lock on its note, which the operating system gives back however the process ends: a note that nobody
+A process holds a lock on its note, which the operating system releases however the process ends: a note that no process
 holds a lock on tells of a process that ended while it loaded the plugin. Without a place for notes all goes on without.
 """
 
@@ -30,7 +30,7 @@ _MAX_NOTE_BYTES = 65_536
 
 
 class Ending(NamedTuple):  # which every start makes ten times as fast as a dataclass
-    """That a process ended while it loaded a plugin.
+    """The end of a process while it loaded a plugin.
 
     Attributes:
         path: the note that tells it.
@@ -194,10 +194,10 @@ def _endings(directory: Path) -> Iterator[Ending]:
 
 
 def _left_behind(path: Path) -> tuple[bytes, float]:
-    """Read a note that nobody holds the lock of, and when it was changed.
+    """Read a note whose lock is free, and when it was changed.
 
     Raises:
-        OSError: somebody does, or there is no such note.
+        OSError: another process holds it, or there is no such note.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:

@@ -46,7 +46,7 @@ class Scratch:
 
     @property
     def work(self) -> Path:
-        """Where programs are started."""
+        """The directory in which programs are started."""
         return self.root / "work"
 
     @property
@@ -82,7 +82,7 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ProbeEnd:
-    """How a child process ended.
+    """The end of a child process.
 
     Attributes:
         is_complete: whether it had said all.
@@ -101,7 +101,7 @@ class ProbeEnd:
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutcome:
-    """What a child process said.
+    """The messages of a child process, and its end.
 
     Attributes:
         messages: the objects, in order, without the one that says that it is complete.
@@ -181,7 +181,7 @@ def _messages(stream: IO[bytes], silence_seconds: float) -> Iterator[dict[str, A
 
     def read() -> None:
         remaining = MAX_ANSWER_BYTES
-        with suppress(ValueError, OSError):  # closed: nobody waits any more
+        with suppress(ValueError, OSError):  # closed: there is no reader any more
             while remaining > 0 and (line := stream.readline(remaining)):
                 remaining -= len(line)
                 lines.put(line)

@@ -1,4 +1,4 @@
-"""What is known of an installed plugin, and what is wrong with it."""
+"""Records of installed plugins and their problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hooks of a plugin are called with: each registration is attributed, checked, and harms no other."""
+"""Registrars passed to plugin hooks. They attribute and validate each registration."""
 
 from __future__ import annotations
 

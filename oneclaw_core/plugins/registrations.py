@@ -1,4 +1,4 @@
-"""What plugins register by name, as data that can be cached, with the object behind it loaded when it is needed."""
+"""Registrations by name: data that can be cached, with an object that is loaded when it is needed."""
 
 from __future__ import annotations
 

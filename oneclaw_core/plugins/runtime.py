@@ -42,7 +42,7 @@ class _Step(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a gate of a plugin says.
+    """The answer of a plugin's gate.
 
     Attributes:
         plugin: the plugin's name.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ServiceHost(Protocol):
-    """What the program that runs a service does for it."""
+    """Duties of the program that runs a service."""
 
     def show(self, service: str, text: str) -> None:
         """Show a text to the user, where there is one."""
@@ -119,7 +119,8 @@ class ServiceContext(PluginContext):
 
         Args:
             handler: async function of a ``PermissionRequest`` that returns a ``PermissionAnswer``, for the turns of
-                messages that this service sends from now on; ``None`` to ask nobody.
+                messages that this service sends from now on; ``None`` to ask as the home does, which
+                denies under ``oneclaw serve``.
         """
         self._ask = handler
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOAD_SECONDS = 30.0
-"""How long the import of a plugin with its registration hooks may take before it is abandoned."""
+"""The time limit of importing a plugin and calling its registration hooks."""
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,7 @@ class ForeignCodeError(Exception):
 
 
 class ForeignCall(Generic[_T]):
-    """A call in a thread of its own, whose outcome many can wait for.
+    """A call in a separate thread, whose outcome many can wait for.
 
     Args:
         call: takes nothing.
@@ -42,7 +42,7 @@ class ForeignCall(Generic[_T]):
 
     def __init__(self, call: Callable[[], _T], name: str) -> None:
         self._future: Future[_T] = Future()
-        self._future.set_running_or_notify_cancel()  # from now on, nobody who waits can cancel it
+        self._future.set_running_or_notify_cancel()  # so that no waiting task can cancel it
         self._call: Callable[[], _T] | None = call
         threading.Thread(target=self._run, name=f"oneclaw {name}", daemon=True).start()
 

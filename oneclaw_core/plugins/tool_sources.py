@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registrations import Registration
 
 FIRST_WAIT_SECONDS = 5.0
-"""How long a request waits for a source that starts; its tools come with a later request then."""
+"""The time that a request waits for a source to start; afterwards its tools come with a later request."""
 REFRESH_SECONDS = 5.0
 STOP_SECONDS = 5.0
 # After a failure; twice as long after each further one.
@@ -194,7 +194,7 @@ class _Source:
             raise PluginError(f"{self._published.where} does not start: {self._failure or 'the home is closed'}")
 
     def begin_start(self) -> None:
-        """Start it in a task of its own, unless that is under way."""
+        """Start it in a separate task, unless that is under way."""
         if self._is_closed or (self.starting is not None and not self.starting.done()):
             return
         self.begun = time.monotonic()

@@ -30,7 +30,7 @@ LONGEST_PAUSE_SECONDS = 60.0
 STEADY_SECONDS = 60.0
 """A service that has worked for so long is started again without a longer pause."""
 CLEAN_UP_SECONDS = 10.0
-"""How long a cancelled service may take to clean up before it is left to itself."""
+"""The time that a cancelled service has to clean up before it is abandoned."""
 
 _log = logging.getLogger("oneclaw.services")
 
@@ -154,7 +154,7 @@ class ServiceManager:
 
 
 class _Host:
-    """What a service gets of the open home."""
+    """The parts of the open home that a service gets."""
 
     def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
         self._claw = claw

@@ -1,4 +1,4 @@
-"""What becomes known of services while they run."""
+"""Reports about services while they run."""
 
 from __future__ import annotations
 

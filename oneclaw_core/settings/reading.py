@@ -1,4 +1,4 @@
-"""Where the values of settings come from, and reading them into their model."""
+"""Find the values of settings, and read them into their model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running one tool under its timeout, so that neither an exception nor a tool that hangs holds anybody up."""
+"""Run one tool with a timeout; isolate exceptions and hangs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def run_tool(
     timeout_seconds: float,
     around: Around | None = None,
 ) -> ToolResult:
-    """Run a tool as a task of its own, so that one that ignores being cancelled holds nobody up.
+    """Run a tool as a separate task, so that one that ignores being cancelled is left behind.
 
     Args:
         tool: what to run.

@@ -1,4 +1,4 @@
-"""Running synchronous tools in threads that hold nobody up.
+"""Run synchronous code in daemon threads, which never delay the end of the program.
 
 asyncio's and anyio's worker threads are joined when the interpreter exits, so one tool that hangs would keep the
 program from ending after its timeout has long been reported. These are daemon threads, as many as are needed: a
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class ThreadWatch:
-    """Knows which functions of :func:`run_in_thread` have not ended, whether or not anybody still waits for them."""
+    """The functions of :func:`run_in_thread` that have not ended, also those that were abandoned."""
 
     def __init__(self, outer: ThreadWatch | None = None) -> None:
         self._outer = outer
@@ -33,7 +33,7 @@ class ThreadWatch:
 
     @property
     def are_left(self) -> bool:
-        """Whether a thread goes on."""
+        """True if a thread goes on."""
         return bool(self._running)
 
     def begin(self, job: object) -> None:
@@ -109,7 +109,7 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
         try:
             loop.call_soon_threadsafe(deliver, value, error)
         except RuntimeError:
-            if not loop.is_closed():  # else nobody waits any more
+            if not loop.is_closed():  # else no task waits any more
                 raise
 
     if watch is not None:
