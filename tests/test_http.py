@@ -16,6 +16,7 @@ from web_server import WebServer, response
 from oneclaw_core import http
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import create_client, create_guarded_client, create_guarded_sync_client, is_public_address
+from oneclaw_core.http.background import start_in_background
 
 PUBLIC = [
     "1.1.1.1",
@@ -464,3 +465,15 @@ def test_a_client_for_plain_http_reads_no_certificates_and_trusts_none(tls):
         url = f"https://127.0.0.1:{server.port}/"
         with pytest.raises(httpx.ConnectError, match="unable to get local issuer certificate"):
             asyncio.run(ask(url, is_for_https=False))
+
+
+def test_a_background_call_that_exits_is_an_error_of_its_waiter():
+    def leave():
+        raise SystemExit(3)
+
+    async def work():
+        with pytest.raises(RuntimeError, match="SystemExit"):
+            async with asyncio.timeout(10):
+                await asyncio.wrap_future(start_in_background(leave, "leaving"))
+
+    asyncio.run(work())

@@ -30,6 +30,8 @@ def start_in_background(call: Callable[[], _T], name: str) -> concurrent.futures
             value = call()
         except Exception as error:  # noqa: BLE001  # raised where the result is awaited
             future.set_exception(error)
+        except BaseException as error:  # noqa: BLE001  # which would end the event loop that awaits it
+            future.set_exception(RuntimeError(f"the call raised {type(error).__name__}"))
         else:
             future.set_result(value)
 

@@ -7,9 +7,9 @@ raises ``KeyboardInterrupt`` or ``SystemExit`` there ends nothing else.
 from __future__ import annotations
 
 import asyncio
-import threading
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from oneclaw_core.http.background import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +41,13 @@ class ForeignCall(Generic[_T]):
     """
 
     def __init__(self, call: Callable[[], _T], name: str) -> None:
-        self._future: Future[_T] = Future()
-        self._future.set_running_or_notify_cancel()  # so that no waiting task can cancel it
-        self._call: Callable[[], _T] | None = call
-        threading.Thread(target=self._run, name=f"oneclaw {name}", daemon=True).start()
+        def isolated() -> _T:
+            try:
+                return call()
+            except BaseException as error:  # belongs to those who wait
+                raise ForeignCodeError(error) from error
+
+        self._future = start_in_background(isolated, f"oneclaw {name}")
 
     def wait(self, seconds: float) -> _T:
         """Return what the call returned; Ctrl-C ends the waiting.
@@ -65,16 +68,6 @@ class ForeignCall(Generic[_T]):
                 return await asyncio.wrap_future(self._future)
         except TimeoutError:
             raise TookTooLongError(_too_long(seconds)) from None
-
-    def _run(self) -> None:
-        assert self._call is not None
-        call, self._call = self._call, None
-        try:
-            value = call()
-        except BaseException as error:  # noqa: BLE001  # belongs to those who wait
-            self._future.set_exception(ForeignCodeError(error))
-        else:
-            self._future.set_result(value)
 
 
 def _too_long(seconds: float) -> str:
