@@ -34,6 +34,8 @@ class ObserverQueue:
         self._deliver = deliver
         self._waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._delivering = ""
+        self._began = 0.0
         self.dropped = 0
 
     def put(self, hook: str, arguments: Mapping[str, Any]) -> None:
@@ -46,18 +48,26 @@ class ObserverQueue:
             # In a context of its own: the variables of the turn that caused the event are not the plugin's.
             self._worker = asyncio.get_running_loop().create_task(self._work(), context=contextvars.Context())
 
-    async def drain(self, seconds: float) -> None:
-        """Wait until all events are delivered; drop those that are not by then."""
+    async def drain(self, seconds: float) -> str:
+        """Wait until all events are delivered; drop those that are not by then.
+
+        Returns:
+            The hook that took most of that time and did not end, ``""`` if there is none.
+        """
         worker = self._worker
         if worker is None or worker.done():
-            return
+            return ""
         await asyncio.wait({worker}, timeout=seconds)
-        if not worker.done():
-            # The event that is being delivered is lost too.
-            self._drop(len(self._waiting) + 1)
-            self._waiting.clear()
-            worker.cancel()
-            await asyncio.wait({worker}, timeout=seconds)
+        if worker.done():
+            return ""
+        is_stuck = asyncio.get_running_loop().time() - self._began > seconds / 2
+        stuck = self._delivering if is_stuck else ""
+        # The event that is being delivered is lost too.
+        self._drop(len(self._waiting) + 1)
+        self._waiting.clear()
+        worker.cancel()
+        await asyncio.wait({worker}, timeout=seconds)
+        return stuck
 
     def _drop(self, count: int) -> None:
         if not self.dropped:
@@ -72,6 +82,7 @@ class ObserverQueue:
     async def _work(self) -> None:
         while self._waiting:
             hook, arguments = self._waiting.popleft()
+            self._delivering, self._began = hook, asyncio.get_running_loop().time()
             try:
                 await self._deliver(hook, arguments)
             except PluginError as error:

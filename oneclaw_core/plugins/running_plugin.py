@@ -156,13 +156,22 @@ class RunningPlugin:
         elif changed and "settings_changed" in self.record.hooks:
             await self.call("settings_changed", {"changed": changed}, CHANGE_SECONDS)
 
+    async def drain(self, seconds: float) -> None:
+        """Deliver what the observers have waiting; an observer that does not end counts as a timeout.
+
+        Else a program that runs one command never gets to the limit of a hook that hangs, and waits each time.
+        """
+        hook = await self.queue.drain(seconds)
+        if hook and self._timeouts.note(self.record, hook):
+            _log.warning("plugin %s: its hook %s did not end in time; it is switched off", self.name, hook)
+
     async def stop(self, seconds: float) -> None:
         """Deliver what the observers have waiting, call ``plugin_stopped``, and end the plugin's tasks.
 
         Args:
             seconds: for the observers.
         """
-        await self.queue.drain(seconds)
+        await self.drain(seconds)
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.wait({self._starting}, timeout=STOP_SECONDS)

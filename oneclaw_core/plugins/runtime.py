@@ -232,7 +232,7 @@ class Plugins:
 
     async def drain(self, seconds: float) -> None:
         """Wait until the observers have had all events; drop those that are left."""
-        await asyncio.gather(*(each.queue.drain(seconds) for each in self._running.values()))
+        await asyncio.gather(*(each.drain(seconds) for each in self._running.values()))
 
     async def aclose(self) -> None:
         """Stop all plugins that were started."""

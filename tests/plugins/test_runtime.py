@@ -256,6 +256,29 @@ def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
     assert not serving.is_off(record, "before_turn")
 
 
+@pytest.mark.parametrize("ends_by", ["drain", "aclose"])
+def test_an_observer_that_hangs_at_the_end_of_three_programs_is_switched_off(ends_by, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(runtime, "EXIT_SECONDS", 0.05)
+    calls = []
+
+    async def after_tool_call():
+        calls.append(1)
+        await asyncio.Event().wait()
+
+    async def work():
+        options = {"timeouts": HookTimeouts(tmp_path / "timeouts.json")}
+        plugins = plugins_at_work(tmp_path, options, audit=plugin(after_tool_call=after_tool_call))
+        plugins.observe("after_tool_call", call=None, result=None, duration_ms=0)
+        if ends_by == "drain":
+            await plugins.drain(0.05)
+        await plugins.aclose()
+
+    for _ in range(4):
+        asyncio.run(work())
+    assert len(calls) == 3
+    assert "plugin audit: its hook after_tool_call did not end in time; it is switched off" in caplog.text
+
+
 def test_observers_get_events_in_order(tmp_path):
     seen = []
 
