@@ -37,6 +37,14 @@ class Around:
         self._entered: list[tuple[str, AbstractContextManager[Any]]] = []
 
     async def __aenter__(self) -> Self:
+        try:
+            await self._enter()
+        except BaseException as error:  # cancelled while a plugin starts
+            await self.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    async def _enter(self) -> None:
         for plugin in self._plugins:
             try:
                 context, implementation = await plugin.ready("around")
@@ -51,7 +59,6 @@ class Around:
                     self._entered.append((plugin.name, manager))
             except BaseException as error:  # noqa: BLE001  # foreign code
                 _complain(plugin.name, error)
-        return self
 
     def set_result(self, result: TurnOutcome | ModelAnswer | ToolResult) -> None:
         """Show the context managers how the work ended, before they are left."""

@@ -14,6 +14,7 @@ from oneclaw_core import (
     PromptSection,
     SessionInfo,
     TurnInfo,
+    TurnWork,
     UsageError,
     hookimpl,
 )
@@ -241,6 +242,41 @@ def test_three_timeouts_switch_a_hook_off(tmp_path):
 
     asyncio.run(work())
     assert len(calls) == 3
+
+
+def test_context_managers_are_left_when_another_plugin_starts_in_vain(tmp_path):
+    seen = []
+
+    class Span:
+        def __enter__(self):
+            seen.append("entered")
+
+        def __exit__(self, *_):
+            seen.append("left")
+
+    async def work():
+        starting = asyncio.Event()
+
+        async def plugin_started():
+            starting.set()
+            await asyncio.Event().wait()
+
+        slow = plugin(plugin_started=plugin_started, around=lambda: None)
+        plugins = plugins_at_work(tmp_path, a=plugin(around=lambda: Span()), b=slow)
+
+        async def enter():
+            async with plugins.around(TurnWork(TURN)):
+                raise AssertionError("it was not cancelled")
+
+        entering = asyncio.create_task(enter())
+        await starting.wait()
+        entering.cancel()
+        await asyncio.wait({entering})
+        assert entering.cancelled()
+        await plugins.aclose()
+
+    asyncio.run(work())
+    assert seen == ["entered", "left"]
 
 
 def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
