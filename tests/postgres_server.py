@@ -15,6 +15,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -46,9 +47,9 @@ _SIZE = """
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = 'oneclaw' AND relkind = 'r'
 """
 
-# The databases that this process need not make again, and those that are empty and belong to no home.
-_made = set()
-_spares = []
+# The databases that this process need not make again, and those that are empty and belong to no home, by server.
+_made = defaultdict(set)
+_spares = defaultdict(list)
 
 
 class PostgresServer:
@@ -90,7 +91,7 @@ class PostgresServer:
 
     def clear_databases(self):
         """Take away the databases of homes; those that can be emptied are kept for the next."""
-        _made.clear()
+        _made[self.uri("postgres")].clear()
         with psycopg.connect(self.uri("postgres"), autocommit=True) as connection:
             names = connection.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", (PREFIX,))
             for (name,) in names.fetchall():
@@ -101,7 +102,7 @@ class PostgresServer:
                 except (psycopg.Error, _ChangedError):
                     connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
                 else:
-                    _spares.append(spare)
+                    _spares[self.uri("postgres")].append(spare)
 
     def _empty(self, name):
         """Leave in a database what is in the template.
@@ -173,12 +174,13 @@ def database_on_server(server_uri, directory, template=TEMPLATE):
         template: ``template0`` for an empty database.
     """
     name = PREFIX + hashlib.sha256(os.fsencode(directory)).hexdigest()[:24]
-    if name not in _made:
+    made, spares = _made[server_uri], _spares[server_uri]
+    if name not in made:
         with suppress(psycopg.errors.DuplicateDatabase):  # by another process
-            if template == TEMPLATE and _spares:
-                administer(server_uri, f"ALTER DATABASE {_spares[-1]} RENAME TO {name}")
-                _spares.pop()
+            if template == TEMPLATE and spares:
+                administer(server_uri, f"ALTER DATABASE {spares[-1]} RENAME TO {name}")
+                spares.pop()
             else:
                 administer(server_uri, f"CREATE DATABASE {name} TEMPLATE {template}")
-        _made.add(name)
+        made.add(name)
     return server_uri.replace("postgresql://", "postgresql+psycopg://").replace("/postgres?", f"/{name}?")

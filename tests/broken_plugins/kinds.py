@@ -78,7 +78,7 @@ KINDS: dict[str, Kind] = {
     "registered_twice": _loaded("hooks.name", "'things' is registered twice"),
     "setting_taken": _loaded("names.setting-taken", "UNITS of its setting"),
     "missing_target": _seen("hooks.target"),
-    "odd_option": _loaded("hooks.options", "runs_in of 'things' must be"),
+    "odd_option": _loaded("hooks.options", "'things' needs runs_in of"),
     "name_taken": _loaded("names.taken", "a tool named 'read_file' is registered already"),
     "bad_tool_name": _loaded("names.invalid", "'thing lookup!' is not acceptable"),
     "long_tool_name": _loaded("names.invalid", "is not acceptable"),

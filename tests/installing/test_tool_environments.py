@@ -32,7 +32,8 @@ def made(request, tmp_path, wheels, index):
         "PIPX_DEFAULT_BACKEND": "uv",  # with pip it needs the newest pip of an index
     }
     if request.param == "uv":
-        install, again = ([find_uv(), "tool", "install", *more, "oneclaw-core"] for more in ([], ["--force"]))
+        python = ["--python", sys.executable]
+        install, again = ([find_uv(), "tool", "install", *python, *more, "oneclaw-core"] for more in ([], ["--force"]))
         prefix = tmp_path / "tools" / "oneclaw-core"
     else:
         install, again = [find_pipx(), "install", "oneclaw-core"], [find_pipx(), "reinstall", "oneclaw-core"]
