@@ -48,7 +48,8 @@ class InstalledCatalogue:
         )
         if not is_same:
             known = {each.plugin: each for each in self._kept}
-            self._kept = [known.get(each, _Kept(each)) for each in find_installed()]
+            guards = {each.plugin.name: each.guards for each in self._kept}
+            self._kept = [known.get(each) or _Kept(each, guards.get(each.name)) for each in find_installed()]
             for each in self._kept:
                 each.forget_passing_failure()
 
@@ -74,6 +75,13 @@ class InstalledCatalogue:
                 # Without its objects, as from the cache: they belong to the registry they were described with.
                 found[each.plugin] = PluginEntry.from_dict(entry.to_dict())
         return found
+
+    def guards(self, plugin: InstalledPlugin) -> dict[str, dict[str, Any]]:
+        """Return the gates and rewriters of the last version of a plugin that could be loaded.
+
+        They stay in force while the plugin cannot be loaded, and fail closed.
+        """
+        return next((each.guards for each in self._kept if each.plugin == plugin), {})
 
     def known_causes(self, plugin: InstalledPlugin) -> frozenset[str]:
         """Return the causes of a plugin's problems that the user was told about before."""
@@ -120,10 +128,12 @@ class _Kept:
         stamp: of its code when it was described.
         data: its entry, ``None`` for none.
         told: the causes of its problems that the user was told about.
+        guards: the gates and rewriters of the last version that could be loaded, with their options.
     """
 
-    def __init__(self, plugin: InstalledPlugin) -> None:
+    def __init__(self, plugin: InstalledPlugin, guards: dict[str, dict[str, Any]] | None = None) -> None:
         self.plugin = plugin
+        self.guards = guards or {}
         self.stamp: list[Any] = []
         self.data: dict[str, Any] | None = None
         self.told: list[str] = []
@@ -142,6 +152,10 @@ class _Kept:
             return None
 
     def keep(self, entry: PluginEntry) -> None:
+        if any(each.is_error and each.where == "import" for each in entry.problems):
+            entry.hooks = {**self.guards, **entry.hooks}
+        else:
+            self.guards = _guards_among(entry.hooks)
         self.stamp, self.data = self.plugin.stamp(), entry.to_dict()
 
     def forget_passing_failure(self) -> None:
@@ -149,13 +163,27 @@ class _Kept:
             self.data = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"plugin": self.plugin.to_dict(), "stamp": self.stamp, "entry": self.data, "told": self.told}
+        return {
+            "plugin": self.plugin.to_dict(),
+            "stamp": self.stamp,
+            "entry": self.data,
+            "told": self.told,
+            "guards": self.guards,
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> _Kept:
-        kept = cls(InstalledPlugin.from_dict(data["plugin"]))
+        kept = cls(InstalledPlugin.from_dict(data["plugin"]), dict(data["guards"]))
         kept.stamp, kept.data, kept.told = data["stamp"], data["entry"], list(data["told"])
         return kept
+
+
+def _guards_among(hooks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    if not hooks:
+        return {}
+    from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+
+    return {hook: hooks[hook] for hook in hooks if HOOK_KINDS[hook] in (HookKind.GATE, HookKind.REWRITER)}
 
 
 def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:

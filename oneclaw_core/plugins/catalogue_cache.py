@@ -20,7 +20,7 @@ from oneclaw_core.plugins.contract_version import CONTRACT_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 256 * 1024 * 1024
 
 _log = logging.getLogger("oneclaw.plugins")

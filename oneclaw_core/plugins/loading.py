@@ -19,7 +19,7 @@ from oneclaw_core.plugins.compatibility import (
 )
 from oneclaw_core.plugins.installed import BUILTIN_TARGET, InstalledPlugin, PackageMetadata, package_metadata
 from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
-from oneclaw_core.plugins.merging import Catalog
+from oneclaw_core.plugins.merging import Catalog, set_hooks
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ class _Loading:
             entries = catalogue.entries(each for each, is_wanted in wanted if is_wanted and _is_installed(each))
         for point, record, is_wanted in zip(points, records, usable, strict=True):
             if not is_wanted:
+                if catalogue is not None and isinstance(point, InstalledPlugin) and not record.is_disabled:
+                    set_hooks(catalogue.guards(point), record)
                 continue
             if isinstance(point, InstalledPlugin):
                 self.catalog.merge(entries[point], record)

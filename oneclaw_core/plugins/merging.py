@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.lazy_objects import LazyProviderFactory, LazyTool
@@ -14,6 +14,8 @@ from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_core.plugins.entry import PluginEntry, ToolEntry
     from oneclaw_core.plugins.registrars import ProviderFactory
     from oneclaw_core.plugins.registrations import Registration
@@ -46,10 +48,7 @@ class Catalog:
             record.add(problem)
         record.manifests = list(entry.manifests)
         record.import_ms = entry.import_ms
-        if entry.hooks:
-            from oneclaw_core.plugins.implementations import HookOptions
-
-            record.hooks = {hook: HookOptions.from_dict(options) for hook, options in entry.hooks.items()}
+        set_hooks(entry.hooks, record)
         for group in entry.groups:
             self._add_group(group, record)
         for tool in entry.tools:
@@ -168,6 +167,19 @@ class Catalog:
                 is_error=False,
                 check="groups.joined",
             )
+
+
+def set_hooks(hooks: Mapping[str, Mapping[str, Any]], record: PluginRecord) -> None:
+    """Note which event and lifecycle hooks a plugin implements.
+
+    Args:
+        hooks: their options as JSON data, by hook.
+        record: of the plugin.
+    """
+    if hooks:
+        from oneclaw_core.plugins.implementations import HookOptions
+
+        record.hooks = {hook: HookOptions.from_dict(options) for hook, options in hooks.items()}
 
 
 def _report_ignored_meanings(registry: ToolRegistry, record: PluginRecord) -> None:

@@ -1,5 +1,7 @@
 """Plugins that tests install into a directory of ``sys.path``."""
 
+import shutil
+
 from oneclaw_core.plugins.catalogue import InstalledCatalogue
 
 GOOD = """
@@ -16,12 +18,17 @@ def register_tools(register):
 """
 
 
-def install(site, name, source, metadata=""):
-    info = site / f"{name}_plugin-1.2.dist-info"
+def install(site, name, source, metadata="", version="1.2"):
+    info = site / f"{name}_plugin-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: 1.2\n{metadata}")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: {version}\n{metadata}")
     (info / "entry_points.txt").write_text(f"[oneclaw]\n{name} = {name}_plugin\n")
     (site / f"{name}_plugin.py").write_text(source)
+
+
+def remove(site, name):
+    for info in site.glob(f"{name}_plugin-*.dist-info"):
+        shutil.rmtree(info)
 
 
 def ours():

@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from site_plugins import GOOD, install, ours
+from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
@@ -42,6 +42,7 @@ AT_IMPORT = {
     "patched_socket": ("import socket; socket.getaddrinfo = None", "(socket.getaddrinfo)"),
     "takes_signals": ("import signal; signal.signal(2, signal.SIG_IGN)", "signal only works in main thread"),
 }
+GATE = f"{GOOD}\n@hookimpl\nasync def before_tool_call(call):\n    return None\n"
 IN_A_HOOK = {
     "raises": ("raise ValueError('half way')", "ValueError: half way"),
     "exits": ("import os; os._exit(3)", "ended with exit status 3"),
@@ -208,3 +209,29 @@ def test_a_tool_of_a_plugin_that_cannot_be_imported_any_more_names_it(site, chil
 
     with pytest.raises(PluginError, match=r"changed meanwhile.*disable it with: oneclaw plugins disable good"):
         asyncio.run(catalog.registry.get_tool("good_tool").execute({}))
+
+
+async def called(tmp_path, disabled=""):
+    environ = {"ONECLAW_DISABLED_PLUGINS": disabled} if disabled else {}
+    async with OneClaw.open(tmp_path / "home", environ=environ) as app:
+        outcome = await app.call_tool("get_current_time")
+    sys.modules.pop("good_plugin", None)
+    return outcome.result.is_success, outcome.result.error_message
+
+
+@pytest.mark.parametrize(
+    ("source", "metadata"),
+    [("raise ImportError('broken')", ""), (GATE, "Requires-Dist: oneclaw-core>=99\n")],
+    ids=["import", "incompatible"],
+)
+def test_gates_of_a_plugin_that_cannot_be_loaded_any_more_deny(source, metadata, site, tmp_path):
+    install(site, "good", GATE)
+    assert asyncio.run(called(tmp_path)) == (True, None)
+    remove(site, "good")
+    install(site, "good", source, metadata, version="1.3")
+
+    is_success, message = asyncio.run(called(tmp_path))
+
+    assert not is_success
+    assert "oneclaw plugins disable good" in message
+    assert asyncio.run(called(tmp_path, disabled="good")) == (True, None)
