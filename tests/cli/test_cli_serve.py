@@ -134,14 +134,14 @@ def register_services(register):
 def test_a_second_signal_ends_even_a_service_that_blocks_everything(install_plugin, home):
     environ = os.environ | {"PYTHONPATH": str(install_plugin("deaf", DEAF).parent)}
     with subprocess.Popen(
-        [sys.executable, "-m", "oneclaw_core", "serve"],
+        [sys.executable, "-m", "oneclaw_core", "serve", "--only", "deaf"],
         env=environ,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     ) as process:
-        process.stderr.readline()
-        process.stderr.readline()
+        assert "runs" in process.stderr.readline()
+        assert "is ready" in process.stderr.readline()  # from now on it blocks everything
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
