@@ -121,11 +121,11 @@ def test_no_manifest_says_what_a_permission_of_the_core_means(name):
 
 
 def test_a_flood_of_bad_meanings_takes_little_time():
-    started = time.monotonic()
+    started = time.process_time()
     manifest = manifest_with({f"tables.x{number}": "\x1b" for number in range(20_000)} | {"a" * 1_000_000: "x"})
     assert len(manifest.problems) == 20_001
     assert max(len(str(problem)) for problem in manifest.problems) < 500
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_what_was_checked_cannot_be_changed_from_outside():
