@@ -1,4 +1,4 @@
-"""Running an async generator in a context of its own.
+"""Run an async generator in a separate context.
 
 A generator runs in the context of the task that asks for its next item. What it sets in a ``ContextVar`` leaks into
 that task between two items, and cannot be reset if another task asks for the next one. Here each step runs in one

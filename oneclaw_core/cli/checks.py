@@ -336,7 +336,7 @@ def _check_plugin(record: PluginRecord) -> Iterator[CheckLine]:
 
 
 def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """What do the plugins' own checks say?
+    """Report the results of the plugins' own checks.
 
     Raises:
         OneClawError: the home cannot be opened.
