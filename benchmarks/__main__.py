@@ -19,7 +19,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.page import pictures, write
 from benchmarks.report import memory_table, report_text
 from benchmarks.results import Report
-from benchmarks.surroundings import Surroundings
+from benchmarks.surroundings import ProcessState
 from benchmarks.work import CONTESTANTS, START, WORKS
 
 PACKAGES = {"oneclaw": "oneclaw-core", "pydantic-ai": "pydantic-ai-slim"}
@@ -44,7 +44,7 @@ def main() -> None:
 
     started = time.perf_counter()
     report = Report(_machine(), _versions(chosen.contestants), datetime.now(UTC).date().isoformat())
-    with Surroundings() as surroundings:
+    with ProcessState() as surroundings:
         measurement = Measurement(
             [work for work in WORKS if work.name in chosen.only], chosen.contestants, surroundings
         )

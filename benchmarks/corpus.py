@@ -110,8 +110,8 @@ def fill_plain_index(path: Path, count: int) -> None:
 async def make(folder: Path, count: int) -> None:
     """Make a database of messages that is indexed, and the plain index."""
     from oneclaw_core.search.query import parse_query
-    from oneclaw_core.store import search
-    from oneclaw_core.store.store import Store
+    from oneclaw_core.sessions import search
+    from oneclaw_core.sessions.store import Store
 
     url = f"sqlite:///{folder / CORPUS}"
     async with await Store.open(url, lock_directory=folder):

@@ -14,7 +14,7 @@ from benchmarks.work import COMMANDS, IMPORTS, POSTGRESQL, START, START_NOTE, ST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.surroundings import Surroundings
+    from benchmarks.surroundings import ProcessState
     from benchmarks.work import Work
 
 SLOW_SECONDS = 20.0
@@ -33,7 +33,7 @@ class Measurement:
         surroundings: what they need.
     """
 
-    def __init__(self, works: Sequence[Work], contestants: Sequence[str], surroundings: Surroundings) -> None:
+    def __init__(self, works: Sequence[Work], contestants: Sequence[str], surroundings: ProcessState) -> None:
         self._works = works
         self._contestants = contestants
         self._surroundings = surroundings

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
-from oneclaw_core.history_search import HistoryQuery, search_history
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.search.query import parse_query
-from oneclaw_core.store import search
-from oneclaw_core.store.store import Store
+from oneclaw_core.sessions import search
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.turn.history_search import HistoryQuery, search_history
 
 REPEATS = 15
 APPENDS = 3_000

@@ -20,7 +20,7 @@ class UnavailableError(Exception):
     """What a contestant needs cannot be had; says why."""
 
 
-class Surroundings:
+class ProcessState:
     """They last until the ``with`` block ends.
 
     Attributes:

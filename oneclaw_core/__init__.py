@@ -10,34 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oneclaw_core.agent_service import AgentService as AgentService
-    from oneclaw_core.agents import Agent as Agent
-    from oneclaw_core.agents import AgentLimits as AgentLimits
+    from oneclaw_core.agents.agent import Agent as Agent
+    from oneclaw_core.agents.agent import AgentLimits as AgentLimits
+    from oneclaw_core.agents.service import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.app import ask as ask
     from oneclaw_core.builtin.javascript_bridges import javascript_bridges as javascript_bridges
-    from oneclaw_core.chat.events import CompactedEvent as CompactedEvent
-    from oneclaw_core.chat.events import GroupLoadedEvent as GroupLoadedEvent
-    from oneclaw_core.chat.events import ReasoningEvent as ReasoningEvent
-    from oneclaw_core.chat.events import RetryEvent as RetryEvent
-    from oneclaw_core.chat.events import TextEvent as TextEvent
-    from oneclaw_core.chat.events import ToolCallEvent as ToolCallEvent
-    from oneclaw_core.chat.events import ToolProgressEvent as ToolProgressEvent
-    from oneclaw_core.chat.events import ToolResultEvent as ToolResultEvent
-    from oneclaw_core.chat.events import TurnEvent as TurnEvent
-    from oneclaw_core.chat.events import TurnFinishedEvent as TurnFinishedEvent
-    from oneclaw_core.chat.events import UsageEvent as UsageEvent
-    from oneclaw_core.chat.sent_request import RequestPreview as RequestPreview
     from oneclaw_core.cli.event_loop import run_async as run_async
     from oneclaw_core.cli.line_reader import read_input_line as read_input_line
     from oneclaw_core.cli.output import json_option as json_option
     from oneclaw_core.cli.output import print_json as print_json
     from oneclaw_core.cli.output import print_table as print_table
     from oneclaw_core.cli.output import print_text as print_text
-    from oneclaw_core.configuration import Configuration as Configuration
-    from oneclaw_core.configuration.models import ModelState as ModelState
-    from oneclaw_core.configuration.providers import ProviderState as ProviderState
-    from oneclaw_core.configuration.settings import SettingState as SettingState
+    from oneclaw_core.config.configuration import Configuration as Configuration
+    from oneclaw_core.config.home import Home as Home
+    from oneclaw_core.config.home import find_home as find_home
+    from oneclaw_core.config.models import ModelState as ModelState
+    from oneclaw_core.config.providers import ProviderState as ProviderState
+    from oneclaw_core.config.secret_store import SecretPlace as SecretPlace
+    from oneclaw_core.config.secret_store import SecretStore as SecretStore
+    from oneclaw_core.config.secret_store import SecretWords as SecretWords
+    from oneclaw_core.config.settings import SettingState as SettingState
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
@@ -77,8 +70,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnRefusedError as TurnRefusedError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
     from oneclaw_core.errors import UsageError as UsageError
-    from oneclaw_core.home import Home as Home
-    from oneclaw_core.home import find_home as find_home
     from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
     from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
     from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
@@ -92,14 +83,6 @@ if TYPE_CHECKING:
     from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
     from oneclaw_core.javascript.running import check_javascript as check_javascript
     from oneclaw_core.javascript.running import run_javascript as run_javascript
-    from oneclaw_core.messages import Attachment as Attachment
-    from oneclaw_core.messages import Message as Message
-    from oneclaw_core.messages import MessageType as MessageType
-    from oneclaw_core.messages import TokenUsage as TokenUsage
-    from oneclaw_core.messages import ToolCall as ToolCall
-    from oneclaw_core.messages import ToolCallStatus as ToolCallStatus
-    from oneclaw_core.owner_files import read_private as read_private
-    from oneclaw_core.owner_files import write_private as write_private
     from oneclaw_core.plugins.arguments import Ask as Ask
     from oneclaw_core.plugins.arguments import CallInfo as CallInfo
     from oneclaw_core.plugins.arguments import Deny as Deny
@@ -146,6 +129,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.trigger import Fire as Fire
     from oneclaw_core.plugins.web import WebRequest as WebRequest
     from oneclaw_core.plugins.web import WebResponse as WebResponse
+    from oneclaw_core.private_files import read_private as read_private
+    from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -159,16 +144,13 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import WireRequest as WireRequest
-    from oneclaw_core.secret_store import SecretPlace as SecretPlace
-    from oneclaw_core.secret_store import SecretStore as SecretStore
-    from oneclaw_core.secret_store import SecretWords as SecretWords
     from oneclaw_core.secrets import redact as redact
     from oneclaw_core.secrets import remember_secret as remember_secret
+    from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
+    from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
+    from oneclaw_core.sessions.storage_connection import StorageConnection as StorageConnection
     from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
     from oneclaw_core.skills.skill import Skill as Skill
-    from oneclaw_core.store.plugin_storage import PluginStorage as PluginStorage
-    from oneclaw_core.store.plugin_tables import PluginTables as PluginTables
-    from oneclaw_core.store.storage_connection import StorageConnection as StorageConnection
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
@@ -187,10 +169,28 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
-    from oneclaw_core.tools.result import ToolResult as ToolResult
-    from oneclaw_core.tools.result import ToolResultStatus as ToolResultStatus
-    from oneclaw_core.tools.selection import ToolSelection as ToolSelection
     from oneclaw_core.tools.untrusted import untrusted as untrusted
+    from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
+    from oneclaw_core.types.events import CompactedEvent as CompactedEvent
+    from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
+    from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
+    from oneclaw_core.types.events import RetryEvent as RetryEvent
+    from oneclaw_core.types.events import TextEvent as TextEvent
+    from oneclaw_core.types.events import ToolCallEvent as ToolCallEvent
+    from oneclaw_core.types.events import ToolProgressEvent as ToolProgressEvent
+    from oneclaw_core.types.events import ToolResultEvent as ToolResultEvent
+    from oneclaw_core.types.events import TurnEvent as TurnEvent
+    from oneclaw_core.types.events import TurnFinishedEvent as TurnFinishedEvent
+    from oneclaw_core.types.events import UsageEvent as UsageEvent
+    from oneclaw_core.types.messages import Attachment as Attachment
+    from oneclaw_core.types.messages import Message as Message
+    from oneclaw_core.types.messages import MessageType as MessageType
+    from oneclaw_core.types.messages import TokenUsage as TokenUsage
+    from oneclaw_core.types.messages import ToolCall as ToolCall
+    from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
+    from oneclaw_core.types.tool_result import ToolResult as ToolResult
+    from oneclaw_core.types.tool_result import ToolResultStatus as ToolResultStatus
+    from oneclaw_core.types.tool_selection import ToolSelection as ToolSelection
     from oneclaw_core.user_tools.changes import ToolChange as ToolChange
     from oneclaw_core.user_tools.folder import UserTools as UserTools
     from oneclaw_core.user_tools.user_tool import UserTool as UserTool
@@ -200,22 +200,22 @@ __version__ = "0.1.0"
 _MODULE_OF = {
     name: module
     for module, names in {
-        "agent_service": "AgentService",
-        "agents": "Agent AgentLimits",
+        "agents.service": "AgentService",
+        "agents.agent": "Agent AgentLimits",
         "app": "OneClaw ask",
         "builtin.javascript_bridges": "javascript_bridges",
-        "chat.events": (
+        "types.events": (
             "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
             "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
         ),
-        "chat.sent_request": "RequestPreview",
+        "turn.prepare_request": "RequestPreview",
         "cli.event_loop": "run_async",
         "cli.line_reader": "read_input_line",
         "cli.output": "json_option print_json print_table print_text",
-        "configuration": "Configuration",
-        "configuration.models": "ModelState",
-        "configuration.providers": "ProviderState",
-        "configuration.settings": "SettingState",
+        "config.configuration": "Configuration",
+        "config.models": "ModelState",
+        "config.providers": "ProviderState",
+        "config.settings": "SettingState",
         "errors": (
             "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
             "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
@@ -225,7 +225,7 @@ _MODULE_OF = {
             "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
             "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
         ),
-        "home": "Home find_home",
+        "config.home": "Home find_home",
         "plugins.arguments": (
             "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
             "TurnInfo TurnOutcome TurnWork Work"
@@ -248,8 +248,8 @@ _MODULE_OF = {
         "javascript.bridges": "JavaScriptBridges",
         "javascript.result": "ConsoleLine JavaScriptResult",
         "javascript.running": "check_javascript run_javascript",
-        "messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
-        "owner_files": "read_private write_private",
+        "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
+        "private_files": "read_private write_private",
         "providers.base": (
             "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
             "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
@@ -260,13 +260,13 @@ _MODULE_OF = {
         "plugins.trigger": "Fire",
         "plugins.web": "WebRequest WebResponse",
         "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
-        "secret_store": "SecretPlace SecretStore SecretWords",
+        "config.secret_store": "SecretPlace SecretStore SecretWords",
         "secrets": "redact remember_secret",
         "skills.catalog": "SkillCatalog",
         "skills.skill": "Skill",
-        "store.plugin_storage": "PluginStorage",
-        "store.plugin_tables": "PluginTables",
-        "store.storage_connection": "StorageConnection",
+        "sessions.plugin_storage": "PluginStorage",
+        "sessions.plugin_tables": "PluginTables",
+        "sessions.storage_connection": "StorageConnection",
         "tools.context": "ToolContext",
         "tools.definition": "Tool ToolDefinition",
         "tools.function": "FunctionTool tool",
@@ -278,8 +278,8 @@ _MODULE_OF = {
         "tools.paths": "PathGuard",
         "tools.permissions": "PermissionAnswer PermissionRequest",
         "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
-        "tools.result": "ToolResult ToolResultStatus",
-        "tools.selection": "ToolSelection",
+        "types.tool_result": "ToolResult ToolResultStatus",
+        "types.tool_selection": "ToolSelection",
         "tools.untrusted": "untrusted",
         "user_tools.changes": "ToolChange",
         "user_tools.folder": "UserTools",

@@ -12,33 +12,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.agent_service import AgentService
-from oneclaw_core.agents import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.attachments import accepted_media_types, check_attachments, checked_attachments
-from oneclaw_core.chat.compaction import ContextLimits, with_summary
-from oneclaw_core.chat.estimate import ToolSizes
-from oneclaw_core.chat.events import CompactedEvent, TurnFinishedEvent
-from oneclaw_core.chat.fingerprints import Fingerprints
-from oneclaw_core.chat.model_calls import ChosenModel, ModelCalls
-from oneclaw_core.chat.plugin_question import ask_model as answer_to_plugin
-from oneclaw_core.chat.prompt import model_request, shown_history
-from oneclaw_core.chat.running_turns import RunningTurns
-from oneclaw_core.chat.sent_request import RequestPreview, sent_request
-from oneclaw_core.chat.turn import INTERRUPTED, Turn, TurnLimits
-from oneclaw_core.chat.turn_hooks import TurnHooks, session_info
-from oneclaw_core.configuration import Configuration
+from oneclaw_core.agents.agent import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.agents.service import AgentService
+from oneclaw_core.config.configuration import Configuration
+from oneclaw_core.config.core_settings import Settings, core_reader
+from oneclaw_core.config.home import Home, find_home
+from oneclaw_core.config.keys import KeyStore, secret_store
+from oneclaw_core.config.model_lists import ModelLists
+from oneclaw_core.config.model_names import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
+from oneclaw_core.config.model_overrides import model_facts, model_overrides
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
-from oneclaw_core.history_search import HistoryQuery, search_history
-from oneclaw_core.home import Home, find_home
-from oneclaw_core.keys import KeyStore, secret_store
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.memory.known_secrets import known_secret_check
 from oneclaw_core.memory.shown import ShownMemory
-from oneclaw_core.messages import Message, MessageType, ToolCall
-from oneclaw_core.model_lists import ModelLists
-from oneclaw_core.model_overrides import model_facts, model_overrides
-from oneclaw_core.models import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
-from oneclaw_core.open_providers import OpenProviders
 from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.context import PluginContext
 from oneclaw_core.plugins.current_settings import PluginSettings
@@ -53,15 +39,15 @@ from oneclaw_core.plugins.secrets import PluginSecrets
 from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.plugins.stores import needs_plugin, with_found_store
 from oneclaw_core.plugins.tool_sources import ToolSources
+from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
+from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.search.ranking import Scope
-from oneclaw_core.settings.core import Settings, core_reader
+from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.sessions.store import Store, TurnOutset, TurnStart
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.skills.content import skill_command, skill_message, skill_needs
 from oneclaw_core.skills.places import is_trusted
-from oneclaw_core.spending import SpendingLimits
-from oneclaw_core.store.sessions import new_id
-from oneclaw_core.store.store import Store, TurnOutset, TurnStart
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import (
     ToolGroupDefinition,
@@ -72,10 +58,24 @@ from oneclaw_core.tools.groups import (
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
-from oneclaw_core.tools.selection import ToolSelection
-from oneclaw_core.tools.threads import run_in_thread
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.turn_budget import TurnBudget
+from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
+from oneclaw_core.turn.budget import TurnBudget
+from oneclaw_core.turn.cache_prefix import CachePrefixes
+from oneclaw_core.turn.compaction import ContextLimits, with_summary
+from oneclaw_core.turn.estimate import ToolSizes
+from oneclaw_core.turn.history_search import HistoryQuery, search_history
+from oneclaw_core.turn.model_calls import ChosenModel, ModelCalls
+from oneclaw_core.turn.plugin_question import ask_model as answer_to_plugin
+from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
+from oneclaw_core.turn.prompt import model_request, shown_history
+from oneclaw_core.turn.spending import SpendingLimits
+from oneclaw_core.turn.tracker import TurnTracker
+from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
+from oneclaw_core.turn.turn_hooks import TurnHooks, session_info
+from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
+from oneclaw_core.types.messages import Message, MessageType, ToolCall
+from oneclaw_core.types.tool_selection import ToolSelection
 from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
 
@@ -83,17 +83,17 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from datetime import date
 
-    from oneclaw_core.agents import Agent
-    from oneclaw_core.chat.events import TurnEvent
-    from oneclaw_core.messages import Attachment
+    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.plugins.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.search.ranking import Findings
-    from oneclaw_core.store.sessions import Session
+    from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
 
 TITLE_CHARACTERS = 50
 # Kept free for the answer where nobody says how long one may become.
@@ -151,11 +151,11 @@ class OneClaw:
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self, self.plugins, deps)
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
-        self._fingerprints = Fingerprints()
+        self._fingerprints = CachePrefixes()
         self._tool_sizes = ToolSizes()
         self._settings = core_reader(environ)
-        self._open_providers = OpenProviders(catalog.provider_types)
-        self._turns = RunningTurns()
+        self._open_providers = ProviderPool(catalog.provider_types)
+        self._turns = TurnTracker()
 
     @classmethod
     @asynccontextmanager
@@ -465,7 +465,7 @@ class OneClaw:
         loading = chosen.tool_loading
         if loading.is_native and not loads_natively(chosen.provider):
             loading = ToolLoading.APPEND
-        sent = sent_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
+        sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
         return RequestPreview(
             model=chosen.full_name,
             provider_type=chosen.config.type,

@@ -9,10 +9,10 @@ PRELOADED = (
     "genai_prices",
     "httpx",
     "jsonschema",
-    "oneclaw_core.agent_service",
+    "oneclaw_core.agents.service",
     "oneclaw_core.app",
     "oneclaw_core.builtin",
-    "oneclaw_core.chat.turn",
+    "oneclaw_core.turn.turn",
     "oneclaw_core.cli.call",
     "oneclaw_core.cli.chat",
     "oneclaw_core.cli.chat_input",
@@ -23,8 +23,8 @@ PRELOADED = (
     "oneclaw_core.conformance.calls",
     "oneclaw_core.providers.offline.rules",
     "oneclaw_core.providers.openai_chat",
-    "oneclaw_core.store.sqlite_backend",
-    "oneclaw_core.store.store",
+    "oneclaw_core.sessions.sqlite_backend",
+    "oneclaw_core.sessions.store",
     "oneclaw_core.tools.function",
     "prompt_toolkit.shortcuts",
     "pydantic",
@@ -35,7 +35,7 @@ FORKED_PYTHON = PreloadedPython(PRELOADED)
 
 def fork_probes(monkeypatch):
     """Let the checks of plugins look at them in such processes."""
-    from oneclaw_core.plugins import probe_process as process
+    from oneclaw_core.plugins import isolated_process as process
 
     streams = {"PIPE": subprocess.PIPE, "TimeoutExpired": subprocess.TimeoutExpired}
     monkeypatch.setattr(process, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))

@@ -76,7 +76,7 @@ class PostgresServer:
         return f"postgresql://postgres@/{database}?host={quote(self.socket_directory)}"
 
     def make_template(self):
-        from oneclaw_core.store.database import Database
+        from oneclaw_core.sessions.database import Database
 
         administer(self.uri("postgres"), f"CREATE DATABASE {TEMPLATE}")
 

@@ -206,9 +206,9 @@ async def list_groups(size: int) -> float:
 async def search(corpus: str) -> dict[str, float]:
     """Through all layers, as the tool that searches history does."""
     from benchmarks.corpus import CORPUS, SEARCHES
-    from oneclaw_core.history_search import HistoryQuery, search_history
     from oneclaw_core.memory.file import MemoryFile
-    from oneclaw_core.store.store import Store
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.turn.history_search import HistoryQuery, search_history
 
     folder = Path(corpus)
     memory = MemoryFile(folder / "MEMORY.md")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
-from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.selection import EVERYTHING, ToolSelection
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tool_selection import EVERYTHING, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.agents import Agent
+    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
 

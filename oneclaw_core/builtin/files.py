@@ -21,8 +21,8 @@ from oneclaw_core.builtin.text_content import (
     read_lines,
 )
 from oneclaw_core.secrets import redact
-from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.untrusted import untrusted
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path

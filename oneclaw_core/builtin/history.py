@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.search.ranking import Scope, Source
 from oneclaw_core.tools.groups import one_line
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

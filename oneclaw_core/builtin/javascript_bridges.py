@@ -26,7 +26,7 @@ from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.javascript.bridges import BridgeError, JavaScriptBridges
-from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.process.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

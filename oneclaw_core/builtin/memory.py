@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import MemoryChangeError
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext

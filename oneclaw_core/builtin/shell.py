@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.kept_output import KeptOutput
 from oneclaw_core.builtin.processes import CommandEnd, run_command
+from oneclaw_core.builtin.truncation import TruncatedOutput
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.secrets import redact, without_secrets
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
@@ -59,7 +59,7 @@ async def execute(
     if fault is not None or isinstance(directory, str):
         return ToolResult.error("validation_error", fault or "")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
-    stdout, stderr = (KeptOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
+    stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
     try:
         end = await run_command(
             command,
@@ -113,7 +113,7 @@ def _directory(wanted: str | None, paths: PathGuard) -> Path | str:
     return found
 
 
-def _report(end: CommandEnd, seconds: int, stdout: KeptOutput, stderr: KeptOutput, shown: int | None) -> str:
+def _report(end: CommandEnd, seconds: int, stdout: TruncatedOutput, stderr: TruncatedOutput, shown: int | None) -> str:
     limits = (len(stdout), len(stderr))
     if shown is not None:
         limits = _share(max(shown - _FRAME_CHARACTERS, 2), *limits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import NotFoundError, SkillError
 from oneclaw_core.skills.content import MAX_ARGUMENTS_CHARACTERS, skill_needs, skill_text
 from oneclaw_core.skills.listing import found_skills
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext

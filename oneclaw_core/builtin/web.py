@@ -17,8 +17,8 @@ from oneclaw_core.builtin.http_messages import (
     status_text,
 )
 from oneclaw_core.http import expands_boundedly
-from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.untrusted import untrusted
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

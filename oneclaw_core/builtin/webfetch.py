@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from oneclaw_core.builtin.http_messages import failure_text, media_type, shown_url, status_text
 from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
-from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     import httpx

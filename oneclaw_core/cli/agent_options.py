@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.agent_service import selection_of
-from oneclaw_core.agents import MAX_SYSTEM_PROMPT_CHARACTERS
+from oneclaw_core.agents.agent import MAX_SYSTEM_PROMPT_CHARACTERS
+from oneclaw_core.agents.service import selection_of
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.selection import ALL_TOOLS
+from oneclaw_core.types.tool_selection import ALL_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.tools.selection import ToolSelection
+    from oneclaw_core.types.tool_selection import ToolSelection
 
 # What takes a value away again.
 NONE = "none"
@@ -99,7 +99,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def changes_of(given: GivenOptions, selection: ToolSelection) -> dict[str, Any]:
-    """Put what the user gave into the words of :class:`oneclaw_core.agent_service.AgentChanges`.
+    """Put what the user gave into the words of :class:`oneclaw_core.agents.service.AgentChanges`.
 
     Args:
         given: the options.

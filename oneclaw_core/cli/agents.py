@@ -16,11 +16,11 @@ from oneclaw_core.tools.groups import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.agent_service import AgentService
-    from oneclaw_core.agents import Agent
+    from oneclaw_core.agents.agent import Agent
+    from oneclaw_core.agents.service import AgentService
     from oneclaw_core.cli.agent_options import GivenOptions
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.selection import ToolSelection
+    from oneclaw_core.types.tool_selection import ToolSelection
 
 _DESCRIPTION_CHARACTERS = 100
 
@@ -87,7 +87,7 @@ def create(name: str, given: GivenOptions, as_json: bool) -> None:
 
     Without --tools and --groups it has all tools. With one of them, it has only what is named.
     """
-    from oneclaw_core.tools.selection import ALL_TOOLS
+    from oneclaw_core.types.tool_selection import ALL_TOOLS
 
     changes: Any = changes_of(given, ALL_TOOLS)
     if "system_prompt" not in changes:

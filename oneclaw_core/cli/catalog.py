@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
+from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
 from oneclaw_core.plugins.merging import Catalog
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.stores import with_found_store
 from oneclaw_core.plugins.tool_source import SOURCE_HOOK
-from oneclaw_core.store.states import UserStates, read_states
+from oneclaw_core.sessions.states import UserStates, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
 
 
 @dataclass(slots=True, kw_only=True)

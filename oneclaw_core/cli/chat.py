@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from oneclaw_core import __version__
-from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.skills.catalog import SkillStatus
+from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.event_lines import EventLines
     from oneclaw_core.cli.rendering import TurnView
-    from oneclaw_core.messages import Attachment
+    from oneclaw_core.types.messages import Attachment
 
 _log = logging.getLogger("oneclaw.cli")
 
@@ -102,8 +102,8 @@ async def _chat(
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.slash import completions
+    from oneclaw_core.config.model_names import OFFLINE_MODEL
     from oneclaw_core.http import prepare_clients
-    from oneclaw_core.models import OFFLINE_MODEL
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.record import PluginRecord
 
 OLDEST_PYTHON = (3, 11)
@@ -140,9 +140,9 @@ def check_database(home: Home) -> Iterator[CheckLine]:
         StoreError: it cannot be used.
     """
     from oneclaw_core.plugins.stores import with_found_store
-    from oneclaw_core.store import postgres_address
-    from oneclaw_core.store.sqlite_file import path_of
-    from oneclaw_core.store.states import looking_into
+    from oneclaw_core.sessions import postgres_address
+    from oneclaw_core.sessions.sqlite_file import path_of
+    from oneclaw_core.sessions.states import looking_into
 
     home = with_found_store(home, os.environ)
     if postgres_address.is_meant(home.database_url):
@@ -181,8 +181,8 @@ def check_database(home: Home) -> Iterator[CheckLine]:
 
 def _check_server(url: str) -> Iterator[CheckLine]:
     """Does the PostgreSQL server answer, is the schema known, and may it be used?"""
-    from oneclaw_core.store.backend import backend_of
-    from oneclaw_core.store.states import looking_into
+    from oneclaw_core.sessions.backend import backend_of
+    from oneclaw_core.sessions.states import looking_into
 
     name = backend_of(url).name
     with looking_into(url) as found:
@@ -210,11 +210,11 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
         StoreError: they cannot be read.
     """
     from oneclaw_core.cli.plugin_secrets import all_secrets
-    from oneclaw_core.configuration.settings import setting_states, settings_without_plugin, unknown_settings
-    from oneclaw_core.keys import KeyStore
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.setting_fields import variable_of
+    from oneclaw_core.config.settings import setting_states, settings_without_plugin, unknown_settings
     from oneclaw_core.plugins.missing import how_to_install
     from oneclaw_core.plugins.settings import registered_settings
-    from oneclaw_core.settings.fields import variable_of
 
     if catalog.states_error is not None:
         raise catalog.states_error
@@ -255,8 +255,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
-    from oneclaw_core.keys import KeyStore
-    from oneclaw_core.models import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.model_names import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
@@ -286,7 +286,7 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
     Raises:
         OneClawError: they cannot.
     """
-    from oneclaw_core.keys import KeySource, KeyStore
+    from oneclaw_core.config.keys import KeySource, KeyStore
 
     places = list(KeyStore(home, os.environ).stored().values())
     if places:
@@ -297,7 +297,7 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
     from oneclaw_core.plugins.hook_timeouts import HookTimeouts
     from oneclaw_core.plugins.loading import disabled_plugins
     from oneclaw_core.skills.catalog import SkillCatalog

@@ -12,8 +12,8 @@ import click
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 
 if TYPE_CHECKING:
-    from oneclaw_core.configuration import Configuration
-    from oneclaw_core.configuration.settings import SettingState
+    from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.config.settings import SettingState
 
 
 @click.group()
@@ -80,7 +80,7 @@ def unset(key: str) -> None:
 
 
 def _warn_of_environment(key: str) -> None:
-    from oneclaw_core.settings.fields import variable_of
+    from oneclaw_core.config.setting_fields import variable_of
 
     variable = variable_of(key)
     if os.environ.get(variable):

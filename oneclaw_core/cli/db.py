@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def show_status(url: str | None, as_json: bool) -> None:
 
     By default that is the one of ONECLAW_DATABASE_URL, or of the home.
     """
-    from oneclaw_core.store import copying
+    from oneclaw_core.sessions import copying
 
     found = copying.status(_own_url() if url is None else _existing(url))
     if as_json:
@@ -50,7 +50,7 @@ def migrate(url: str | None) -> None:
 
     Every command does so by itself.
     """
-    from oneclaw_core.store import copying
+    from oneclaw_core.sessions import copying
 
     found = copying.status(url or _own_url())
     print_text(f"{found.name} has schema {found.version}")
@@ -67,7 +67,7 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     use OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made
     are not copied.
     """
-    from oneclaw_core.store import copying
+    from oneclaw_core.sessions import copying
 
     named = [*urls, *([target] if target is not None else [])]
     if not 1 <= len(named) <= 2:
@@ -117,8 +117,8 @@ def _existing(url: str) -> str:
         NotFoundError: there is no such file.
         StoreError: the URL means no database.
     """
-    from oneclaw_core.store import postgres_address
-    from oneclaw_core.store.sqlite_file import path_of
+    from oneclaw_core.sessions import postgres_address
+    from oneclaw_core.sessions.sqlite_file import path_of
 
     if not postgres_address.is_meant(url) and not os.path.lexists(path := path_of(url)):
         raise NotFoundError(f"there is no database {path}; to make one: oneclaw db migrate sqlite:///PATH")

@@ -51,7 +51,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
 
 def _check_home_and_plugins() -> list[CheckLine]:
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
 
     home = find_home()
     findings = [*examine("home", partial(check_home, home)), *examine("database", partial(check_database, home))]

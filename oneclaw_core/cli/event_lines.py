@@ -11,7 +11,7 @@ from oneclaw_core.secrets import redact
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.chat.events import TurnEvent
+    from oneclaw_core.types.events import TurnEvent
 
 
 class EventLines:

@@ -11,11 +11,11 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
+from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
+from oneclaw_core.config.model_names import OFFLINE_TYPE, provider_configs
+from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
-from oneclaw_core.models import OFFLINE_TYPE, provider_configs
 from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install, plugin_of
-from oneclaw_core.settings.fields import variable_of
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
@@ -102,7 +102,7 @@ def list_keys(as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove a provider's key or the secret PLUGIN.NAME of a plugin."""
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
 
     store = KeyStore(find_home(), os.environ)
     secrets = {shown_key(each): each for each in store.stored()}

@@ -86,7 +86,7 @@ def edit() -> None:
 
 
 def _file() -> MemoryFile:
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
     from oneclaw_core.memory.known_secrets import known_secret_check
 
     home = find_home()

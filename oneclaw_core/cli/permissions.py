@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.store.settings import Decision
+    from oneclaw_core.sessions.settings import Decision
     from oneclaw_core.tools.permission_meanings import PermissionMeaning
     from oneclaw_core.tools.permission_rules import PermissionRule
 

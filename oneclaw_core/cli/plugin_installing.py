@@ -92,7 +92,7 @@ def sync(is_dry: bool, is_confirmed: bool) -> None:
 
 
 def _installer() -> tuple[PluginInstaller, Environment]:
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
     from oneclaw_core.installing.environment import find_environment
     from oneclaw_core.installing.installer import PluginInstaller
     from oneclaw_core.installing.package_manager import PackageManager

@@ -15,12 +15,12 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
+from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue import InstalledCatalogue
+from oneclaw_core.plugins.crash_guard import forget_endings
 from oneclaw_core.plugins.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.loading import discover
-from oneclaw_core.plugins.loading_notes import forget_endings
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.chat.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
 from oneclaw_core.errors import UsageError
-from oneclaw_core.messages import MessageType
 from oneclaw_core.providers.base import ToolLoading
+from oneclaw_core.turn.estimate import definition_tokens, message_tokens, text_tokens
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
-    from oneclaw_core.chat.sent_request import RequestPreview
-    from oneclaw_core.messages import Message
     from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.turn.prepare_request import RequestPreview
+    from oneclaw_core.types.messages import Message
 
 
 _LOADING = {

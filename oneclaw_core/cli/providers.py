@@ -9,13 +9,13 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.config.home import find_home
+from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.home import find_home
-from oneclaw_core.keys import KeySource, KeyStore
 
 if TYPE_CHECKING:
-    from oneclaw_core.configuration.providers import ProviderState
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
+    from oneclaw_core.config.providers import ProviderState
 
 
 @click.group()
@@ -27,7 +27,7 @@ def providers() -> None:
 @json_option
 def list_providers(as_json: bool) -> None:
     """List the configured model services, and whether each has its key."""
-    from oneclaw_core.configuration.providers import provider_states
+    from oneclaw_core.config.providers import provider_states
 
     catalog = load_catalog()
     states = provider_states(catalog.states.settings, os.environ, _stored_keys(catalog.home))

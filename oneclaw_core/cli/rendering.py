@@ -8,7 +8,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from oneclaw_core.chat.events import (
+from oneclaw_core.cli.output import is_terminal, printable, printable_line, styled
+from oneclaw_core.types.events import (
     CompactedEvent,
     ReasoningEvent,
     RetryEvent,
@@ -18,13 +19,12 @@ from oneclaw_core.chat.events import (
     ToolResultEvent,
     TurnFinishedEvent,
 )
-from oneclaw_core.cli.output import is_terminal, printable, printable_line, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.chat.events import TurnEvent
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.tool_result import ToolResult
 
 _ARGUMENTS_CHARACTERS = 60
 _RESULT_CHARACTERS = 60

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from oneclaw_core.attachments import read_attachment
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import is_terminal, reserved_stdout, styled
 from oneclaw_core.errors import UsageError
+from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.chat.events import TurnEvent
+    from oneclaw_core.types.events import TurnEvent
 
 MAX_STDIN_BYTES = 10_000_000
 DRAIN_SECONDS = 2.0
@@ -97,11 +97,11 @@ async def _show_turn(
     stdout: TextIO,
     model: str | None,
 ) -> None:
-    from oneclaw_core.chat.events import UsageEvent
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.rendering import TurnView
-    from oneclaw_core.models import OFFLINE_MODEL
+    from oneclaw_core.config.model_names import OFFLINE_MODEL
+    from oneclaw_core.types.events import UsageEvent
 
     view = TurnView(stdout)
     used_model: str | None = None

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
 
-    from oneclaw_core.messages import Message
-    from oneclaw_core.store.sessions import Session
-    from oneclaw_core.store.store import Store
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.types.messages import Message
 
 _PAGE_MESSAGES = 500
 _TITLE_CHARACTERS = 50
@@ -83,8 +83,8 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     accents make no difference.
     """
     from oneclaw_core.cli.transcript import hit_document, timestamp
-    from oneclaw_core.history_search import HistoryQuery, search_history
     from oneclaw_core.search.ranking import Scope
+    from oneclaw_core.turn.history_search import HistoryQuery, search_history
 
     first, last = (None if each is None else each.date() for each in (since, until))
     wanted = HistoryQuery(query, Scope.SESSIONS, first, last, limit)

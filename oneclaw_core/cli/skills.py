@@ -13,8 +13,8 @@ import click
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, printable_line, warn
 from oneclaw_core.cli.skill_checks import checked_entries, findings_of
+from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import SkillError, UsageError
-from oneclaw_core.home import find_home
 from oneclaw_core.skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_core.skills.places import PROJECT_DIRECTORIES, TRUST_SETTING, is_trusted, trusted_projects
 from oneclaw_core.tools.groups import one_line

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeVar
 
-from oneclaw_core.home import find_home
+from oneclaw_core.config.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.agent_service import AgentService
-    from oneclaw_core.configuration import Configuration
-    from oneclaw_core.store.store import Store
+    from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.sessions.store import Store
 
 Value = TypeVar("Value")
 
@@ -31,7 +31,7 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
     """
     from oneclaw_core.cli.event_loop import run_async
     from oneclaw_core.plugins.stores import with_found_store
-    from oneclaw_core.store.store import Store
+    from oneclaw_core.sessions.store import Store
 
     home = with_found_store(find_home(), os.environ)
     home.create()
@@ -56,7 +56,7 @@ def with_configuration(work: Callable[[Configuration], Awaitable[Value]]) -> Val
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.configuration import Configuration
+    from oneclaw_core.config.configuration import Configuration
 
     catalog = load_catalog()
     return with_store(lambda store: work(Configuration.of(catalog.home, store, catalog, os.environ)))
@@ -74,9 +74,9 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
-    from oneclaw_core.agent_service import AgentService
+    from oneclaw_core.agents.service import AgentService
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.models import provider_configs, split_model
+    from oneclaw_core.config.model_names import provider_configs, split_model
 
     registry = load_catalog(is_quiet=True).registry
 

@@ -12,7 +12,7 @@ from oneclaw_core.tools.groups import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.store.settings import SwitchKind
+    from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo
 

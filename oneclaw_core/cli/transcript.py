@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import MessageType
 from oneclaw_core.tools.groups import one_line
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oneclaw_core.messages import Message
     from oneclaw_core.search.ranking import Hit
-    from oneclaw_core.store.sessions import Session
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.types.messages import Message
 
 _COMPACT_CHARACTERS = 200
 

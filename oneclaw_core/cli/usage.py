@@ -10,11 +10,11 @@ import click
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_name
 from oneclaw_core.cli.stored import with_store
 from oneclaw_core.errors import UsageError
-from oneclaw_core.spending import dollars
+from oneclaw_core.turn.spending import dollars
 
 if TYPE_CHECKING:
-    from oneclaw_core.store.store import Store
-    from oneclaw_core.store.usage_report import UsageRow, UsageTotals
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions.usage_report import UsageRow, UsageTotals
 
 _NO_KEY = {"session": "(deleted sessions)", "group": "(no group loaded)"}
 
@@ -59,7 +59,7 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
     end = None if until is None else _next_day(until)
 
     async def read(store: Store) -> tuple[list[UsageRow], UsageTotals]:
-        from oneclaw_core.store.usage_report import UsageGrouping
+        from oneclaw_core.sessions.usage_report import UsageGrouping
 
         rows = await store.usage_by(UsageGrouping(grouping), since=since, until=end)
         return rows, await store.usage_totals(since=since, until=end)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.conformance.arguments import Case, cases
 from oneclaw_core.conformance.guard import Guard
-from oneclaw_core.conformance.look import entry_points
-from oneclaw_core.plugins.surroundings import Surroundings
+from oneclaw_core.conformance.inspect import entry_points
+from oneclaw_core.plugins.process_state import ProcessState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.probe import Channel
+    from oneclaw_core.plugins.isolated_load import Channel
 
 SHOWN_CHARACTERS = 300
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -89,7 +89,7 @@ async def _call(
     channel.printed()
     guard.take()
     failures.take()
-    before = Surroundings.now()
+    before = ProcessState.now()
     # A call that does not end is told from one that lets nothing else run.
     channel.send({"calling": about, "patience_seconds": request["call_seconds"] + 2})
     call = asyncio.create_task(claw.call_tool(name, arguments))

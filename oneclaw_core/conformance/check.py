@@ -23,12 +23,12 @@ from oneclaw_core.conformance.definitions import definition_findings
 from oneclaw_core.conformance.facts import NeighbourFacts
 from oneclaw_core.conformance.finding import CheckedPlugin, Report, ordered
 from oneclaw_core.conformance.package import package_findings
-from oneclaw_core.conformance.subject import PluginPoint, Subject, distribution_key, find_subject
+from oneclaw_core.conformance.target import PluginPoint, Subject, distribution_key, find_subject
 from oneclaw_core.conformance.transcript import called_from, facts_of, open_step, steps_of
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.isolated_process import Scratch, run_probe
 from oneclaw_core.plugins.loading import discover, load_plugins
-from oneclaw_core.plugins.probe_process import Scratch, run_probe
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.conformance.facts import CallFacts, PluginFacts, StepFacts, ToolFacts
     from oneclaw_core.conformance.finding import Finding
-    from oneclaw_core.plugins.probe_process import ProbeOutcome
+    from oneclaw_core.plugins.isolated_process import ProbeOutcome
 
 MAX_RESTARTS = 20
 
@@ -179,7 +179,7 @@ class _PluginCheck:
 
     def _look(self) -> ProbeOutcome:
         return run_probe(
-            self._request("oneclaw_core.conformance.look:look"),
+            self._request("oneclaw_core.conformance.inspect:look"),
             self._scratch,
             self._options.patience.load_seconds,
             import_paths=self._subject.import_paths,

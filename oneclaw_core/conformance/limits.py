@@ -7,11 +7,11 @@ from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from oneclaw_core.chat.estimate import definition_tokens
 from oneclaw_core.conformance.finding import Check, Finding, Severity, ToolCost, shortened, summarised
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.turn.estimate import definition_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from oneclaw_core.plugins.compatibility import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.conformance.subject import PackageFacts, Subject
+    from oneclaw_core.conformance.target import PackageFacts, Subject
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

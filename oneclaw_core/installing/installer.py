@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
     from oneclaw_core.installing.package_manager import PackageManager, ResolvedPackage
     from oneclaw_core.installing.plugin_changes import InstalledPackage
 

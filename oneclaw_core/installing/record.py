@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.owner_files import read_private, write_private
+from oneclaw_core.private_files import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
 
 FILE_NAME = "plugins.json"
 _FORMAT = 1

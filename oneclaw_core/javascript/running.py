@@ -25,7 +25,7 @@ from oneclaw_core.javascript.conversation import MAX_CONSOLE_CHARACTERS, Convers
 from oneclaw_core.javascript.failures import LINES_PER_SOURCE, error_of
 from oneclaw_core.javascript.protocol import Checked, Failed, ProtocolError, Returned
 from oneclaw_core.javascript.result import JavaScriptResult, console_text
-from oneclaw_core.tools.worker_process import EXIT_SECONDS, describe_end, end_process
+from oneclaw_core.process.worker_process import EXIT_SECONDS, describe_end, end_process
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

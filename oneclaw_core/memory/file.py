@@ -13,7 +13,7 @@ from oneclaw_core.memory.document import NOTES, SECTIONS, Section, category_of, 
 from oneclaw_core.memory.editing import as_stored, is_known, list_items, normal_text, places_of, replaced, with_items
 from oneclaw_core.memory.encoded_text import TextForm, decoded, encoded
 from oneclaw_core.memory.key_shapes import key_shape
-from oneclaw_core.owner_files import write_private
+from oneclaw_core.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

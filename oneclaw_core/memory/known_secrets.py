@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.configuration.environment import EnvironmentVariables
-from oneclaw_core.keys import KeyStore
+from oneclaw_core.config.environment import EnvironmentVariables
+from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
 
 
 def known_secret_check(home: Home, environ: Mapping[str, str]) -> Callable[[str], bool]:

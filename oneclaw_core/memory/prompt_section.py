@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oneclaw_core.memory.document import sections
-from oneclaw_core.tools.result import clean_text
+from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

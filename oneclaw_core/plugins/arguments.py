@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.messages import TokenUsage
     from oneclaw_core.providers.base import ModelRequest, ModelResponse
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.tool_result import ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

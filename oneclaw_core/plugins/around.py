@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.arguments import ModelAnswer, TurnOutcome, Work
     from oneclaw_core.plugins.running_plugin import RunningPlugin
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 _log = logging.getLogger("oneclaw.plugins")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from oneclaw_core.messages import Attachment
+    from oneclaw_core.types.messages import Attachment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

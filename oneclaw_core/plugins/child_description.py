@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.plugins.contract import PluginContract
 from oneclaw_core.plugins.description import Description, leaving_out
 from oneclaw_core.plugins.installed import InstalledPlugin
-from oneclaw_core.plugins.surroundings import Surroundings, exit_fault
+from oneclaw_core.plugins.process_state import ProcessState, exit_fault
 from oneclaw_core.plugins.time_limit import ForeignCall
 from oneclaw_core.tools.registry import ToolRegistry
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.plugins.entry import PluginEntry
-    from oneclaw_core.plugins.probe import Channel
+    from oneclaw_core.plugins.isolated_load import Channel
 
 _FOREVER = 1e6
 
@@ -32,7 +32,7 @@ def describe_plugins(request: Mapping[str, Any], channel: Channel) -> None:
     for number, data in enumerate(request["plugins"]):
         plugin = InstalledPlugin.from_dict(data)
         description = Description(plugin.name, plugin.load, contract, ToolRegistry(), plugin.dist.name)
-        before = Surroundings.now()
+        before = ProcessState.now()
         channel.printed()
         channel.send({"begin": number, "step": "import"})
         description.tell = lambda step, number=number: channel.send({"begin": number, "step": step})  # type: ignore[misc]
@@ -48,7 +48,7 @@ def describe_plugins(request: Mapping[str, Any], channel: Channel) -> None:
             return  # the next ones are described by a process that is as it was
 
 
-def _report_leftovers(before: Surroundings, entry: PluginEntry, plugin: InstalledPlugin) -> bool:
+def _report_leftovers(before: ProcessState, entry: PluginEntry, plugin: InstalledPlugin) -> bool:
     """Report what the import left behind; what can harm others keeps the plugin from being loaded."""
     remedy = leaving_out(plugin.name, plugin.dist.name)
     dangers = before.dangers()

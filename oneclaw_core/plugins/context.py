@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.plugins.current_settings import PluginSettings
     from oneclaw_core.plugins.secrets import PluginSecrets
-    from oneclaw_core.store.plugin_storage import PluginStorage
+    from oneclaw_core.sessions.plugin_storage import PluginStorage
 
 END_SECONDS = 5.0
 NO_HOME = "this service of PluginContext is there only in an open home"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from oneclaw_core.plugins import time_limit
 from oneclaw_core.plugins.description import leaving_out
 from oneclaw_core.plugins.entry import PluginEntry
-from oneclaw_core.plugins.probe_process import Scratch, run_probe
+from oneclaw_core.plugins.isolated_process import Scratch, run_probe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.plugins.installed import InstalledPlugin
-    from oneclaw_core.plugins.probe_process import ProbeOutcome
+    from oneclaw_core.plugins.isolated_process import ProbeOutcome
 
 _TASK = "oneclaw_core.plugins.child_description:describe_plugins"
 

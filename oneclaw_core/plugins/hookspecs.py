@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         SkillRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _mark = pluggy.HookimplMarker("oneclaw")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError
-from oneclaw_core.owner_files import read_private, write_private
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.plugins.tool_source import SOURCE_HOOK, KnownTool, SourceGroup, SourceTool
+from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.tools.groups import ToolGroupDefinition
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool, ToolDefinition
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 
 class LazyTool:

@@ -17,8 +17,8 @@ from oneclaw_core.plugins.compatibility import (
     is_python_suitable,
     python_version,
 )
+from oneclaw_core.plugins.crash_guard import LOADING, CrashGuard
 from oneclaw_core.plugins.installed import BUILTIN_TARGET, InstalledPlugin, PackageMetadata, package_metadata
-from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
 from oneclaw_core.plugins.merging import Catalog, set_hooks
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord
 
@@ -101,7 +101,7 @@ class _Loading:
             catalogue = InstalledCatalogue()
         points = catalogue.plugins() if catalogue is not None and given is None else given or []
         records = [self._record_of(point, catalogue) for point in points]
-        with LoadingNotes(self._notes_directory) as notes:
+        with CrashGuard(self._notes_directory) as notes:
             usable = [self._is_usable(point, record, notes) for point, record in zip(points, records, strict=True)]
         installed = [(each, record) for each, record in zip(points, records, strict=True) if _is_installed(each)]
         entries: dict[InstalledPlugin, PluginEntry] = {}
@@ -150,7 +150,7 @@ class _Loading:
         self.catalog.plugins.append(record)
         return record
 
-    def _is_usable(self, point: EntryPoint, record: PluginRecord, notes: LoadingNotes) -> bool:
+    def _is_usable(self, point: EntryPoint, record: PluginRecord, notes: CrashGuard) -> bool:
         if record.is_disabled:
             return False
         if _is_builtin(point):
@@ -178,7 +178,7 @@ class _Loading:
             record.name, point.load, self._the_contract(), self.catalog.registry, record.distribution
         )
         try:
-            with LoadingNotes(self._notes_directory) as notes, notes.during(record, LOADING):
+            with CrashGuard(self._notes_directory) as notes, notes.during(record, LOADING):
                 ForeignCall(description.make, f"description of {record.name}").wait(time_limit.LOAD_SECONDS)
         except TookTooLongError:
             description.report_hang(time_limit.LOAD_SECONDS)

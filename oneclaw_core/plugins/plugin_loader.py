@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins import time_limit
+from oneclaw_core.plugins.crash_guard import LOADING, CrashGuard
 from oneclaw_core.plugins.description import Description, import_target, leaving_out, raised_cause
-from oneclaw_core.plugins.loading_notes import LOADING, LoadingNotes
 from oneclaw_core.plugins.record import new_problem
 from oneclaw_core.plugins.time_limit import ForeignCall, ForeignCodeError, TookTooLongError
 
@@ -103,7 +103,7 @@ class _Import:
     ) -> None:
         self._record = record
         self._target = target
-        self._notes = LoadingNotes(notes_directory)
+        self._notes = CrashGuard(notes_directory)
         self._failure: PluginError | None = None
 
         def noted() -> Any:

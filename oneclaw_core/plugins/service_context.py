@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.messages import Attachment
     from oneclaw_core.plugins.arguments import SessionInfo
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.types.messages import Attachment
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.setting_fields import CORE_KEYS, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
-from oneclaw_core.settings.fields import CORE_KEYS, fields_of, schema_of, variable_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import BaseModel
 
+    from oneclaw_core.config.setting_fields import SettingField
     from oneclaw_core.plugins.record import PluginRecord
     from oneclaw_core.plugins.registrations import Registration
-    from oneclaw_core.settings.fields import SettingField
 
 _HOOK = "register_settings"
 # Variables of OneClaw that are no settings.

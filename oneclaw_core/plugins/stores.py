@@ -12,7 +12,7 @@ from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.loading import EntryPoint
 
 STORE_HOOK = "register_stores"

@@ -15,7 +15,7 @@ from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolat
 from oneclaw_core.plugins.known_tools import Known, known_path, publish_known, read_known, source_label, write_known
 from oneclaw_core.plugins.record import PluginProblem
 from oneclaw_core.plugins.tool_source import SOURCE_HOOK, ToolSource
-from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.process.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from oneclaw_core.messages import MessageType
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
 from oneclaw_core.providers.anthropic_messages_tools import tells_inline
 from oneclaw_core.providers.anthropic_messages_wire import (
@@ -18,6 +17,7 @@ from oneclaw_core.providers.anthropic_messages_wire import (
 from oneclaw_core.providers.base import ModelInfo, ToolLoading
 from oneclaw_core.providers.http_provider import HttpProvider
 from oneclaw_core.providers.wire_values import count, member, text_member
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,14 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages_tools import renamed_parameters
 from oneclaw_core.providers.anthropic_messages_wire import PROVIDER_TYPE, is_block
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.providers.wire_values import are_whole, count, distinct_id, member, read_object, text_member
-from oneclaw_core.tools.result import clean_text
+from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

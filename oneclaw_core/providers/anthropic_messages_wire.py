@@ -16,19 +16,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from oneclaw_core.messages import Message
 from oneclaw_core.providers.anthropic_messages_tools import declare_tools, write_tool
-from oneclaw_core.providers.rounds import acceptable_name, digest, rounds
+from oneclaw_core.providers.exchanges import acceptable_name, digest, rounds
 from oneclaw_core.providers.tool_texts import ToolTexts
 from oneclaw_core.providers.wire_text import compact_json
+from oneclaw_core.types.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.anthropic_messages_tools import DeclaredTools
     from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.providers.rounds import AnsweredCall, Round
+    from oneclaw_core.providers.exchanges import AnsweredCall, Round
+    from oneclaw_core.types.messages import Attachment
 
     Block = dict[str, Any]
 

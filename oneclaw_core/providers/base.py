@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.messages import TokenUsage, ToolCall
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from oneclaw_core.messages import Message
     from oneclaw_core.tools.groups import ActiveTools
+    from oneclaw_core.types.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ToolLoading(StrEnum):
     and is the same as ``NATIVE`` where the wire format has one way only. ``APPEND`` adds the tools at the end of the
     list of tools. With ``DISPATCH`` the list never changes: the model calls grouped tools through one stable tool and
     reads their schemas in the result that loaded them. The request is rewritten for it before a provider sees it
-    (:mod:`oneclaw_core.chat.dispatch`).
+    (:mod:`oneclaw_core.turn.dispatch`).
     """
 
     NATIVE = "native"

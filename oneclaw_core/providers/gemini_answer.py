@@ -11,14 +11,14 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.gemini_contents import PROVIDER_TYPE, is_acceptable
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.providers.wire_values import count, dicts
-from oneclaw_core.tools.result import clean_text
+from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,15 +12,15 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import Message
-from oneclaw_core.providers.rounds import acceptable_name, rounds
+from oneclaw_core.providers.exchanges import acceptable_name, rounds
+from oneclaw_core.types.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_core.messages import Attachment
-    from oneclaw_core.providers.rounds import AnsweredCall, Round
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.providers.exchanges import AnsweredCall, Round
+    from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.tool_result import ToolResult
 
     Content = dict[str, Any]
     Part = dict[str, Any]

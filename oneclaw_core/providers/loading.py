@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.messages import MessageType, ToolCallStatus
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group
+from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_wire import ECHOED_KEYS, PROVIDER_TYPE
 from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
 from oneclaw_core.providers.wire_values import are_whole, count, dicts, distinct_id, text_member
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

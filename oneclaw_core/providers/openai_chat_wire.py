@@ -8,19 +8,19 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import Message
+from oneclaw_core.providers.exchanges import rounds
 from oneclaw_core.providers.openai_chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
-from oneclaw_core.providers.rounds import rounds
 from oneclaw_core.providers.tool_texts import ToolLists
 from oneclaw_core.providers.wire_text import compact_json
+from oneclaw_core.types.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.providers.rounds import AnsweredCall, Round
+    from oneclaw_core.providers.exchanges import AnsweredCall, Round
     from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.messages import Attachment
 
 PROVIDER_TYPE = "openai_compatible"
 # Of an assistant message, understood only by the server that sent it; some refuse a history without (DeepSeek).

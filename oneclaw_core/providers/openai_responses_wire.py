@@ -10,19 +10,19 @@ import base64
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import Message
+from oneclaw_core.providers.exchanges import acceptable_id, rounds
 from oneclaw_core.providers.loading import loading_calls
-from oneclaw_core.providers.rounds import acceptable_id, rounds
 from oneclaw_core.providers.tool_texts import ToolLists
 from oneclaw_core.providers.wire_text import compact_json
+from oneclaw_core.types.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from oneclaw_core.messages import Attachment
     from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.providers.rounds import AnsweredCall, Round
+    from oneclaw_core.providers.exchanges import AnsweredCall, Round
     from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.messages import Attachment
 
 PROVIDER_TYPE = "openai"
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")

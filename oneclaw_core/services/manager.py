@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.chat.events import TurnEvent
-    from oneclaw_core.messages import Attachment
     from oneclaw_core.plugins.registrations import Registration
     from oneclaw_core.plugins.service_context import Asker
-    from oneclaw_core.store.sessions import Session
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
 
 SERVICE_HOOK = "register_services"
 FIRST_PAUSE_SECONDS = 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.skills.folder import MAX_LISTED_FILES
 from oneclaw_core.skills.skill import LOAD_SKILL
-from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from oneclaw_core.skills.folder import SkillFile

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.plugins.arguments import CallInfo, SessionInfo, TurnInfo, TurnOutcome
 from oneclaw_core.plugins.frozen import frozen
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.tool_calls import HookedCall
+from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.plugins.runtime import Plugins
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 _AGENT = "General Assistant"
 _DRAIN_SECONDS = 30.0

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.plugins.hookspecs import hookimpl
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.chat.events import GroupLoadedEvent, ToolCallEvent, ToolResultEvent, TurnFinishedEvent
+from oneclaw_core.types.events import GroupLoadedEvent, ToolCallEvent, ToolResultEvent, TurnFinishedEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
 
-    from oneclaw_core.chat.events import TurnEvent
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.tool_result import ToolResult
 
 _SHOWN_CHARACTERS = 200
 

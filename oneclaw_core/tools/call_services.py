@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address, refuse_on_loop
-from oneclaw_core.tools.result import clean_text
+from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -248,7 +248,7 @@ def detached_context(tool_name: str) -> ToolContext:
     Args:
         tool_name: the tool.
     """
-    from oneclaw_core.home import find_home
+    from oneclaw_core.config.home import find_home
     from oneclaw_core.tools.paths import PathGuard
 
     home = find_home()

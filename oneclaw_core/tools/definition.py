@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 # What OpenAI (Chat and Responses), Anthropic and Gemini all accept, one character to spare.
 NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.messages import ToolCall
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.context import ToolContext
@@ -25,10 +24,11 @@ from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_gr
 from oneclaw_core.tools.permission_rules import subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
 from oneclaw_core.tools.presentable import presentable
-from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.running import execution_error, run_tool
 from oneclaw_core.tools.schema import argument_faults, compile_schema
-from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.messages import ToolCall
+from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from oneclaw_core.messages import ToolCall
+    from oneclaw_core.types.messages import ToolCall
 
 SAME_FAILURES = 3
 

@@ -13,7 +13,7 @@ from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,7 +150,7 @@ class FunctionTool(Generic[_P, _R]):
             return converted
         if self.isolation is None:
             return await self._tool_function.call(converted, context)
-        from oneclaw_core.tools.isolation import call_in_process
+        from oneclaw_core.process.isolation import call_in_process
 
         return await call_in_process(self._target, converted, context, is_converted=True)
 

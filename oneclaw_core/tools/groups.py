@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import meaning_fault
-from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from oneclaw_core.messages import Message
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.selected_tools import SelectedTools
+    from oneclaw_core.types.messages import Message
 
 LOAD_TOOL_GROUP = "load_tool_group"
 LISTED_DESCRIPTION_CHARACTERS = 240
@@ -209,7 +209,7 @@ def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:
         The names in the order of first loading; a failed or malformed call counts for nothing.
     """
     # Not with the module, which a listing of tools imports: no turn is run there.
-    from oneclaw_core.messages import MessageType, ToolCallStatus
+    from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
     names: dict[str, None] = {}
     for message in messages:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.tools.calling import ToolFunction
 from oneclaw_core.tools.context import detached_context
-from oneclaw_core.tools.threads import run_in_thread
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.calling import FunctionTarget
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.function import FunctionTool
-    from oneclaw_core.tools.result import ToolResult
+    from oneclaw_core.types.tool_result import ToolResult
 
 
 class ManifestTool:
@@ -73,7 +73,7 @@ class ManifestTool:
         """
         context = context or detached_context(self.name)
         if self.isolation is not None:
-            from oneclaw_core.tools.isolation import call_in_process
+            from oneclaw_core.process.isolation import call_in_process
 
             return await call_in_process(self.target, arguments, context, is_converted=False)
         loaded = self._loaded

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.compact_schema import compact_schema
 from oneclaw_core.tools.hints import is_context_hint, resolve_hint, signature_of
-from oneclaw_core.tools.result import ToolResult
 from oneclaw_core.tools.schema import MOST_FAULTS, json_pointer
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

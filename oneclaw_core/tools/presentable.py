@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from oneclaw_core.messages import Attachment
 from oneclaw_core.secrets import redact
-from oneclaw_core.tools.result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
+from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
 
 MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, PermissionDeniedError
-from oneclaw_core.tools.result import ToolResult
-from oneclaw_core.tools.threads import run_in_thread, watched_threads
+from oneclaw_core.process.threads import run_in_thread, watched_threads
+from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -11,17 +11,17 @@ from oneclaw_core.plugins.loading import disabled_plugins
 from oneclaw_core.plugins.published_tools import PublishedTools
 from oneclaw_core.plugins.record import PluginProblem, PluginRecord
 from oneclaw_core.plugins.tool_source import SourceGroup, SourceTool, ToolSource
+from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.tools.registry import ToolSourceType
-from oneclaw_core.tools.threads import run_in_thread
+from oneclaw_core.user_tools.atomic_pair import ToolFiles
 from oneclaw_core.user_tools.files import MAX_FILES, Listing, list_files
-from oneclaw_core.user_tools.pairs import ToolFiles
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN, FileTools, Language, UserTool
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-    from oneclaw_core.home import Home
+    from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.merging import Catalog
     from oneclaw_core.plugins.published_tools import PublishedBySource
     from oneclaw_core.plugins.tool_source import SourceTools

@@ -16,7 +16,7 @@ import oneclaw_core
 from oneclaw_core import OneClaw
 from oneclaw_core.builtin import SKILLS
 from oneclaw_core.cli.main import command_line
-from oneclaw_core.home import find_home
+from oneclaw_core.config.home import find_home
 from oneclaw_core.skills.catalog import SkillStatus, read_entry
 from oneclaw_core.skills.folder import SkillFolder
 from oneclaw_core.tools.function import tool

@@ -18,9 +18,9 @@ from oneclaw_core import (
     TurnFinishedEvent,
     TurnLimitError,
 )
-from oneclaw_core.chat.estimate import definition_tokens
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.turn.estimate import definition_tokens
 
 PROMPT = "You write poems."
 MODEL = "openai_compatible/parent-model"

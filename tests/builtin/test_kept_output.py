@@ -1,11 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.builtin.kept_output import KeptOutput
+from oneclaw_core.builtin.truncation import TruncatedOutput
 
 
 def kept(data, limit, pieces=1):
-    output = KeptOutput(limit)
+    output = TruncatedOutput(limit)
     size = max(len(data) // pieces, 1)
     for start in range(0, len(data), size):
         output.feed(data[start : start + size])

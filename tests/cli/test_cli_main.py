@@ -20,7 +20,7 @@ NOT_FOR_AN_OFFLINE_TURN = (
     "dbos",
     "sqlalchemy",
     "psycopg",
-    "oneclaw_core.store.usage_report",
+    "oneclaw_core.sessions.usage_report",
 )
 
 GREETING = """

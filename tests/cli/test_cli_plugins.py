@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from oneclaw_core.home import find_home
-from oneclaw_core.store.store import Store
+from oneclaw_core.config.home import find_home
+from oneclaw_core.sessions.store import Store
 
 GOOD = """
     from oneclaw_core import ToolDefinition, ToolResult, hookimpl

@@ -5,7 +5,9 @@ from contextlib import redirect_stderr
 import pytest
 
 from oneclaw_core import TokenUsage, ToolResult
-from oneclaw_core.chat.events import (
+from oneclaw_core.cli.rendering import TurnView
+from oneclaw_core.providers.base import StopReason
+from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
     RetryEvent,
@@ -16,8 +18,6 @@ from oneclaw_core.chat.events import (
     TurnFinishedEvent,
     UsageEvent,
 )
-from oneclaw_core.cli.rendering import TurnView
-from oneclaw_core.providers.base import StopReason
 
 ERASE = "\r\x1b[K"
 

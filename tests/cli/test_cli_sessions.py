@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
-from oneclaw_core.home import find_home
-from oneclaw_core.store.store import Store
+from oneclaw_core.config.home import find_home
+from oneclaw_core.sessions.store import Store
 
 LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))
 

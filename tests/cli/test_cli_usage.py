@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oneclaw_core.home import find_home
-from oneclaw_core.messages import TokenUsage
-from oneclaw_core.store.store import Store
-from oneclaw_core.store.timestamps import to_stored
-from oneclaw_core.store.usage import PrefixFingerprint, UsageRecord
+from oneclaw_core.config.home import find_home
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.sessions.timestamps import to_stored
+from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
+from oneclaw_core.types.messages import TokenUsage
 
 TOKENS = TokenUsage(input_tokens=1_000, cached_input_tokens=750, output_tokens=50, reasoning_tokens=20)
 PREFIX = PrefixFingerprint("tools", "system", "1")

@@ -7,7 +7,7 @@ from broken_plugins.kinds import make_wheel
 
 from oneclaw_core.conformance.check import Options, check_plugin
 from oneclaw_core.conformance.package import package_findings
-from oneclaw_core.conformance.subject import PackageFacts, Subject, find_subject, read_project
+from oneclaw_core.conformance.target import PackageFacts, Subject, find_subject, read_project
 from oneclaw_core.errors import UsageError
 
 GOOD = PackageFacts("acme", "1.0", "Does.", "MIT", ">=3.11", ("oneclaw-core>=0.1,<0.2",))

@@ -22,16 +22,16 @@ from model_server import ModelServer
 from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
-from oneclaw_core.chat.events import CompactedEvent, GroupLoadedEvent, UsageEvent
 from oneclaw_core.cli.main import main
-from oneclaw_core.costs import cost_of
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
-from oneclaw_core.messages import Attachment, MessageType, ToolCallStatus
 from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.gemini import GeminiProvider
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
+from oneclaw_core.turn.costs import cost_of
+from oneclaw_core.types.events import CompactedEvent, GroupLoadedEvent, UsageEvent
+from oneclaw_core.types.messages import Attachment, MessageType, ToolCallStatus
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REPORT = {"path": "quarterly-report.pdf"}
@@ -598,8 +598,8 @@ def test_a_provider_that_is_set_anew_still_ends_the_answer_it_has_begun(tmp_path
 def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_path, monkeypatch):
     wire = FORMATS[0]
     go_on = threading.Event()
-    monkeypatch.setattr("oneclaw_core.chat.model_calls.load_prices", go_on.wait)
-    monkeypatch.setattr("oneclaw_core.chat.model_calls.needs_prices", lambda *_: True)
+    monkeypatch.setattr("oneclaw_core.turn.model_calls.load_prices", go_on.wait)
+    monkeypatch.setattr("oneclaw_core.turn.model_calls.needs_prices", lambda *_: True)
 
     async def leave(environ):
         async with OneClaw.open(tmp_path, environ=environ, start_directory=EXAMPLES) as claw:

@@ -11,7 +11,7 @@ import pytest
 from postgres_server import VARIABLE, database_on_server
 
 from oneclaw_core import MessageType
-from oneclaw_core.store.store import Store
+from oneclaw_core.sessions.store import Store
 
 pytestmark = pytest.mark.one_python
 

@@ -16,7 +16,7 @@ IMPORTED = (
     "jsonschema",
     "oneclaw_core.builtin.clock",
     "oneclaw_core.providers.offline.rules",
-    "oneclaw_core.store.postgres_backend",
+    "oneclaw_core.sessions.postgres_backend",
     "psycopg",
 )
 

@@ -23,7 +23,7 @@ from model_server import (
     text,
 )
 
-from oneclaw_core.messages import TokenUsage
+from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

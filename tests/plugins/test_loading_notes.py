@@ -11,15 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import hookimpl
+from oneclaw_core.plugins.crash_guard import LOADING, RETRY_SECONDS, CrashGuard, forget_endings
 from oneclaw_core.plugins.loading import load_plugins
-from oneclaw_core.plugins.loading_notes import LOADING, RETRY_SECONDS, LoadingNotes, forget_endings
 from oneclaw_core.plugins.record import PluginRecord
 
 ENDING = """
 import os, pathlib, sys
-from oneclaw_core.plugins.loading_notes import LoadingNotes
+from oneclaw_core.plugins.crash_guard import CrashGuard
 from oneclaw_core.plugins.record import PluginRecord
-with LoadingNotes(pathlib.Path(sys.argv[1])) as notes:
+with CrashGuard(pathlib.Path(sys.argv[1])) as notes:
     with notes.during(PluginRecord("before", "acme-before", "1", "before"), "loading"):
         pass
     with notes.during(PluginRecord("acme", "acme-tools", "1.0", "acme"), sys.argv[2]):
@@ -60,7 +60,7 @@ def end_a_process(directory):
 
 
 def is_left_alone(directory, record):
-    with LoadingNotes(directory) as notes:
+    with CrashGuard(directory) as notes:
         return notes.leaves_alone(record)
 
 
@@ -168,7 +168,7 @@ def test_a_hook_that_is_called_later_is_not_forgiven_for_what_goes_before(direct
 
 
 def test_a_process_that_loads_it_right_now_says_nothing_against_it(directory):
-    with LoadingNotes(directory) as notes, notes.during(acme(), LOADING):
+    with CrashGuard(directory) as notes, notes.during(acme(), LOADING):
         (note,) = directory.iterdir()
         assert not is_left_alone(directory, acme())
         assert note.exists()
@@ -176,7 +176,7 @@ def test_a_process_that_loads_it_right_now_says_nothing_against_it(directory):
 
 def test_notes_are_for_their_owner_alone_and_gone_after_loading(directory):
     directory.parent.mkdir()
-    with LoadingNotes(directory) as notes:
+    with CrashGuard(directory) as notes:
         assert not directory.exists()
         with notes.during(acme(), LOADING):
             modes = [stat.S_IMODE(path.stat().st_mode) for path in (directory, *directory.iterdir())]

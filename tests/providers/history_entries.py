@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from oneclaw_core.messages import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 
 PNG = Attachment("chart.png", "image/png", b"\x89PNG")
 PDF = Attachment("report.pdf", "application/pdf", b"%PDF")

@@ -4,7 +4,6 @@ import json
 
 from offline_tools import CORE, GROUPS, LISTED
 
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.offline.rules import decide
 from oneclaw_core.tools.groups import (
@@ -13,6 +12,7 @@ from oneclaw_core.tools.groups import (
     ToolGroupDefinition,
     build_system_prompt_with_tool_groups,
 )
+from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
 
 class Conversation:

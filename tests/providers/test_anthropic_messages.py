@@ -18,7 +18,6 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import (
     LoadingRefused,
@@ -31,6 +30,7 @@ from oneclaw_core.providers.base import (
 )
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 KEY = "sk-ant-test-3141592653589793"
 MAIL = LoadedGroup("mail", (ToolDefinition("mail_find", "Finds."),))

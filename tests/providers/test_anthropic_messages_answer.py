@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages_stream import call, events, redacted, text, thinking
 
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import (
@@ -18,6 +17,7 @@ from oneclaw_core.providers.http_provider import (
     AnswerGarbledError,
 )
 from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 SERVER = "https://api.anthropic.com"
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}

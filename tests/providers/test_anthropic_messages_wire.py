@@ -13,7 +13,6 @@ from messages_session import MODEL, SERVER, played_session
 from pydantic import ValidationError
 from vendor_types import messages_request
 
-from oneclaw_core.messages import Attachment
 from oneclaw_core.providers import anthropic_messages_tools
 from oneclaw_core.providers.anthropic_messages_wire import Concessions, RequestEncoder, wire_id
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
@@ -22,6 +21,7 @@ from oneclaw_core.tools.groups import (
     ActiveTools,
     LoadedGroup,
 )
+from oneclaw_core.types.messages import Attachment
 
 MARK = {"type": "ephemeral"}
 PNG_BLOCK = {

@@ -18,7 +18,6 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     ModelInfo,
     ModelResponse,
@@ -30,6 +29,7 @@ from oneclaw_core.providers.base import (
 from oneclaw_core.providers.gemini import GeminiProvider
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.types.messages import TokenUsage
 
 KEY = "AIzaSyTest-3141592653589793"
 REQUEST = hello("gemini-3-pro")

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from vendor_types import checked_gemini_chunk, without_none
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.gemini_answer import GeminiAnswer
 from oneclaw_core.providers.gemini_contents import is_acceptable
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
+from oneclaw_core.types.messages import TokenUsage
 
 SERVER = "https://gemini.test"
 

@@ -9,7 +9,6 @@ from how_long import is_few
 from vendor_types import gemini_request
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.messages import Attachment
 from oneclaw_core.providers import gemini_contents
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.providers.gemini_answer import GeminiAnswer
@@ -17,6 +16,7 @@ from oneclaw_core.providers.gemini_contents import NO_SIGNATURE
 from oneclaw_core.providers.gemini_wire import GeminiEncoder
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.messages import Attachment
 
 SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"

@@ -15,12 +15,12 @@ from offline_conversation import Conversation, ask, calls_of
 from offline_tools import CORE, GROUPS, LISTED, define, whole
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.providers.offline import OfflineProvider
 from oneclaw_core.providers.offline.rules import Answer, decide
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
 # Far more than it takes; work that grows with the square of the length takes minutes.
 BOUND_SECONDS = 2

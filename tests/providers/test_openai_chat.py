@@ -20,7 +20,6 @@ from oneclaw_core.errors import (
     UnknownModelError,
     UsageError,
 )
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     ModelInfo,
     ModelResponse,
@@ -30,6 +29,7 @@ from oneclaw_core.providers.base import (
 )
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 from oneclaw_core.providers.retry import retry_after_seconds
+from oneclaw_core.types.messages import TokenUsage
 
 KEY = "sk-test-3141592653589793"
 service = Service(OpenAIChatProvider, "openai_compatible", hello("gpt-x"))

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import chunk, sse
 
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
 from oneclaw_core.providers.openai_chat_answer import ChatAnswer
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 
 def events_of(*chunks):

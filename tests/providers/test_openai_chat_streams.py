@@ -11,10 +11,10 @@ from model_server import ModelServer, chunk, hang_up_after, raw, sse
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.messages import ToolCall
 from oneclaw_core.providers.base import ModelResponse, RetryNotice
 from oneclaw_core.providers.openai_chat import OpenAIChatProvider
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.messages import ToolCall
 
 service = Service(OpenAIChatProvider, "openai_compatible", hello("m"))
 CALLS = (ToolCall("x", "move", '{"from": "/a/b", "to": [1, {"k": 2}]}'), ToolCall("y", "stop", '{"now": true}'))

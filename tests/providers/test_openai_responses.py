@@ -17,7 +17,6 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import (
     LoadingRefused,
     ModelInfo,
@@ -31,6 +30,7 @@ from oneclaw_core.providers.base import (
 from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.messages import TokenUsage
 
 KEY = "sk-test-3141592653589793"
 HALF = named_events(stream(message("Hello"))[:3])

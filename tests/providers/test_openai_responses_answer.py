@@ -4,10 +4,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from responses_stream import call, message, reasoning, response, stream
 
-from oneclaw_core.messages import TokenUsage, ToolCall
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
 from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError, AnswerFailedError
 from oneclaw_core.providers.openai_responses_answer import ResponsesAnswer
+from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 FIND = call("find", {"q": "ä"}, call_id="call_a")
 READ = call("read", '{"path": "x"}', call_id="call_b", namespace="read")

@@ -10,12 +10,12 @@ from responses_stream import message as message_item
 from responses_stream import reasoning, response
 from vendor_types import checked_responses_request
 
-from oneclaw_core.messages import Attachment
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.providers.openai_responses_answer import ResponsesAnswer
 from oneclaw_core.providers.openai_responses_wire import ResponsesEncoder
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup, restore_loaded_groups
+from oneclaw_core.types.messages import Attachment
 
 SERVER = "https://api.openai.com"
 

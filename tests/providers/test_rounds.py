@@ -6,9 +6,9 @@ from history_entries import INTERRUPTED, PNG, assistant, call, failure, result, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.messages import Message, MessageType
-from oneclaw_core.providers.rounds import AnsweredCall, Round, acceptable_id, rounds
-from oneclaw_core.tools.result import ToolResult
+from oneclaw_core.providers.exchanges import AnsweredCall, Round, acceptable_id, rounds
+from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.tool_result import ToolResult
 
 ids = st.sampled_from(["a", "b", "c"])
 entries = st.one_of(

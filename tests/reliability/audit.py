@@ -7,13 +7,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from oneclaw_core.messages import MessageType, ToolCallStatus
+from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from oneclaw_core.messages import Message
+    from oneclaw_core.types.messages import Message
 
 
 def faults_of(messages: Sequence[Message]) -> list[str]:

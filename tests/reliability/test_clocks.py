@@ -11,9 +11,9 @@ from audit import faults_of, faults_of_file
 from made_models import opened
 
 from oneclaw_core import ModelResponse, TokenUsage, ToolCall, TurnFinishedEvent
-from oneclaw_core.chat.events import UsageEvent
 from oneclaw_core.errors import SpendingLimitError, TurnDeadlineError
-from oneclaw_core.messages import MessageType
+from oneclaw_core.types.events import UsageEvent
+from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
 

@@ -1,6 +1,6 @@
 """Databases with damage of every kind: one clear line, and never a wrong reading that passes for a right one.
 
-That a whole file of garbage is reported is shown in tests/store; here, single bytes, pages and values are wrong.
+That a whole file of garbage is reported is shown in tests/sessions; here, single bytes, pages and values are wrong.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ import pytest
 from audit import faults_of_file
 
 from oneclaw_core import OneClaw
-from oneclaw_core.agents import Agent
+from oneclaw_core.agents.agent import Agent
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.messages import Attachment, Message, MessageType
-from oneclaw_core.store import copying
-from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions import copying
+from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.types.messages import Attachment, Message, MessageType
 
 pytestmark = pytest.mark.one_python
 

@@ -22,16 +22,16 @@ import pytest
 from audit import faults_of, faults_of_file
 from model_server import ModelServer, calls, text
 
-from oneclaw_core.home import find_home
-from oneclaw_core.messages import MessageType, ToolCallStatus
-from oneclaw_core.store import copying
-from oneclaw_core.store.sqlite_file import SCHEMA_VERSION
-from oneclaw_core.store.store import Store
+from oneclaw_core.config.home import find_home
+from oneclaw_core.sessions import copying
+from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 pytestmark = pytest.mark.one_python
 
 PROGRAM = Path(__file__).with_name("work_to_kill.py")
-VERSION_1 = (Path(__file__).parents[1] / "store" / "version_1.sql").read_text(encoding="utf-8")
+VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 SESSION_OF_VERSION_1 = "0123456789abcdef0123456789abcdef"
 ROUNDS = 2
 # Much larger than what is written at once.

@@ -11,8 +11,8 @@ from made_models import opened
 
 from oneclaw_core import ModelResponse, TokenUsage, ToolCall, tool
 from oneclaw_core.errors import StoreError
-from oneclaw_core.messages import MessageType
-from oneclaw_core.store.database import Database
+from oneclaw_core.sessions.database import Database
+from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
 

@@ -12,7 +12,7 @@ from made_models import opened
 
 from oneclaw_core import ModelResponse, TextDelta, TokenUsage, ToolCall, tool
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.messages import MessageType
+from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
 

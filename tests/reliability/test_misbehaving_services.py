@@ -17,8 +17,8 @@ from wire_formats import FORMATS
 
 from oneclaw_core import OneClaw, TurnFinishedEvent
 from oneclaw_core.errors import OneClawError, ProviderError, TurnError
-from oneclaw_core.messages import MessageType
 from oneclaw_core.providers.retry import RetryPolicy
+from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
 

@@ -19,7 +19,7 @@ from oneclaw_core.errors import (
     SessionBusyError,
     TurnDeadlineError,
 )
-from oneclaw_core.messages import MessageType, ToolCallStatus
+from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 pytestmark = pytest.mark.one_python
 

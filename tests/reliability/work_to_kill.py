@@ -14,11 +14,11 @@ from importlib import import_module
 
 STORE_MODULES = (
     "sqlite3",
-    "oneclaw_core.store.copying",
-    "oneclaw_core.store.migrations",
-    "oneclaw_core.store.session_locks",
-    "oneclaw_core.store.sqlite_backend",
-    "oneclaw_core.store.store",
+    "oneclaw_core.sessions.copying",
+    "oneclaw_core.sessions.migrations",
+    "oneclaw_core.sessions.session_locks",
+    "oneclaw_core.sessions.sqlite_backend",
+    "oneclaw_core.sessions.store",
 )
 TURN_MODULES = (
     "anyio._backends._asyncio",
@@ -54,13 +54,13 @@ async def take_turn(home: str) -> None:
 
 
 async def migrate(url: str) -> None:
-    from oneclaw_core.store.database import Database
+    from oneclaw_core.sessions.database import Database
 
     await (await Database.open(url)).close()
 
 
 async def copy(urls: str) -> None:
-    from oneclaw_core.store import copying
+    from oneclaw_core.sessions import copying
 
     source, target = urls.split(" ")
     copying.copy(source, target, lambda name, count: None)

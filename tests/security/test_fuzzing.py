@@ -33,7 +33,6 @@ from responses_stream import stream as responses_stream
 from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.messages import ToolCall
 from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
 from oneclaw_core.providers.gemini_answer import GeminiAnswer
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
@@ -44,6 +43,7 @@ from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 from oneclaw_core.skills.format import parse_document
 from oneclaw_core.tools import command_patterns
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.messages import ToolCall
 
 
 def tried(few):

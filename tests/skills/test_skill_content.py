@@ -7,7 +7,7 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, Tool
 from oneclaw_core.skills.catalog import read_entry
 from oneclaw_core.skills.content import SkillNeeds, placeholders, skill_command, skill_message, skill_needs, skill_text
 from oneclaw_core.skills.folder import SkillFolder
-from oneclaw_core.tools.selection import ToolSelection
+from oneclaw_core.types.tool_selection import ToolSelection
 
 NOTHING = SkillNeeds((), (), ())
 

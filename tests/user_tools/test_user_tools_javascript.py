@@ -143,9 +143,9 @@ def test_the_console_is_shown_as_it_is_written(own):
     shown = []
 
     async def work(claw):
-        from oneclaw_core.messages import ToolCall
         from oneclaw_core.tools.engine import CallScope, ToolProgress
         from oneclaw_core.tools.groups import ActiveTools
+        from oneclaw_core.types.messages import ToolCall
 
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")
         scope = CallScope(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")

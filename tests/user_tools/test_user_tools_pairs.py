@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from oneclaw_core import OneClawError
-from oneclaw_core.user_tools.pairs import ToolFiles
+from oneclaw_core.user_tools.atomic_pair import ToolFiles
 
 # Has a child process write the pair, and kills it at each step that changes the file system in turn, until one is done.
 KILLER = """
 import json, os, signal, sys
 from pathlib import Path
-from oneclaw_core.user_tools.pairs import ToolFiles
+from oneclaw_core.user_tools.atomic_pair import ToolFiles
 
 files = ToolFiles(Path(sys.argv[1]), Path(sys.argv[1] + ".lock"))
 old = [each.encode() for each in sys.argv[2:]] or [None, None]

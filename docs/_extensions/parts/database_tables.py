@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.store.postgres_connection import POSTGRESQL
-from oneclaw_core.store.schema import TABLES
-from oneclaw_core.store.sqlite_connection import SQLITE
+from oneclaw_core.sessions.postgres_connection import POSTGRESQL
+from oneclaw_core.sessions.schema import TABLES
+from oneclaw_core.sessions.sqlite_connection import SQLITE
 from parts._markdown import code, table, text
 
 if TYPE_CHECKING:
-    from oneclaw_core.store.tables import Column, Index, Table
+    from oneclaw_core.sessions.tables import Column, Index, Table
 
 _MEANINGS = {
     "schema_version": "The version of these tables; one row.",

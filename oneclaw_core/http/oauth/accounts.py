@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.secret_store import SecretPlace, SecretStore, SecretWords
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
 from oneclaw_core.http.oauth.grant import AccessToken
-from oneclaw_core.owner_files import make_private_directory, read_private, write_private
-from oneclaw_core.secret_store import SecretPlace, SecretStore, SecretWords
+from oneclaw_core.private_files import make_private_directory, read_private, write_private
 from oneclaw_core.secrets import remember_secret
 
 if TYPE_CHECKING:

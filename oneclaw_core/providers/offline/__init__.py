@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.messages import TokenUsage
 from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
+from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

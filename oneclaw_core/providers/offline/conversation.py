@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, restore_loaded_groups
+from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

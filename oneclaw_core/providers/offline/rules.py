@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.messages import ToolCall
 from oneclaw_core.providers.offline.arguments import Filling, fill
 from oneclaw_core.providers.offline.conversation import Turn, question_for, read_turn
 from oneclaw_core.providers.offline.parameters import read_parameters
@@ -15,6 +14,7 @@ from oneclaw_core.providers.offline.report import report
 from oneclaw_core.providers.offline.routing import choose, group_to_load
 from oneclaw_core.providers.offline.words import is_question
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
+from oneclaw_core.types.messages import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,1 @@
+"""Agents: personas with a system prompt, a toolset and limits."""

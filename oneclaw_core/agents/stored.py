@@ -1,0 +1,226 @@
+"""Agents: storing, finding, changing and deleting them."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.agents.agent import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
+from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError, StoreDamagedError
+from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
+from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.tool_selection import ToolSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from oneclaw_core.sessions.connection import Connection
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_COLUMNS = (
+    "id",
+    "name",
+    "description",
+    "system_prompt",
+    "model",
+    "parameters",
+    "max_tool_rounds",
+    "turn_max_tokens",
+    "turn_max_cost",
+    "selected_tools",
+    "selected_groups",
+    "created_at",
+    "updated_at",
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM agents"
+_LIST = f"{_SELECT} ORDER BY name_key"
+_FIND_BY_NAME = f"{_SELECT} WHERE name_key = :it"
+_FIND_BY_ID = f"{_SELECT} WHERE id = :it"
+_WRITTEN = (*_COLUMNS, "name_key")
+_INSERT = f"INSERT INTO agents ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_CHANGED = tuple(each for each in _WRITTEN if each not in ("id", "created_at"))
+_UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGED)} WHERE id = :it"
+_DELETE = "DELETE FROM agents WHERE id = :it"
+_HAND_OVER = "UPDATE sessions SET agent = :new_name WHERE agent = :old_name"
+
+
+def listed(connection: Connection) -> list[Agent]:
+    """List the stored agents, by their names in alphabetical order."""
+    return [_to_agent(row) for row in connection.execute(_LIST)]
+
+
+def find(connection: Connection, name_or_id: str) -> Agent | None:
+    """Find a stored agent by its name, in any case, or its id."""
+    wanted = clean_text(name_or_id)
+    row = connection.execute(_FIND_BY_NAME, {"it": name_key(wanted)}).fetchone()
+    if row is None and _ID.fullmatch(wanted):
+        row = connection.execute(_FIND_BY_ID, {"it": wanted}).fetchone()
+    return None if row is None else _to_agent(row)
+
+
+def find_any(connection: Connection, name_or_id: str | None) -> Agent | None:
+    """Find an agent, built in or stored, by its name, in any case, or its id; no name is the General Assistant."""
+    if name_or_id is None:
+        return GENERAL_ASSISTANT
+    return builtin_agent(name_or_id) or find(connection, name_or_id)
+
+
+def create(connection: Connection, agent: Agent) -> Agent:
+    """Store a new agent.
+
+    Returns:
+        The agent as it is stored, with its id.
+
+    Raises:
+        DuplicateError: there is one of that name already.
+    """
+    moment = to_datetime(now())
+    stored = replace(agent, id=uuid.uuid4().hex, is_builtin=False, created_at=moment, updated_at=moment)
+    _check_name_is_free(stored)
+    try:
+        connection.execute(_INSERT, {"id": stored.id, "created_at": to_stored(moment), **_values(stored)})
+    except ConstraintError:
+        raise _duplicate(stored.name) from None
+    return stored
+
+
+def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent], Agent]) -> Agent:
+    """Change a stored agent; its sessions stay its own when its name changes.
+
+    Args:
+        connection: of the transaction.
+        name_or_id: which agent.
+        change_it: makes the new agent from the one that is stored now; what it raises is passed on.
+
+    Returns:
+        The agent as it is stored from now on.
+
+    Raises:
+        NotFoundError: there is no such agent.
+        ProtectedError: it is built in.
+        DuplicateError: there is another one of the new name.
+    """
+    old = _changeable(connection, name_or_id, "changed")
+    new = replace(change_it(old), id=old.id, is_builtin=False, created_at=old.created_at, updated_at=to_datetime(now()))
+    _check_name_is_free(new)
+    try:
+        connection.execute(_UPDATE, {"it": old.id, **_values(new)})
+    except ConstraintError:
+        raise _duplicate(new.name) from None
+    if new.name != old.name:
+        _hand_over(connection, old.name, new.name)
+    return new
+
+
+def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
+    """Delete a stored agent; its sessions go on with the General Assistant.
+
+    Returns:
+        The agent that is gone, and how many sessions it had.
+
+    Raises:
+        NotFoundError: there is no such agent.
+        ProtectedError: it is built in.
+    """
+    agent = _changeable(connection, name_or_id, "deleted")
+    connection.execute(_DELETE, {"it": agent.id})
+    return agent, _hand_over(connection, agent.name, GENERAL_ASSISTANT.name)
+
+
+def not_found(name_or_id: str) -> NotFoundError:
+    """Make the error for an agent that there is not."""
+    return NotFoundError(
+        f"there is no agent {clean_text(name_or_id)[:100]!r}; list those there are with: oneclaw agents list"
+    )
+
+
+def _changeable(connection: Connection, name_or_id: str, done: str) -> Agent:
+    builtin = builtin_agent(name_or_id)
+    if builtin is not None:
+        check_own(builtin, done)
+    # What is changed must be what is stored when it is changed.
+    connection.lock("agents")
+    agent = find(connection, name_or_id)
+    if agent is None:
+        raise not_found(name_or_id)
+    return agent
+
+
+def _check_name_is_free(agent: Agent) -> None:
+    """Refuse the names of built-in agents, which no row holds, and what would be taken for an id."""
+    if builtin_agent(agent.name) is not None:
+        raise _duplicate(agent.name)
+    if _ID.fullmatch(agent.name):
+        raise AgentError("32 hexadecimal digits cannot be an agent's name: they would be taken for an id")
+
+
+def _duplicate(name: str) -> DuplicateError:
+    return DuplicateError(f"there is an agent named {name!r} already (case does not count): choose another name")
+
+
+def _hand_over(connection: Connection, old_name: str, new_name: str) -> int:
+    return connection.execute(_HAND_OVER, {"old_name": old_name, "new_name": new_name}).rowcount
+
+
+def _values(agent: Agent) -> dict[str, Any]:
+    assert agent.updated_at is not None, agent.name
+    return {
+        "name": agent.name,
+        "name_key": name_key(agent.name),
+        "description": agent.description,
+        "system_prompt": clean_text(agent.system_prompt),
+        "model": agent.model,
+        "parameters": _json(dict(agent.parameters)),
+        "max_tool_rounds": agent.limits.max_tool_rounds,
+        "turn_max_tokens": agent.limits.turn_max_tokens,
+        "turn_max_cost": agent.limits.turn_max_cost,
+        "selected_tools": _names_to_text(agent.selection.tools),
+        "selected_groups": _names_to_text(agent.selection.groups),
+        "updated_at": to_stored(agent.updated_at),
+    }
+
+
+def _json(value: Any) -> str:
+    return clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _names_to_text(names: Iterable[str] | None) -> str | None:
+    return None if names is None else _json(sorted(names))
+
+
+def _to_names(text: str | None) -> frozenset[str] | None:
+    return None if text is None else frozenset(json.loads(text))
+
+
+def _to_agent(row: Sequence[Any]) -> Agent:
+    return _agent_of(tuple(row))
+
+
+@lru_cache(maxsize=64)  # each turn reads its agent, and nearly all find it as it was
+def _agent_of(row: tuple[Any, ...]) -> Agent:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    try:
+        return Agent(
+            name=values["name"],
+            description=values["description"],
+            system_prompt=values["system_prompt"],
+            model=values["model"],
+            parameters=json.loads(values["parameters"]),
+            limits=AgentLimits(
+                max_tool_rounds=values["max_tool_rounds"],
+                turn_max_tokens=values["turn_max_tokens"],
+                turn_max_cost=values["turn_max_cost"],
+            ),
+            selection=ToolSelection(_to_names(values["selected_tools"]), _to_names(values["selected_groups"])),
+            id=values["id"],
+            created_at=to_datetime(values["created_at"]),
+            updated_at=to_datetime(values["updated_at"]),
+        )
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"the database holds a damaged agent ({values['id']}): put a backup copy in its place"
+        ) from error

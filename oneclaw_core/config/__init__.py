@@ -1,0 +1,1 @@
+"""Home, settings, secrets and keys, providers and models: what the user sets."""

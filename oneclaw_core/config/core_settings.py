@@ -1,0 +1,116 @@
+"""OneClaw's own settings: each with its meaning, default and limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from oneclaw_core.config.setting_fields import fields_of, schema_of
+from oneclaw_core.config.setting_values import SettingsReader, check_value, given_values, read_model
+from oneclaw_core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+MAX_HOOK_SECONDS = 600.0
+
+
+class Settings(BaseModel):
+    """The settings of a home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
+    disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
+    hook_timeouts: tuple[str, ...] = Field(
+        (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
+    )
+    turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
+    turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
+    turn_max_tokens: int | None = Field(
+        None, ge=1, description="how many tokens, input and output, a turn may use before it stops"
+    )
+    turn_max_cost: float | None = Field(None, gt=0, description="how many US dollars a turn may cost before it stops")
+    day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")
+    day_max_cost: float | None = Field(None, gt=0, description="how many US dollars all sessions may cost in a day")
+    tool_result_max_characters: int = Field(
+        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
+    )
+    history_max_characters: int = Field(
+        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
+    )
+    memory_max_characters: int = Field(
+        8_000, ge=0, description="how much of what is remembered of the user a model is shown; 0 for nothing"
+    )
+    user_tools_python: bool = Field(
+        False,
+        description="whether your own tools in Python are used, which run with all your rights",
+        json_schema_extra={"user_only": True},
+    )
+    session_wait_seconds: float = Field(
+        60, ge=0, description="how long to wait for another process to end its turn in the same session"
+    )
+
+    @field_validator("hook_timeouts")
+    @classmethod
+    def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            name, _, seconds = each.partition("=")
+            if not name.strip() or not _is_limit(seconds):
+                raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
+        return value
+
+    @field_validator("model")
+    @classmethod
+    def _has_provider(cls, value: str | None) -> str | None:
+        if value is not None and not all(value.partition("/")[::2]):
+            # Before the text of a ValueError, pydantic would write what that is.
+            raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
+        return value
+
+
+def _is_limit(text: str) -> bool:
+    try:
+        return 0 < float(text) <= MAX_HOOK_SECONDS
+    except ValueError:
+        return False
+
+
+CORE_FIELDS = fields_of(schema_of(Settings))
+
+
+def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Put the settings together.
+
+    Args:
+        stored: values from the store, by key; keys of other things are passed over.
+        environ: the environment.
+
+    Raises:
+        SettingsError: a value does not fit; the message says where it comes from.
+    """
+    return read_model(Settings, CORE_FIELDS, given_values(CORE_FIELDS, stored, environ))
+
+
+def core_reader(environ: Mapping[str, str]) -> SettingsReader[Settings]:
+    """Make a reader of OneClaw's own settings."""
+    return SettingsReader(environ, Settings, CORE_FIELDS)
+
+
+def check_setting(key: str, text: str) -> Any:
+    """Check a value of one of OneClaw's own settings that the user typed.
+
+    Returns:
+        The value in the form in which it is stored.
+
+    Raises:
+        SettingsError: there is no such setting, or the value does not fit it.
+    """
+    for field in CORE_FIELDS:
+        if field.key == key:
+            return check_value(field, text, Settings)
+    raise SettingsError(f"there is no setting {key!r}; there are: {', '.join(Settings.model_fields)}")

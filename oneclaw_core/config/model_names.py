@@ -1,0 +1,178 @@
+"""Which model services are configured, and which model a turn uses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from oneclaw_core.config.keys import key_variable_of
+from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
+from oneclaw_core.providers.base import ProviderConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.config.keys import KeyStore
+
+OFFLINE_MODEL = "offline/rules"
+# The one provider type that asks nobody else.
+OFFLINE_TYPE = OFFLINE_MODEL.partition("/")[0]
+PROVIDER_SETTING = "provider:"
+# What the user says about a model, before its full name.
+MODEL_SETTING = "model:"
+# What was found out about a model, beside what the user says about it.
+LEARNED_SETTING = "learned:"
+MODEL_VARIABLE = "ONECLAW_MODEL"
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Preconfigured:
+    """A provider that is there from the start; the vendors' own SDKs read the same variables."""
+
+    type: str
+    base_url: str | None = None
+    url_variable: str | None = None
+
+
+_PRECONFIGURED = {
+    "offline": _Preconfigured("offline"),
+    "openai": _Preconfigured("openai", url_variable="OPENAI_BASE_URL"),
+    "openai_compatible": _Preconfigured("openai_compatible", url_variable="OPENAI_BASE_URL"),
+    "anthropic": _Preconfigured("anthropic", url_variable="ANTHROPIC_BASE_URL"),
+    "gemini": _Preconfigured("gemini", url_variable="GOOGLE_GEMINI_BASE_URL"),
+    "ollama": _Preconfigured("openai_compatible", base_url="http://localhost:11434/v1"),
+}
+
+
+def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, ProviderConfig]:
+    """Find the configured model services: those known from the start, then the user's own.
+
+    They have the keys of the environment; :func:`with_key` finds a stored one for the service that is used.
+
+    Args:
+        stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
+        environ: the environment, with keys and endpoints.
+
+    Raises:
+        SettingsError: what is stored for a provider does not fit.
+    """
+    configs = {}
+    for name, known in _PRECONFIGURED.items():
+        base_url = (environ.get(known.url_variable) if known.url_variable else None) or known.base_url
+        configs[name] = _config(name, known.type, base_url, environ, stored)
+    for key, value in stored.items():
+        name = key.removeprefix(PROVIDER_SETTING)
+        if key.startswith(PROVIDER_SETTING) and name not in _PRECONFIGURED:
+            type_name, base_url = _checked_type_and_url(name, value)
+            configs[name] = _config(name, type_name, base_url, environ, stored)
+    return configs
+
+
+def _checked_type_and_url(name: str, value: object) -> tuple[str, str | None]:
+    type_name, base_url = (value.get("type"), value.get("base_url")) if isinstance(value, dict) else (None, None)
+    if not isinstance(type_name, str) or not isinstance(base_url, str | None):
+        raise SettingsError(
+            f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, must "
+            f"be texts; remove it with: oneclaw providers remove {name}"
+        )
+    return type_name, base_url
+
+
+def _config(
+    name: str, type_name: str, base_url: str | None, environ: Mapping[str, str], stored: Mapping[str, Any]
+) -> ProviderConfig:
+    said = stored.get(PROVIDER_SETTING + name)
+    variable = key_variable_of(name)
+    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
+    return ProviderConfig(
+        name=name,
+        type=type_name,
+        base_url=base_url,
+        api_key=key,
+        key_variable=variable,
+        is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
+    )
+
+
+async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
+    """Give a provider that has no key from the environment its stored one, if there is one.
+
+    Args:
+        config: as :func:`provider_configs` gives it.
+        keys: the stored keys.
+
+    Raises:
+        OneClawError: there is a stored key, and it cannot be read.
+    """
+    if config.api_key is not None or config.type == OFFLINE_TYPE:
+        return config
+    return replace(config, api_key=await keys.find(config.name))
+
+
+def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
+    """Whether a provider is a vendor's own service, which wants a key, and has none.
+
+    Raises:
+        OneClawError: the stored keys cannot be read.
+    """
+    is_vendors = is_preconfigured(config.name) and config.type != OFFLINE_TYPE and config.base_url is None
+    return is_vendors and not config.api_key and keys.source(config.name) is None
+
+
+def is_on_this_machine(config: ProviderConfig) -> bool:
+    """Whether a service needs no network to be asked."""
+    try:
+        host = urlsplit(config.base_url or "").hostname or ""
+    except ValueError:
+        return False
+    return config.type == OFFLINE_TYPE or host in ("localhost", "::1") or host.startswith("127.")
+
+
+def is_preconfigured(provider_name: str) -> bool:
+    """Whether a provider is known from the start, and so cannot be added or removed."""
+    return provider_name in _PRECONFIGURED
+
+
+def check_provider_name(name: str) -> None:
+    """Refuse a name that could not be part of ``PROVIDER/MODEL``.
+
+    Raises:
+        SettingsError: with the rule.
+    """
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{name!r} is no name for a provider: use lower-case letters, digits, '_' and '-', beginning with a letter"
+        )
+
+
+def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str]:
+    """Find the model that is used if none is named, fit or not, and where that is said."""
+    if environ.get(MODEL_VARIABLE):
+        return environ[MODEL_VARIABLE], f"environment {MODEL_VARIABLE}"
+    if stored.get("model"):
+        return str(stored["model"]), "stored"
+    return OFFLINE_MODEL, "default"
+
+
+def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[ProviderConfig, str]:
+    """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
+
+    Raises:
+        NotFoundError: there is no such provider; the message lists those there are.
+        UsageError: the user has disabled it.
+    """
+    provider_name, _, model_name = model.partition("/")
+    config = configs.get(provider_name)
+    if config is None or not model_name:
+        raise NotFoundError(
+            f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "
+            "Example: --model offline/rules"
+        )
+    if not config.is_enabled:
+        raise UsageError(
+            f"the provider {provider_name!r} is disabled; enable it with: oneclaw providers enable {provider_name}"
+        )
+    return config, model_name

@@ -1,0 +1,360 @@
+"""The models: what services offer, what the user says about one, and which is the default."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.config.core_settings import check_setting
+from oneclaw_core.config.model_names import (
+    LEARNED_SETTING,
+    MODEL_SETTING,
+    default_model,
+    lacks_key,
+    provider_configs,
+    split_model,
+    with_key,
+)
+from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
+from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
+from oneclaw_core.plugins.lazy_objects import LazyProviderFactory
+from oneclaw_core.providers.base import ModelInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.model_lists import ModelList, ModelLists
+    from oneclaw_core.plugins.registrars import ProviderFactory
+    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.sessions.store import Store
+
+LIST_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known about the models of a provider.
+
+    Attributes:
+        config: the provider.
+        models: what its service says, now or at some time before; ``None`` if nothing is known.
+        problem: why it could not be asked now, ``None`` if it was, or needed not be.
+        wants_key: whether the problem is that there is no key.
+    """
+
+    config: ProviderConfig
+    models: ModelList | None = None
+    problem: str | None = None
+    wants_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A model as it is now.
+
+    Attributes:
+        provider: of which provider.
+        info: what is known about it, what the user says before what its service says.
+        overrides: what the user says.
+        is_listed: whether its service lists it.
+        is_added: whether the user has added it to what is listed.
+        is_default: whether it is used where none is named.
+    """
+
+    provider: str
+    info: ModelInfo
+    overrides: ModelOverrides
+    is_listed: bool
+    is_added: bool
+    is_default: bool
+
+    @property
+    def full_name(self) -> str:
+        """``PROVIDER/MODEL``."""
+        return f"{self.provider}/{self.info.name}"
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        media_types = self.info.input_media_types
+        return {
+            "model": self.full_name,
+            "provider": self.provider,
+            "name": self.info.name,
+            "display_name": self.info.display_name,
+            "context_window": self.info.context_window,
+            "max_output_tokens": self.info.max_output_tokens,
+            "input_media_types": None if media_types is None else list(media_types),
+            "is_listed": self.is_listed,
+            "is_added": self.is_added,
+            "is_default": self.is_default,
+            "overrides": self.overrides.document(),
+        }
+
+
+def model_states(answer: Answer, stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[ModelState]:
+    """Describe the models that a service lists, and those that the user has said something about.
+
+    Raises:
+        SettingsError: what is stored about one does not fit.
+    """
+    provider = answer.config.name
+    default, _ = default_model(stored, environ)
+    listed = {model.name: model for model in answer.models.models} if answer.models is not None else {}
+    said = [key.partition("/")[2] for key in stored if key.startswith(f"{MODEL_SETTING}{provider}/")]
+    infos = [*listed.values(), *(ModelInfo(name=name) for name in said if name not in listed)]
+    states = []
+    for info in infos:
+        overrides = model_overrides(stored, f"{provider}/{info.name}")
+        states.append(
+            ModelState(
+                provider=provider,
+                info=overrides.applied_to(info),
+                overrides=overrides,
+                is_listed=info.name in listed,
+                is_added=overrides.added,
+                is_default=f"{provider}/{info.name}" == default,
+            )
+        )
+    return states
+
+
+class ModelService:
+    """Finds models, and changes what is said about them and which is the default.
+
+    Args:
+        store: where that is stored.
+        provider_types: the wire formats that plugins bring.
+        keys: the user's keys.
+        lists: what services said last.
+        environ: the environment.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        provider_types: Mapping[str, ProviderFactory],
+        keys: KeyStore,
+        lists: ModelLists,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._store = store
+        self._types = provider_types
+        self._keys = keys
+        self._lists = lists
+        self._environ = environ
+
+    async def answers(
+        self, providers: Iterable[str] | None = None, *, is_refreshed: bool = False, seconds: float = LIST_SECONDS
+    ) -> list[Answer]:
+        """Find out which models services offer: from the kept lists, else by asking, all at the same time.
+
+        Args:
+            providers: their names; ``None`` for all that are enabled.
+            is_refreshed: ask even where a fresh list is kept.
+            seconds: how long a service may take.
+
+        Raises:
+            NotFoundError: there is no such provider.
+        """
+        configs = provider_configs(await self._store.settings(), self._environ)
+        if providers is None:
+            asked = [config for config in configs.values() if config.is_enabled]
+        else:
+            asked = [_config(configs, name) for name in providers]
+        return await asyncio.gather(*(self._answer(config, is_refreshed, seconds) for config in asked))
+
+    async def list(
+        self, provider: str | None = None, *, is_refreshed: bool = False
+    ) -> tuple[list[ModelState], list[Answer]]:
+        """Describe the models of one provider, or of all.
+
+        Returns:
+            The models, and what the services answered, with the problems.
+        """
+        answers = await self.answers(None if provider is None else [provider], is_refreshed=is_refreshed)
+        stored = await self._store.settings()
+        return [state for answer in answers for state in model_states(answer, stored, self._environ)], answers
+
+    async def known(self, provider: str) -> Sequence[ModelState]:
+        """Describe what is known of a provider's models, without asking anybody but what is on this machine.
+
+        Raises:
+            NotFoundError: there is no such provider.
+        """
+        stored = await self._store.settings()
+        config = _config(provider_configs(stored, self._environ), provider)
+        kept = self._lists.load(config)
+        return model_states(Answer(config, kept), stored, self._environ)
+
+    async def check_model(self, model: str) -> None:
+        """Refuse a model that cannot be used; it need not be listed, for no service lists all.
+
+        Raises:
+            UsageError: there is no such provider, it is disabled, or the name does not fit.
+        """
+        checked = str(check_setting("model", model))
+        split_model(checked, provider_configs(await self._store.settings(), self._environ))
+
+    async def default(self) -> tuple[str, str]:
+        """Find the model that is used if none is named, fit or not, and where that is said."""
+        return default_model(await self._store.settings(), self._environ)
+
+    async def set_default(self, model: str) -> str:
+        """Choose the model that is used if none is named; it need not be listed, for no service lists all.
+
+        Raises:
+            NotFoundError: there is no such provider.
+            UsageError: the provider is disabled, or the name does not fit.
+        """
+        await self.check_model(model)
+        await self._store.set_setting("model", model)
+        return model
+
+    async def check_new(self, model: str) -> None:
+        """Refuse what :meth:`add` would refuse.
+
+        Raises:
+            DuplicateError: it is listed, or was added.
+            UsageError: there is no such provider, or the name does not fit.
+        """
+        await self.check_model(model)
+        stored = await self._store.settings()
+        config, name = split_model(model, provider_configs(stored, self._environ))
+        kept = self._lists.load(config)
+        if model_overrides(stored, model).added or (kept is not None and kept.find(name) is not None):
+            raise DuplicateError(f"the model {model} is there already; see: oneclaw models list {config.name}")
+
+    async def add(self, model: str, display_name: str | None = None) -> None:
+        """Add a model to those that are listed, for services that do not list all or any.
+
+        Args:
+            model: ``PROVIDER/MODEL``.
+            display_name: what people read.
+
+        Raises:
+            DuplicateError: it is listed, or was added.
+            UsageError: there is no such provider, or a name does not fit.
+        """
+        await self.check_new(model)
+        values: dict[str, Any] = {"added": True}
+        if display_name is not None:
+            values["display_name"] = check_override("display_name", display_name)
+        await self._say(model, values)
+
+    async def check_removal(self, model: str) -> None:
+        """Refuse what :meth:`remove` would refuse.
+
+        Raises:
+            NotFoundError: nothing is known of such a model.
+            ProtectedError: its service lists it; it was not added.
+            InUseError: it is the default model.
+        """
+        stored = await self._store.settings()
+        config, name = split_model(model, provider_configs(stored, self._environ))
+        if not model_overrides(stored, model).added:
+            kept = self._lists.load(config)
+            if kept is not None and kept.find(name) is not None:
+                raise ProtectedError(
+                    f"the model {model} is listed by its service; only models that were added can be removed"
+                )
+            raise NotFoundError(f"no model {model} was added; see: oneclaw models list {config.name}")
+        if stored.get("model") == model:
+            raise InUseError(
+                f"{model} is the default model; choose another one first: oneclaw models default PROVIDER/MODEL"
+            )
+
+    async def remove(self, model: str) -> None:
+        """Take back a model that was added, with all that was said about it.
+
+        Raises:
+            UsageError: as for :meth:`check_removal`.
+        """
+        await self.check_removal(model)
+        await self._store.remove_setting(MODEL_SETTING + model)
+
+    async def say(self, model: str, key: str, value: str) -> Any:
+        """Note something about a model that its service does not say, or says wrongly.
+
+        Args:
+            model: ``PROVIDER/MODEL``.
+            key: a field of :class:`~oneclaw_core.config.model_overrides.ModelOverrides`.
+            value: as the user writes it.
+
+        Returns:
+            The value in the form in which it is stored.
+
+        Raises:
+            UsageError: there is no such provider or key, or the value does not fit.
+        """
+        stored = await self._store.settings()
+        split_model(model, provider_configs(stored, self._environ))
+        checked = check_override(key, value)
+        await self._say(model, {key: checked})
+        if key == "tool_loading":  # what the service refused before is tried again
+            await self._store.remove_setting(LEARNED_SETTING + model)
+        return checked
+
+    async def said(self, model: str) -> ModelOverrides:
+        """Find what the user says about a model.
+
+        Raises:
+            SettingsError: what is stored does not fit.
+        """
+        return model_overrides(await self._store.settings(), model)
+
+    async def unsay(self, model: str, key: str | None = None) -> None:
+        """Take back what was said about a model, or one key of it, and forget what was found out about it.
+
+        Raises:
+            NotFoundError: nothing like that was said.
+        """
+
+        def values_of(said: Any) -> dict[str, Any]:
+            # Read as it is, for this is also how to get rid of what does not fit.
+            return said if isinstance(said, dict) else {}
+
+        def without(said: Any) -> Any:
+            if key is not None and key not in values_of(said):
+                return said
+            return {name: value for name, value in values_of(said).items() if key is not None and name != key} or None
+
+        said = await self._store.change_setting(MODEL_SETTING + model, without)
+        is_said = said is not None and (key is None or key in values_of(said))
+        is_learned = key in (None, "tool_loading") and await self._store.remove_setting(LEARNED_SETTING + model)
+        if not is_said and not is_learned:
+            known = ", ".join(values_of(said)) or "none"
+            raise NotFoundError(f"nothing like that is set for {model}; set are: {known}")
+
+    async def _say(self, model: str, values: Mapping[str, Any]) -> None:
+        """Note something in addition to what was said before."""
+        setting = MODEL_SETTING + model
+
+        def with_values(said: Any) -> dict[str, Any]:
+            before = model_overrides({} if said is None else {setting: said}, model)
+            return {**before.document(), **values}
+
+        await self._store.change_setting(setting, with_values)
+
+    async def _answer(self, config: ProviderConfig, is_refreshed: bool, seconds: float) -> Answer:
+        if not is_refreshed and (fresh := self._lists.fresh(config)) is not None:
+            return Answer(config, fresh)
+        factory = self._types.get(config.type)
+        if factory is None:
+            return Answer(config, None, f"no plugin brings the provider type {config.type!r} of {config.name}")
+        try:
+            if lacks_key(config, self._keys):
+                problem = f"{config.name} wants a key: set it in {config.key_variable} or with: oneclaw keys set "
+                return Answer(config, self._lists.load(config), problem + config.name, wants_key=True)
+            if isinstance(factory, LazyProviderFactory):
+                await factory.prepare()
+            return Answer(config, await self._lists.fetch(await with_key(config, self._keys), factory, seconds))
+        except OneClawError as error:
+            return Answer(config, self._lists.load(config), str(error))
+
+
+def _config(configs: Mapping[str, ProviderConfig], name: str) -> ProviderConfig:
+    if name not in configs:
+        raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
+    return configs[name]

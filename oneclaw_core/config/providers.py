@@ -1,0 +1,331 @@
+"""The model services: adding, changing, disabling and removing them. Keys are neither shown nor changed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from oneclaw_core.config.keys import KeySource, key_variable_of
+from oneclaw_core.config.model_names import (
+    OFFLINE_MODEL,
+    OFFLINE_TYPE,
+    PROVIDER_SETTING,
+    check_provider_name,
+    is_preconfigured,
+    provider_configs,
+)
+from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
+from oneclaw_core.providers.service_url import shown_url
+from oneclaw_core.secrets import is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.sessions.store import Store
+
+MAX_DISPLAY_NAME_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """A provider as it is now.
+
+    Attributes:
+        name: the first part of ``PROVIDER/MODEL``.
+        display_name: what people read.
+        type: the wire format it speaks.
+        base_url: where it is, without a password and the values in its query; ``None`` for the type's own place.
+        key_source: where its key comes from, ``None`` if it has none.
+        key_variable: the environment variable its key is read from, ``None`` for a type that wants none.
+        is_preconfigured: known from the start.
+        is_enabled: whether its models can be used.
+    """
+
+    name: str
+    display_name: str
+    type: str
+    base_url: str | None
+    key_source: KeySource | None
+    key_variable: str | None
+    is_preconfigured: bool
+    is_enabled: bool
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "type": self.type,
+            "base_url": self.base_url,
+            "enabled": self.is_enabled,
+            "key": "set" if self.key_source else "not set",
+            "key_source": self.key_source and str(self.key_source),
+            "key_variable": self.key_variable,
+            "preconfigured": self.is_preconfigured,
+        }
+
+
+def provider_states(
+    stored: Mapping[str, Any], environ: Mapping[str, str], stored_keys: Mapping[str, KeySource]
+) -> list[ProviderState]:
+    """Describe every provider: those known from the start, then the user's own.
+
+    Args:
+        stored: settings from the store.
+        environ: the environment.
+        stored_keys: where the stored keys are, by provider.
+    """
+    return [
+        _state(config, stored, stored_keys.get(config.name)) for config in provider_configs(stored, environ).values()
+    ]
+
+
+class ProviderService:
+    """Changes which model services there are.
+
+    Args:
+        store: where that is stored.
+        provider_types: the wire formats that plugins bring.
+        keys: the user's keys.
+        environ: the environment.
+    """
+
+    def __init__(
+        self, store: Store, provider_types: Collection[str], keys: KeyStore, environ: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._types = provider_types
+        self._keys = keys
+        self._environ = environ
+
+    async def list(self) -> list[ProviderState]:
+        """Describe every provider."""
+        return provider_states(await self._store.settings(), self._environ, self._keys.stored())
+
+    async def get(self, name: str) -> ProviderState:
+        """Describe one provider.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        states = {state.name: state for state in await self.list()}
+        if name not in states:
+            raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(states)}")
+        return states[name]
+
+    async def check_new(
+        self,
+        name: str,
+        type_name: str,
+        base_url: str | None = None,
+        display_name: str | None = None,
+        *,
+        may_replace: bool = False,
+    ) -> None:
+        """Refuse what :meth:`add` would refuse, before anybody is asked whether it may be done.
+
+        Raises:
+            UsageError: a value does not fit, or the name is taken.
+        """
+        check_provider_name(name)
+        if is_preconfigured(name):
+            raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
+        if type_name not in self._types:
+            known = ", ".join(self._types) or "none"
+            raise UsageError(f"there is no provider type {type_name!r}; there are: {known}")
+        check_base_url(base_url, name)
+        _check_display_name(display_name)
+        if not may_replace and PROVIDER_SETTING + name in await self._store.settings():
+            raise DuplicateError(f"there is a provider {name!r} already: change it, or choose another name")
+
+    async def add(
+        self,
+        name: str,
+        type_name: str,
+        base_url: str | None = None,
+        display_name: str | None = None,
+        *,
+        may_replace: bool = False,
+    ) -> ProviderState:
+        """Add a provider.
+
+        Args:
+            name: unique; see :func:`check_provider_name`.
+            type_name: the wire format it speaks.
+            base_url: where it is; ``None`` for the type's own place.
+            display_name: what people read; by default the name.
+            may_replace: change one that was added before.
+
+        Raises:
+            UsageError: a value does not fit, or the name is taken.
+        """
+        await self.check_new(name, type_name, base_url, display_name, may_replace=may_replace)
+        document: dict[str, Any] = {"type": type_name, "base_url": base_url}
+        if display_name is not None:
+            document["display_name"] = display_name
+        await self._store.set_setting(PROVIDER_SETTING + name, document)
+        return await self.get(name)
+
+    async def check_change(
+        self,
+        name: str,
+        *,
+        display_name: str | None = None,
+        base_url: str | None = None,
+        is_enabled: bool | None = None,
+    ) -> None:
+        """Refuse what :meth:`change` would refuse.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ProtectedError: a provider known from the start can only be enabled and disabled.
+            InUseError: the default model, or an agent's, is of the provider that is to be disabled.
+            UsageError: a value does not fit.
+        """
+        await self.get(name)
+        if is_preconfigured(name) and (display_name is not None or base_url is not None):
+            raise ProtectedError(
+                f"the provider {name!r} is known from the start; it can be enabled and disabled, nothing else. "
+                "Add one of your own instead"
+            )
+        check_base_url(base_url, name)
+        _check_display_name(display_name)
+        if is_enabled is False:
+            await self._check_unused(name, "disabled")
+
+    async def change(
+        self,
+        name: str,
+        *,
+        display_name: str | None = None,
+        base_url: str | None = None,
+        is_enabled: bool | None = None,
+    ) -> ProviderState:
+        """Change what is given of a provider; ``None`` leaves a value as it is.
+
+        Args:
+            name: which.
+            display_name: what people read.
+            base_url: where it is.
+            is_enabled: whether its models can be used.
+
+        Raises:
+            UsageError: as for :meth:`check_change`.
+        """
+        await self.check_change(name, display_name=display_name, base_url=base_url, is_enabled=is_enabled)
+        wanted = {"display_name": display_name, "base_url": base_url, "enabled": is_enabled}
+        changes = {key: value for key, value in wanted.items() if value is not None}
+
+        def changed(said: Any) -> dict[str, Any] | None:
+            document = {**(said if isinstance(said, dict) else {}), **changes}
+            return None if is_preconfigured(name) and document == {"enabled": True} else document
+
+        if changes:
+            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+        return await self.get(name)
+
+    async def check_removal(self, name: str) -> None:
+        """Refuse what :meth:`remove` would refuse.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ProtectedError: it is known from the start.
+            InUseError: the default model, or an agent's, is of this provider.
+        """
+        if is_preconfigured(name):
+            raise ProtectedError(
+                f"the provider {name!r} is known from the start and cannot be removed; "
+                f"disable it instead: oneclaw providers disable {name}"
+            )
+        if PROVIDER_SETTING + name not in await self._store.settings():
+            raise NotFoundError(f"there is no provider {name!r}; list them with: oneclaw providers list")
+        await self._check_unused(name, "removed")
+
+    async def remove(self, name: str) -> None:
+        """Remove a provider that was added; a stored key stays.
+
+        Raises:
+            UsageError: as for :meth:`check_removal`.
+        """
+        await self.check_removal(name)
+        await self._store.remove_setting(PROVIDER_SETTING + name)
+
+    async def _check_unused(self, name: str, what: str) -> None:
+        """Refuse to leave the default model, or an agent's, without its provider."""
+        model = (await self._store.settings()).get("model")
+        if str(model).partition("/")[0] == name or (model is None and OFFLINE_MODEL.startswith(f"{name}/")):
+            raise InUseError(
+                f"the provider {name!r} cannot be {what}: the default model {model or OFFLINE_MODEL} is of it. "
+                "Choose another one first: oneclaw models default PROVIDER/MODEL"
+            )
+        users = [
+            agent.name for agent in await self._store.list_agents() if (agent.model or "").partition("/")[0] == name
+        ]
+        if users:
+            raise InUseError(
+                f"the provider {name!r} cannot be {what}: the agent {users[0]!r} prefers a model of it. "
+                "Give that agent another model first: oneclaw agents edit NAME --model PROVIDER/MODEL"
+            )
+
+
+def check_base_url(url: str | None, name: str) -> None:
+    """Check where a provider is said to be.
+
+    Args:
+        url: what the user wrote; ``None`` is fine.
+        name: of the provider, for the message.
+
+    Raises:
+        UsageError: it is no HTTP address, or holds a password or another secret.
+    """
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    # Whitespace and control characters would be taken out by some and sent by others.
+    if not is_usable or any(character <= " " for character in url):
+        raise UsageError("the base URL does not fit: it must be like https://host/v1 or http://localhost:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "the base URL must hold no user or password, for it is stored as it is: "
+            f"set the environment variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
+        )
+    if parts.fragment or url.endswith("#"):
+        raise UsageError("the base URL must have no part behind a #: nothing of that is ever sent")
+    secret = next((each for each, _ in parse_qsl(parts.query) if is_secret_name(each)), None)
+    if secret is not None:
+        raise UsageError(
+            f"the base URL must hold no secret, such as {secret!r}, for it is stored as it is: set the environment "
+            f"variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
+        )
+
+
+def _check_display_name(name: str | None) -> None:
+    if name is None:
+        return
+    is_line = bool(name) and name.isprintable() and name == name.strip()
+    if not is_line or len(name) > MAX_DISPLAY_NAME_CHARACTERS:
+        raise UsageError(
+            f"a display name is one line of 1 to {MAX_DISPLAY_NAME_CHARACTERS} characters, without spaces around it"
+        )
+
+
+def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySource | None) -> ProviderState:
+    said = stored.get(PROVIDER_SETTING + config.name)
+    display_name = said.get("display_name") if isinstance(said, dict) else None
+    return ProviderState(
+        name=config.name,
+        display_name=display_name if isinstance(display_name, str) else config.name,
+        type=config.type,
+        base_url=None if config.base_url is None else shown_url(config.base_url),
+        key_source=KeySource.ENVIRONMENT if config.api_key else stored_key,
+        key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
+        is_preconfigured=is_preconfigured(config.name),
+        is_enabled=config.is_enabled,
+    )

@@ -1,0 +1,250 @@
+"""Secrets by name: in the system keyring, or where there is none in a file for their owner alone."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from oneclaw_core.config.system_keyring import NoKeyringError, delete_from_keyring, read_from_keyring, store_in_keyring
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.private_files import KeptFiles, make_private_directory, read_private, write_private
+from oneclaw_core.secrets import remember_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_MAX_FILE_BYTES = 1_000_000
+_LOCK_SECONDS = 10
+
+
+class SecretUnreadableError(OneClawError):
+    """The system keyring does not give a secret away."""
+
+
+class SecretPlace(StrEnum):
+    """Where a secret is kept."""
+
+    KEYRING = "keyring"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretWords:
+    """What the secrets of a store are called in its messages.
+
+    Attributes:
+        one: one of them, with ``{name}`` in it, such as ``the key of {name}``.
+        all: all of them, such as ``the keys``.
+        short: one of them without its name, such as ``key``.
+        how_to_set: the command that sets one anew, with ``{name}`` in it.
+    """
+
+    one: str
+    all: str
+    short: str
+    how_to_set: str
+
+
+class SecretStore:
+    """Secrets of one user and one purpose, by name.
+
+    The file says of which names a secret is stored, and holds the secrets that are not in the system keyring; the
+    keyring is asked for a secret that it is said to have, never otherwise. Whatever is read or stored is kept out of
+    logs and errors from then on.
+
+    Args:
+        path: the file, readable by its owner alone.
+        locks: the directory for the lock file.
+        words: for messages.
+    """
+
+    def __init__(self, path: Path, locks: Path, words: SecretWords) -> None:
+        self._path = path
+        self._locks = locks
+        self._words = words
+        self._log = logging.getLogger(f"oneclaw.{path.stem}")
+        # By account; a secret that is set anew gets another account, so nothing here grows old.
+        self._from_keyring: dict[str, str] = {}
+        self._files: KeptFiles[dict[str, dict[str, str]]] = KeptFiles()
+
+    def get(self, name: str) -> str | None:
+        """Find a secret, ``None`` if there is none; the keyring may make this wait until its owner has unlocked it.
+
+        Raises:
+            SecretUnreadableError: the keyring refuses.
+            OneClawError: the file is open to others or damaged.
+        """
+        entry = self._read().get(name)
+        if entry is None:
+            return None
+        secret = entry.get("key") or self._read_from_keyring(name, entry["account"])
+        remember_secret(secret)
+        return secret
+
+    def stored(self) -> dict[str, SecretPlace]:
+        """Say of which names a secret is stored, and where; no keyring is asked.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return {name: _place(entry) for name, entry in self._read().items()}
+
+    def remember_stored(self) -> None:
+        """Have the secrets in the file redacted from now on; those in the keyring are once it has given them.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        for entry in self._read().values():
+            if "key" in entry:
+                remember_secret(entry["key"])
+
+    def set(self, name: str, secret: str, *, in_file: bool = False) -> SecretPlace:
+        """Store a secret in the place of what was stored.
+
+        Args:
+            name: of the secret.
+            secret: not empty.
+            in_file: do not use the system keyring.
+
+        Returns:
+            Where it is now: in the keyring, or in the file if there is no keyring to be used.
+
+        Raises:
+            OneClawError: the keyring refuses, or the file cannot be written.
+        """
+        remember_secret(secret)
+        entry = {"key": secret} if in_file else self._keyring_entry(name, secret)
+        try:
+            with self._changing() as entries:
+                old = entries.pop(name, None)
+                entries[name] = entry
+        except BaseException:
+            self._delete(entry)
+            raise
+        if old is not None and not self._delete(old):
+            self._log.warning(
+                "the system keyring still has the old %s of %s, as account %s", self._words.short, name, old["account"]
+            )
+        return _place(entry)
+
+    def remove(self, name: str) -> SecretPlace | None:
+        """Forget a secret.
+
+        Returns:
+            Where it was; ``None`` if none was stored.
+
+        Raises:
+            OneClawError: the file cannot be written, or the keyring would not delete the secret.
+        """
+        with self._changing() as entries:
+            entry = entries.pop(name, None)
+        if entry is None:
+            return None
+        if not self._delete(entry):
+            raise OneClawError(
+                f"{self._one(name)} is not used any more, but the system keyring did not delete it: delete the "
+                f"account {entry['account']} of the service oneclaw there"
+            )
+        return _place(entry)
+
+    def _one(self, name: str) -> str:
+        return self._words.one.format(name=name)
+
+    def _keyring_entry(self, name: str, secret: str) -> dict[str, str]:
+        account = f"{name}-{token_hex(4)}"
+        try:
+            store_in_keyring(account, secret)
+        except NoKeyringError as error:
+            self._log.info("%s is stored in a file: %s", self._one(name), error)
+            return {"key": secret}
+        return {"account": account}
+
+    def _read_from_keyring(self, name: str, account: str) -> str:
+        if account in self._from_keyring:
+            return self._from_keyring[account]
+        try:
+            secret = read_from_keyring(account)
+        except OneClawError as error:
+            raise SecretUnreadableError(f"{self._one(name)} cannot be read: {error}") from None
+        if not secret:
+            how = self._words.how_to_set.format(name=name)
+            raise OneClawError(
+                f"the system keyring has no {self._words.short} of {name} any more: set it again with: {how}"
+            )
+        self._from_keyring[account] = secret
+        return secret
+
+    def _delete(self, entry: Mapping[str, str]) -> bool:
+        """Delete what the keyring has of an entry; whether that went well."""
+        if "account" not in entry:
+            return True
+        self._from_keyring.pop(entry["account"], None)
+        try:
+            delete_from_keyring(entry["account"])
+        except OneClawError as error:
+            self._log.info("deleting from the system keyring: %s", error)
+            return False
+        return True
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, dict[str, str]]]:
+        """Read the entries, and write them as they are at the end; nobody else changes them meanwhile."""
+        from filelock import FileLock, Timeout
+
+        try:
+            make_private_directory(self._locks)
+            with FileLock(self._locks / f"{self._path.stem}.lock", timeout=_LOCK_SECONDS, mode=0o600):
+                entries = self._read()
+                yield entries
+                self._write(entries)
+        except Timeout:
+            raise OneClawError(f"another process is changing {self._words.all}: try again when it is done") from None
+        except OSError as error:
+            raise OneClawError(
+                f"{self._words.all} cannot be stored in {self._path}: {error.strerror or error}; make its directory "
+                "writable"
+            ) from None
+
+    def _write(self, entries: Mapping[str, Mapping[str, str]]) -> None:
+        content = json.dumps({self._path.stem: entries}, indent=2).encode()
+        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+            raise OneClawError(
+                f"{self._words.all} together would take more than {_MAX_FILE_BYTES // 1_000_000} MB in {self._path}: "
+                "remove those that are not needed first"
+            )
+        write_private(self._path, content)
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        return dict(self._files.get(self._path, self._read_file))
+
+    def _read_file(self, path: Path) -> dict[str, dict[str, str]]:
+        content = read_private(path, _MAX_FILE_BYTES)
+        if content is None:
+            return {}
+        with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            entries = json.loads(content)[path.stem]
+            if all(_is_entry(entry) for entry in entries.values()):
+                return dict(entries)
+        how = self._words.how_to_set.format(name="NAME")
+        raise OneClawError(
+            f"{path} is damaged: put a backup copy in its place, or delete it and set {self._words.all} again "
+            f"with: {how}"
+        )
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict) or len(entry) != 1:
+        return False
+    ((name, value),) = entry.items()
+    return name in ("key", "account") and isinstance(value, str) and bool(value)
+
+
+def _place(entry: Mapping[str, str]) -> SecretPlace:
+    return SecretPlace.FILE if "key" in entry else SecretPlace.KEYRING

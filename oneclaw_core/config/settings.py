@@ -1,0 +1,215 @@
+"""The settings of OneClaw and of plugins: each with its value and where that comes from, also where it is invalid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.config.core_settings import CORE_FIELDS, Settings
+from oneclaw_core.config.setting_values import check_value, faults_of, given_values, missing
+from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.plugins.missing import how_to_install, plugin_of
+from oneclaw_core.plugins.settings import RegisteredSettings, registered_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import BaseModel
+
+    from oneclaw_core.config.setting_fields import SettingField
+    from oneclaw_core.config.setting_values import GivenValue
+    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.sessions.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class SettingState:
+    """A setting as it is now.
+
+    Attributes:
+        key: what ``oneclaw config set`` takes.
+        value: in a form that JSON can hold; one that does not fit as it was found.
+        default: what holds if nothing is set.
+        source: ``environment NAME``, ``stored`` or ``default``.
+        description: what the setting is for.
+        problem: why the value does not fit, ``None`` if it does.
+        plugin: whose setting it is, ``None`` for OneClaw's own.
+        is_user_only: True if no tool may change it.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    source: str
+    description: str
+    problem: str | None = None
+    plugin: str | None = None
+    is_user_only: bool = False
+
+
+def setting_states(
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    plugins: Iterable[RegisteredSettings] = (),
+    *,
+    is_thorough: bool = False,
+) -> list[SettingState]:
+    """Find each setting's value and source; secrets are left out.
+
+    Args:
+        stored: values from the store, by key.
+        environ: the environment.
+        plugins: the settings of plugins.
+        is_thorough: import the models that have validators of their own.
+
+    Raises:
+        PluginError: such a model cannot be imported.
+    """
+    states = [_state(field, Settings, stored, environ, None) for field in CORE_FIELDS]
+    for settings in plugins:
+        model = settings.model_for_checking() if is_thorough else settings.loaded_model
+        states += [
+            _state(field, model, stored, environ, settings.plugin) for field in settings.fields if not field.is_secret
+        ]
+    return states
+
+
+def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[RegisteredSettings]) -> list[str]:
+    """Find the keys of values that are stored for a plugin that has no such setting."""
+    known, prefixes = set[str](), []
+    for settings in plugins:
+        prefixes.append(f"{settings.plugin}.")
+        known |= {key for field in settings.fields for key in (field.key, *field.aliases)}
+    return [key for key in stored if key not in known and key.startswith(tuple(prefixes))]
+
+
+def settings_without_plugin(stored: Iterable[str], installed: Iterable[str]) -> dict[str, str]:
+    """Find the keys of stored values whose plugin is not installed; return its name by key."""
+    names = set(installed)
+    return {key: plugin for key in stored if (plugin := plugin_of(key)) is not None and plugin not in names}
+
+
+def _state(
+    field: SettingField,
+    model: type[BaseModel] | None,
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    plugin: str | None,
+) -> SettingState:
+    # One setting at a time, so that one which does not fit hides no other.
+    given = given_values((field,), stored, environ).get(field.name)
+    value, source, problem = field.default, "default", missing(field) if field.is_required else None
+    if given is not None:
+        value, source, problem = given.value, given.source, _problem(field, model, given)
+    return SettingState(field.key, value, field.default, source, field.description, problem, plugin, field.is_user_only)
+
+
+def _problem(field: SettingField, model: type[BaseModel] | None, given: GivenValue) -> str | None:
+    if model is not None:
+        fault = faults_of(model, {field.name: given.value}).get(field.name)
+    else:
+        fault = field.fault(given.value)
+    return None if fault is None else f"{given.about} does not fit: {fault}"
+
+
+class SettingService:
+    """Reads and changes the settings.
+
+    Args:
+        store: where they are stored.
+        environ: the environment, which goes before what is stored.
+        plugins: the plugins that are installed.
+    """
+
+    def __init__(self, store: Store, environ: Mapping[str, str], plugins: Iterable[PluginRecord] = ()) -> None:
+        self._store = store
+        self._environ = environ
+        self._plugins = plugins
+
+    async def list(self) -> list[SettingState]:
+        """Describe every setting."""
+        return setting_states(await self._store.settings(), self._environ, registered_settings(self._plugins))
+
+    async def get(self, key: str) -> SettingState:
+        """Describe one setting.
+
+        Raises:
+            NotFoundError: there is no such setting.
+            UsageError: it is a secret.
+        """
+        self.find(key)
+        return next(state for state in await self.list() if state.key == key)
+
+    def check(self, key: str, value: str) -> Any:
+        """Refuse what :meth:`set` would refuse.
+
+        Returns:
+            The value in the form in which it is stored.
+
+        Raises:
+            NotFoundError: there is no such setting.
+            SettingsError: the value does not fit.
+            UsageError: it is a secret.
+            PluginError: the plugin, whose own code checks the value, cannot be imported.
+        """
+        field, settings = self.find(key)
+        return check_value(field, value, Settings if settings is None else settings.model_for_checking())
+
+    async def set(self, key: str, value: str) -> SettingState:
+        """Store a value for a setting.
+
+        Args:
+            key: which.
+            value: as the user writes it.
+
+        Raises:
+            NotFoundError: there is no such setting.
+            SettingsError: the value does not fit.
+            UsageError: it is a secret.
+            PluginError: the plugin, whose own code checks the value, cannot be imported.
+        """
+        await self._store.set_setting(key, self.check(key, value))
+        return await self.get(key)
+
+    async def unset(self, key: str) -> bool:
+        """Take a setting back to its default, or remove what is stored for a plugin that has no such setting.
+
+        Returns:
+            Whether it was set.
+
+        Raises:
+            NotFoundError: there is no such setting.
+            UsageError: it is a secret.
+        """
+        removed = [key]
+        if "." not in key or key not in await self._store.settings():
+            field, _ = self.find(key)
+            # What an earlier version stored counts as long as it is there.
+            removed += field.aliases
+        return any([await self._store.remove_setting(each) for each in removed])
+
+    def find(self, key: str) -> tuple[SettingField, RegisteredSettings | None]:
+        """Find a setting, and the plugin's settings that it belongs to.
+
+        Raises:
+            NotFoundError: there is none; with those that are much like it.
+            UsageError: it is a secret.
+        """
+        known: dict[str, tuple[SettingField, RegisteredSettings | None]] = {
+            field.key: (field, None) for field in CORE_FIELDS
+        }
+        for settings in registered_settings(self._plugins):
+            known |= {field.key: (field, settings) for field in settings.fields}
+        if key not in known:
+            plugin = plugin_of(key)
+            if plugin is not None and all(record.name != plugin for record in self._plugins):
+                raise NotFoundError(
+                    f"the plugin {plugin} of the setting {key!r} is not installed: {how_to_install(plugin)}"
+                )
+            close = get_close_matches(key, known, cutoff=0.6)
+            hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw config list"
+            raise NotFoundError(f"there is no setting {key!r}; {hint}")
+        if known[key][0].is_secret:
+            raise UsageError(f"{key} is a secret, which is never shown: set it with: oneclaw keys set {key}")
+        return known[key]

@@ -1,0 +1,151 @@
+"""A history as every wire format tells it: what the user wrote, and rounds of an answer, its calls and their results.
+
+What services insist on always holds: every call is answered, if only as interrupted, every result has its call, and
+nothing that a model invented, or another service gave, has the requests of a session refused from then on. No I/O.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.providers.wire_text import compact_json
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_INTERRUPTED = ToolResult.error("interrupted", "This call was interrupted before its outcome was known.")
+_REFUSED_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_NAME_CHARACTERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCall:
+    """A tool call and its result.
+
+    Attributes:
+        message: the call as the history has it.
+        result: with its attachments; of a call without one, that it was interrupted.
+    """
+
+    message: Message
+    result: ToolResult
+
+    @property
+    def id(self) -> str:
+        """The call's id, of whatever characters and length."""
+        return self.message.tool_call_id or ""
+
+    @property
+    def name(self) -> str:
+        """The tool's name, of characters and a length that services take; a model may have invented it."""
+        return acceptable_name(self.message.tool_name)[:_MAX_NAME_CHARACTERS] or "unknown"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments; none where the model wrote something else than a JSON object."""
+        try:
+            return parse_arguments(self.message.tool_input or "")
+        except ArgumentsError:
+            return {}
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments just as the model wrote them; ``{}`` where that is something else than a JSON object."""
+        written = self.message.tool_input or ""
+        try:
+            parse_arguments(written)
+        except ArgumentsError:
+            return "{}"
+        return written if written.strip() else "{}"
+
+    @property
+    def envelope(self) -> str:
+        """The result without its attachments, in the format of FEAT-004, "Tool Result Format"."""
+        return compact_json(self.result.to_dict())
+
+
+@dataclass(slots=True)
+class Round:
+    """An answer of the model with its calls.
+
+    Attributes:
+        answer: its own entry in the history; missing where the model said nothing.
+        calls: in its order.
+    """
+
+    answer: Message | None = None
+    calls: list[AnsweredCall] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What the model said, often nothing."""
+        return self.answer.content if self.answer is not None else ""
+
+    def provider_data(self, provider_type: str) -> Mapping[str, Any]:
+        """What a wire format noted beside the answer to be sent back; empty if it noted nothing."""
+        data = (self.answer.provider_data or {}).get(provider_type) if self.answer is not None else None
+        return data if isinstance(data, dict) else {}
+
+
+def rounds(messages: Sequence[Message]) -> Iterator[Message | Round]:
+    """Put the calls of one answer together, each with its result, wherever that stands in the history.
+
+    Args:
+        messages: a history, in its order.
+
+    Returns:
+        The user's messages as they are, and the rounds between them.
+    """
+    results: dict[str | None, Message] = {}
+    for message in messages:
+        if message.type is MessageType.TOOL_RESULT:
+            results.setdefault(message.tool_call_id, message)
+    current: Round | None = None
+    for message in messages:
+        if message.type is MessageType.TOOL_CALL:
+            current = current or Round()
+            current.calls.append(AnsweredCall(message, _result(results.get(message.tool_call_id))))
+            continue
+        if current is not None:
+            yield current
+        current = Round(message) if message.type is MessageType.ASSISTANT else None
+        if message.type is MessageType.USER:
+            yield message
+    if current is not None:
+        yield current
+
+
+def acceptable_name(name: str | None) -> str:
+    """Replace the characters of a tool's name that services refuse to read back, in every later request."""
+    return _REFUSED_IN_NAMES.sub("_", name or "")
+
+
+def acceptable_id(given: str, accepted: re.Pattern[str], characters: int = 64) -> str:
+    """Make an id acceptable, always the same for the same id; other services use other characters.
+
+    Args:
+        given: the id.
+        accepted: what the service takes as one.
+        characters: how long the ids are that stand for those it does not take, at most 64.
+    """
+    return given if accepted.fullmatch(given) else digest(given)[:characters]
+
+
+def digest(text: str) -> str:
+    """64 hexadecimal digits that stand for a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _result(message: Message | None) -> ToolResult:
+    if message is None:
+        return _INTERRUPTED
+    if message.tool_status is ToolCallStatus.ERROR:
+        failure = ToolResult.error(message.error_type or "execution_error", message.content)
+        return replace(failure, attachments=message.attachments)
+    return ToolResult.success(message.content, message.attachments)

@@ -1,0 +1,190 @@
+"""A connection to a database, with the same statements and parameters on SQLite and on PostgreSQL.
+
+Parameters are written ``:name`` in the statement and passed as a mapping. What the two kinds of database do
+differently is a method here or an attribute of the :class:`Dialect`, so that statements need not ask which one it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from oneclaw_core.sessions.search_index import SearchIndex
+
+Row = tuple[Any, ...]
+
+NO_PARAMETERS: Mapping[str, Any] = {}
+
+
+class ColumnType(StrEnum):
+    """The types of columns."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    BIG_INTEGER = "big integer"
+    ROW_NUMBER = "row number"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How statements are written for one kind of database, where that differs.
+
+    Attributes:
+        name: ``sqlite`` or ``postgresql``.
+        types: how the type of a column is written.
+        numbered_key: the type and the constraint of a primary key that numbers rows, each number given once.
+        number_once: follows on a row number that is the primary key and never given twice, ``None`` where no row
+            number is given twice anyway.
+    """
+
+    name: str
+    types: Mapping[ColumnType, str]
+    numbered_key: str
+    number_once: str | None = None
+
+
+class Cursor(Protocol):
+    """The rows of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows that the statement has changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Read the next row as a tuple, ``None`` if there is none."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Read the remaining rows."""
+        ...
+
+    def close(self) -> None:
+        """Discard the remaining rows."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(ABC):
+    """A connection, used by one thread at a time.
+
+    Attributes:
+        dialect: how statements are written.
+        token: the token of the session lock under which the transaction writes, see
+            :mod:`oneclaw_core.sessions.fences`; ``None`` if it may write to any session.
+    """
+
+    dialect: Dialect
+    token: int | None = None
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> Cursor:
+        """Run one statement.
+
+        Args:
+            sql: with placeholders ``:name``.
+            parameters: values by the names in the statement; others are ignored.
+
+        Raises:
+            ConstraintError: a constraint refuses a row.
+        """
+
+    @abstractmethod
+    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run one statement for each mapping of parameters.
+
+        Raises:
+            ConstraintError: a constraint refuses a row.
+        """
+
+    @abstractmethod
+    def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
+        """Insert a row into a table that numbers its rows.
+
+        Args:
+            sql: the ``INSERT`` of one row, without the column of its number.
+            parameters: as for :meth:`execute`.
+            column: of the row number.
+
+        Returns:
+            The new row's number.
+        """
+
+    @abstractmethod
+    def stream(self, sql: str, size: int) -> Generator[list[Any]]:
+        """Run a query and read its rows in batches of ``size``, without keeping all in memory."""
+
+    @abstractmethod
+    def read_locked(self, sql: str, parameters: Mapping[str, Any]) -> Cursor:
+        """Run a query and keep other transactions from changing the rows it finds until this one ends."""
+
+    @abstractmethod
+    def lock(self, topic: str) -> None:
+        """Wait for transactions that locked the same topic, and keep others from it until this one ends."""
+
+    @abstractmethod
+    def try_lock(self, topic: str) -> bool:
+        """Lock a topic unless another transaction has it; return True if it is locked."""
+
+    @property
+    @abstractmethod
+    def search_index(self) -> SearchIndex:
+        """The full-text index."""
+
+    @abstractmethod
+    def begin(self, *, writes: bool) -> None:
+        """Begin a transaction. One that does not write sees one state of the database throughout."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Store what the transaction has done."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """Undo what the transaction has done, if one is under way."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection; closing it again does nothing."""
+
+    @contextmanager
+    def transaction(self, *, writes: bool) -> Iterator[None]:
+        """Run a block in a transaction, which is undone if the block raises."""
+        self.begin(writes=writes)
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+
+def value_of(cursor: Cursor) -> Any:
+    """Read the first column of the first row; ``None`` if there is no row."""
+    row = cursor.fetchone()
+    return None if row is None else row[0]
+
+
+def with_list(sql: str, name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+    """Write a placeholder for each value of a list.
+
+    Args:
+        sql: holds ``(:NAME)``, as in ``id IN (:ids)``.
+        name: of the placeholder.
+        values: one or more.
+
+    Returns:
+        The statement and the values as its parameters.
+    """
+    parameters = {f"{name}_{number}": value for number, value in enumerate(values)}
+    return sql.replace(f"(:{name})", f"({', '.join(f':{each}' for each in parameters)})"), parameters

@@ -1,0 +1,249 @@
+"""Copying everything of one database into another, of the same or another kind, and checking it row by row.
+
+The source is read at one moment, whoever works with it meanwhile. The target is written in one transaction, so that a
+copy which is interrupted leaves it as empty as before. Rows go through in batches, so that their number does not
+matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import StoreError, UsageError
+from oneclaw_core.sessions.backend import backend_of, explaining
+from oneclaw_core.sessions.connection import ColumnType, value_of
+from oneclaw_core.sessions.schema import TABLES, messages, usage
+from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.tables import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.tables import Column, Table
+
+    Progress = Callable[[str, int], None]
+    _Batch = list[Sequence[Any]]
+
+# Rows in a batch; of attachments, which may have megabytes each, few.
+_BATCH = 500
+_ATTACHMENTS_BATCH = 4
+# What belongs to one database alone.
+_OWN_TABLES = frozenset({"schema_version", "search_state", "plugin_schemas"})
+# Each table after those that it refers to.
+_COPIED = tuple(table for table in TABLES if table.name not in _OWN_TABLES)
+# Where the title of a session is in its full-text index, and who has its lock.
+_OWN_COLUMNS = frozenset({"search_number", "lock_token"})
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A table that was copied, and found to be the same in both databases.
+
+    Attributes:
+        name: the table.
+        rows: how many it has.
+        sha256: of all its rows in the order of their keys, in hexadecimal digits.
+    """
+
+    name: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseStatus:
+    """What a database holds.
+
+    Attributes:
+        name: as messages show it, without user and password.
+        version: of its schema.
+        rows: how many rows each table has.
+    """
+
+    name: str
+    version: int
+    rows: dict[str, int]
+
+
+def status(url: str) -> DatabaseStatus:
+    """Bring a database to the current schema and say what it holds.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+        rows = {table.name: _count(connection, table) for table in _COPIED}
+        return DatabaseStatus(backend.name, backend.version(connection, SCHEMA_VERSION), rows)
+
+
+def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTable]:
+    """Copy a database into an empty one.
+
+    Args:
+        source_url: what to copy; it is brought to the current schema first.
+        target_url: where to; made if it is missing.
+        progress: called with the name of a table and how many of its rows are copied.
+
+    Returns:
+        The tables, all of which are the same in both.
+
+    Raises:
+        UsageError: both are one database, or the target is not empty.
+        StoreError: one of them cannot be used, or they are not the same afterwards; then the target is still empty.
+    """
+    with ExitStack() as stack:
+        source, old = stack.enter_context(_prepared(source_url))
+        target, new = stack.enter_context(_prepared(target_url))
+        if source.name == target.name:
+            raise UsageError(f"{source.name} cannot be copied into itself: name two databases")
+        with explaining(target):
+            with old.transaction(writes=False):
+                source.take_time(old)
+                with new.transaction(writes=True):
+                    copied = _copy_all(source, old, target, new, progress)
+            with new.transaction(writes=True):
+                new.search_index.index_new()
+    return copied
+
+
+def plugins_with_tables(url: str) -> list[str]:
+    """List the plugins that made tables in a database; these are not copied.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+        rows = connection.execute("SELECT plugin FROM plugin_schemas WHERE version > 0 ORDER BY plugin").fetchall()
+        return [plugin for (plugin,) in rows]
+
+
+def _copy_all(
+    source: Backend, old: Connection, target: Backend, new: Connection, progress: Progress
+) -> list[CopiedTable]:
+    target.take_time(new)
+    # Else a program that begins now would write in between.
+    target.keep_writers_out(new, [table.name for table in _COPIED])
+    filled = [table.name for table in _COPIED if _count(new, table)]
+    if filled:
+        raise UsageError(
+            f"{target.name} is not empty (it has rows in {', '.join(filled)}): nothing was copied; choose an empty "
+            "database"
+        )
+    given = {table.name: _copy_table(_batches(source, old, table), new, table, progress) for table in _COPIED}
+    _set_parents(source, old, new)
+    for table in (messages, usage):
+        # One number of a deleted message is not to be given again.
+        highest = value_of(new.execute(f"SELECT max({table.primary_key[0]}) FROM {table.name}")) or 0
+        last = max(source.last_number(old, table), highest)
+        if last > 0:
+            target.set_last_number(new, table, last)
+    stored = {table.name: _fingerprint(_batches(target, new, table), table) for table in _COPIED}
+    differing = [name for name in given if given[name] != stored[name]]
+    if differing:
+        raise StoreError(
+            f"what is in {target.name} is not what was copied ({', '.join(differing)}): nothing was kept; "
+            "check the disks of both machines, and copy again"
+        )
+    return list(stored.values())
+
+
+def _copy_table(batches: Generator[_Batch], new: Connection, table: Table, progress: Progress) -> CopiedTable:
+    digest, count = hashlib.sha256(), 0
+    names = [column.name for column in _columns(table)]
+    # A session may come before the one that it belongs to, so parents are set later.
+    chosen = [name for name in names if name != "parent_id"]
+    insert = (
+        f"INSERT INTO {table.name} ({', '.join(map(quoted, chosen))}) "
+        f"VALUES ({', '.join(f':{name}' for name in chosen)})"
+    )
+    with closing(batches):
+        for batch in batches:
+            for row in batch:
+                _add(digest, row)
+            try:
+                new.execute_many(insert, [dict(zip(names, row, strict=True)) for row in batch])
+            except UnicodeError as error:
+                raise StoreError(
+                    f"the table {table.name!r} holds what is no text ({error}): repair the source"
+                ) from error
+            count += len(batch)
+            progress(table.name, count)
+    return CopiedTable(table.name, count, digest.hexdigest())
+
+
+def _fingerprint(batches: Generator[_Batch], table: Table) -> CopiedTable:
+    digest, count = hashlib.sha256(), 0
+    with closing(batches):
+        for batch in batches:
+            for row in batch:
+                _add(digest, row)
+            count += len(batch)
+    return CopiedTable(table.name, count, digest.hexdigest())
+
+
+def _set_parents(source: Backend, old: Connection, new: Connection) -> None:
+    chosen = "SELECT id, parent_id FROM sessions WHERE parent_id IS NOT NULL ORDER BY id"
+    with closing(_streamed(source, old, chosen, _BATCH)) as batches:
+        for batch in batches:
+            rows = [{"session": session, "parent": parent} for session, parent in batch]
+            new.execute_many("UPDATE sessions SET parent_id = :parent WHERE id = :session", rows)
+
+
+def _columns(table: Table) -> list[Column]:
+    return [column for column in table.columns if column.name not in _OWN_COLUMNS]
+
+
+def _streamed(backend: Backend, connection: Connection, sql: str, size: int) -> Generator[_Batch]:
+    # Both databases may be of one kind, so an error is explained where it is known which one it is of.
+    with explaining(backend), closing(connection.stream(sql, size)) as batches:
+        yield from batches
+
+
+def _batches(backend: Backend, connection: Connection, table: Table) -> Generator[_Batch]:
+    columns = _columns(table)
+    statement = (
+        f"SELECT {', '.join(quoted(column.name) for column in columns)} FROM {table.name} "
+        f"ORDER BY {', '.join(map(quoted, table.primary_key))}"
+    )
+    # SQLite keeps truth as a number.
+    truths = {place for place, column in enumerate(columns) if column.type is ColumnType.BOOLEAN}
+    size = _ATTACHMENTS_BATCH if table.name == "attachments" else _BATCH
+    with closing(_streamed(backend, connection, statement, size)) as batches:
+        for batch in batches:
+            if truths:
+                yield [[bool(value) if place in truths else value for place, value in enumerate(row)] for row in batch]
+            else:
+                yield batch
+
+
+def _count(connection: Connection, table: Table) -> int:
+    return int(value_of(connection.execute(f"SELECT count(*) FROM {table.name}")))
+
+
+def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
+    """Add a row to a hash, so that different rows never look the same."""
+    for value in row:
+        if isinstance(value, bool):
+            kind, data = b"b", bytes([value])
+        elif isinstance(value, bytes):
+            kind, data = b"y", value
+        elif isinstance(value, float):
+            kind, data = b"f", struct.pack(">d", value)
+        else:
+            kind, data = (b"n", b"") if value is None else (type(value).__name__[:1].encode(), str(value).encode())
+        digest.update(kind + len(data).to_bytes(8, "big") + data)
+
+
+@contextmanager
+def _prepared(url: str) -> Iterator[tuple[Backend, Connection]]:
+    backend = backend_of(url)
+    with explaining(backend):
+        connection = backend.prepare()
+    with closing(connection):
+        yield backend, connection

@@ -1,0 +1,307 @@
+"""Transactions on a thread of their own, awaited from the event loop.
+
+A transaction is a plain function that takes a connection and returns a value, and is sent to a thread as a whole.
+Changing threads for every statement instead, as an asynchronous driver does, takes several times as long.
+
+How many threads there are, and with them connections, depends on the kind of database: see
+:class:`oneclaw_core.sessions.backend.Backend`. Each thread keeps its connection, so that the threads are the pool.
+
+Where there is one thread, the writes that wait for it are committed together: with 64 sessions at once, this saves a
+quarter of all that a turn takes. Nobody is told that something is stored before the commit is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from oneclaw_core.errors import OneClawError, StoreError
+from oneclaw_core.sessions.backend import BUSY_SECONDS, backend_of, explaining
+from oneclaw_core.sessions.sqlite_values import damaged_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions.connection import Connection
+
+    Arguments = ParamSpec("Arguments")
+
+Value = TypeVar("Value")
+
+_TRIES = 8
+_FIRST_PAUSE_SECONDS = 0.005
+# Few enough that none waits long for the others.
+_MOST_WRITES_TOGETHER = 32
+# What our own code raises when it gets a number for a text, or the like.
+_OF_WRONG_VALUES = (TypeError, AttributeError, ValueError, OverflowError)
+
+
+class _Write:
+    """A write on its way, run alone or together with others."""
+
+    __slots__ = ("error", "is_done", "value", "work")
+
+    def __init__(self, work: Callable[[Connection], Any]) -> None:
+        self.work = work
+        self.is_done = False
+        self.value: Any = None
+        self.error: Exception | None = None
+
+
+class Database:
+    """An open database. Made by :meth:`open`; :meth:`close` waits for the transactions under way.
+
+    Attributes:
+        backend: what kind it is, and where.
+    """
+
+    def __init__(self, backend: Backend, *, threads: int | None = None) -> None:
+        self.backend = backend
+        threads = threads or backend.threads
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="oneclaw-store")
+        # Each thread keeps its connection.
+        self._of_thread = threading.local()
+        self._connections: list[Connection] = []
+        self._abandoned: set[Future[None]] = set()
+        self._are_writes_grouped = threads == 1
+        self._writes: deque[_Write] = deque()
+
+    @classmethod
+    async def open(cls, url: str, *, threads: int | None = None, busy_seconds: float = BUSY_SECONDS) -> Self:
+        """Open a database, make it if it is missing, and bring it to the current schema.
+
+        Args:
+            url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
+            threads: how many transactions may run at a time; by default what suits the kind of database.
+            busy_seconds: how long to wait for other processes that write.
+
+        Raises:
+            StoreVersionError: a newer OneClaw wrote it.
+            StoreDamagedError: it is damaged, or another program's.
+            StoreError: it cannot be opened; the message says what to do.
+        """
+        database = cls(backend_of(url, busy_seconds=busy_seconds), threads=threads)
+        try:
+            await database._in_thread(database._prepare)
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    async def read(
+        self,
+        work: Callable[Concatenate[Connection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Run a function in a transaction that sees one state of the database throughout.
+
+        Args:
+            work: must not write.
+            *args: what it gets after its connection.
+            **kwargs: likewise.
+
+        Returns:
+            What ``work`` returns.
+
+        Raises:
+            StoreError: the database cannot be read, in its finer kinds.
+        """
+        return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=False))
+
+    async def write(
+        self,
+        work: Callable[Concatenate[Connection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Run a function in a transaction that no other writer can interfere with.
+
+        Cancelling the waiting task does not stop it. Where a database runs several such transactions at a time, the
+        function itself locks what it is about, see :meth:`oneclaw_core.sessions.connection.Connection.lock`.
+
+        Args:
+            work: if it raises, nothing of it is stored; may be run again when another transaction stood in the way.
+            *args: what it gets after its connection.
+            **kwargs: likewise.
+
+        Returns:
+            What ``work`` returns.
+
+        Raises:
+            StoreError: nothing was stored; the message says why and what to do.
+        """
+        if not self._are_writes_grouped:
+            return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=True))
+        mine = _Write(lambda it: work(it, *args, **kwargs))
+        outcome, running = self._start(lambda: self._write(mine))
+        self._writes.append(mine)
+        return await self._wait(outcome, running)
+
+    def when_settled(self, then: Callable[[], None]) -> None:
+        """Call something as soon as the transactions that cancelled tasks have left behind are done.
+
+        Args:
+            then: called at once, or later in any thread.
+        """
+        left = set(self._abandoned)
+        if not left:
+            then()
+            return
+        guard = threading.Lock()
+
+        def one_less(done: Future[None]) -> None:
+            with guard:
+                left.remove(done)
+                is_last = not left
+            if is_last:
+                then()
+
+        for each in tuple(left):
+            each.add_done_callback(one_less)
+
+    async def close(self) -> None:
+        """Wait for the transactions under way and close the file; more than once does no harm."""
+        await asyncio.to_thread(self._shut_down)
+
+    async def _in_thread(self, work: Callable[[], Value]) -> Value:
+        return await self._wait(*self._start(work))
+
+    def _start(self, work: Callable[[], Value]) -> tuple[asyncio.Future[Value], Future[None]]:
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[Value] = loop.create_future()
+
+        def job() -> None:
+            value, error = None, None
+            try:
+                value = work()
+            except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
+                error = raised
+            try:
+                loop.call_soon_threadsafe(_deliver, outcome, value, error)
+            except RuntimeError:
+                if not loop.is_closed():  # else nobody waits any more
+                    raise
+
+        try:
+            return outcome, self._threads.submit(job)
+        except RuntimeError:
+            raise StoreError(f"the database {self.backend.name} is closed: open it again") from None
+
+    async def _wait(self, outcome: asyncio.Future[Value], running: Future[None]) -> Value:
+        try:
+            return await outcome
+        except asyncio.CancelledError:
+            # A cancelled task leaves its transaction in the queue.
+            if not running.done():
+                self._abandoned.add(running)
+                running.add_done_callback(self._abandoned.discard)
+            raise
+
+    def _write(self, mine: _Write) -> Any:
+        """Run a write, unless an earlier one has taken it along; take along those that wait behind it."""
+        if not mine.is_done:
+            together = [mine]
+            while self._writes and len(together) < _MOST_WRITES_TOGETHER:
+                other = self._writes.popleft()
+                if other is not mine and not other.is_done:
+                    together.append(other)
+            self._run_together(together)
+        if mine.error is not None:
+            raise mine.error
+        return mine.value
+
+    def _run_together(self, writes: Sequence[_Write]) -> None:
+        try:
+            values = self._transact(lambda it: [each.work(it) for each in writes], writes=True)
+        except Exception as error:  # noqa: BLE001  # belongs to the task that waits
+            if len(writes) == 1:
+                writes[0].error, writes[0].is_done = error, True
+                return
+            # Nothing of any of them is stored; the fault of one is not that of the others.
+            for each in writes:
+                self._run_together([each])
+        else:
+            for each, value in zip(writes, values, strict=True):
+                each.value, each.is_done = value, True
+
+    def _transact(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        for tries_left in range(_TRIES - 1, -1, -1):
+            try:
+                return self._try(work, writes=writes)
+            except self.backend.driver_errors as error:
+                if not tries_left or not self.backend.is_worth_another_try(error):
+                    raise self.backend.explained(error) from error
+            except OneClawError:
+                raise  # says by itself what is wrong
+            except _OF_WRONG_VALUES as error:
+                if self._holds_wrong_values():
+                    raise damaged_value() from error
+                raise
+            # Those that stood in each other's way are not to do so again.
+            time.sleep(pause_seconds * random.random())  # noqa: S311  # nothing secret
+            pause_seconds *= 2
+        raise AssertionError("unreachable")
+
+    def _try(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
+        connection = self._connection_of_thread()
+        try:
+            connection.begin(writes=writes)
+            value = work(connection)
+            connection.commit()
+        except BaseException:
+            self._undo(connection)
+            raise
+        return value
+
+    def _undo(self, connection: Connection) -> None:
+        """Roll back, or close a connection that cannot."""
+        try:
+            connection.rollback()
+        except self.backend.driver_errors:
+            self._of_thread.connection = None
+            self._connections.remove(connection)
+            connection.close()
+
+    def _holds_wrong_values(self) -> bool:
+        with explaining(self.backend):
+            connection = self._connection_of_thread()
+            with connection.transaction(writes=False):
+                return self.backend.holds_wrong_values(connection)
+
+    def _connection_of_thread(self) -> Connection:
+        connection: Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._keep(self.backend.connect())
+        return connection
+
+    def _keep(self, connection: Connection) -> Connection:
+        self._of_thread.connection = connection
+        self._connections.append(connection)
+        return connection
+
+    def _prepare(self) -> None:
+        with explaining(self.backend):
+            self._keep(self.backend.prepare())
+
+    def _shut_down(self) -> None:
+        self._threads.shutdown()
+        while self._connections:
+            self._connections.pop().close()
+
+
+def _deliver(outcome: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
+    if outcome.done():  # cancelled
+        return
+    if error is None:
+        outcome.set_result(value)
+    else:
+        outcome.set_exception(error)

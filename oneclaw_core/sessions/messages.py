@@ -1,0 +1,340 @@
+"""The entries of a history: storing them, and reading them in order."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import StoreDamagedError, StoreError
+from oneclaw_core.sessions import attachments, history, search, sessions
+from oneclaw_core.sessions.connection import value_of, with_list
+from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
+from oneclaw_core.sessions.timestamps import now, to_datetime
+from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.tool_result import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from oneclaw_core.sessions.connection import Connection
+
+# How many values one IN list may have is limited, differently in every database.
+_IDS_PER_QUERY = 500
+
+_TYPES = {str(each): each for each in MessageType}
+_STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
+
+_COLUMNS = (
+    "sequence",
+    "type",
+    "content",
+    "tool_call_id",
+    "tool_name",
+    "tool_input",
+    "tool_status",
+    "error_type",
+    "shown_characters",
+    "duration_ms",
+    "provider_data",
+    "created_at",
+    "attachment_count",
+)
+# By position: names cost more than the rest, where thousands of rows are read.
+_ATTACHMENT_COUNT = -1
+_WRITTEN = ("session_id", *_COLUMNS[1:])
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM messages WHERE session_id = :session"
+_BACKWARDS = f"{_SELECT} AND sequence < :before AND sequence > :after ORDER BY sequence DESC LIMIT :page"
+_FORWARDS = f"{_SELECT} AND sequence > :after ORDER BY sequence LIMIT :page"
+_GROUP_LOADS = f"{_SELECT} AND {IS_GROUP_LOAD} ORDER BY sequence"
+_PENDING_CALLS = f"{_SELECT} AND {IS_PENDING_CALL} ORDER BY sequence"
+_RESULT_OF_CALL = f"{_SELECT} AND tool_call_id = :call AND {IS_RESULT}"
+_CALL_EXISTS = f"SELECT sequence FROM messages WHERE session_id = :session AND tool_call_id = :call AND {IS_CALL}"
+_USED_IDS = f"SELECT tool_call_id FROM messages WHERE session_id = :session AND tool_call_id IN (:ids) AND {IS_CALL}"
+_COUNT = "SELECT count(*) FROM messages WHERE session_id = :session"
+_FINISH = f"""
+    UPDATE messages SET tool_status = :outcome
+    WHERE session_id = :session AND tool_call_id = :call AND {IS_PENDING_CALL}"""
+_INSERT = f"INSERT INTO messages ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+
+_PAGE = 100
+_ENDLESS = 2**63 - 1
+
+
+def append(
+    connection: Connection, session_id: str, new: Iterable[Message], *, is_touched: bool = False
+) -> list[Message]:
+    """Put entries at the end of a history.
+
+    A call without a status is pending, and one whose id is empty or used already gets a new one. A result closes its
+    call, as :func:`finish_call` does. ``sequence`` and ``created_at`` are assigned here.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        new: in their order.
+        is_touched: whether the session is in front of the list already, since it is just being made.
+
+    Returns:
+        The entries as they are stored.
+
+    Raises:
+        NotFoundError: there is no session of that id.
+        StoreError: a result has no call.
+    """
+    moment = now()
+    if not is_touched:
+        sessions.touch(connection, session_id, moment)
+    return [
+        _store(connection, session_id, message, moment)
+        for message in _with_unique_ids(connection, session_id, list(new))
+    ]
+
+
+def finish_call(connection: Connection, session_id: str, result: Message) -> Message:
+    """Store the outcome of a call: its result, and its status on the call itself.
+
+    The first outcome of a call is its only one.
+
+    Returns:
+        The result as it is stored; if the call had one already, that one.
+
+    Raises:
+        StoreError: there is no such call, or the message is no outcome.
+    """
+    if result.type is not MessageType.TOOL_RESULT:
+        raise StoreError(f"a call is finished by its result, not by a message of type {str(result.type)!r}")
+    sessions.hold(connection, session_id)
+    return _store(connection, session_id, result, now())
+
+
+def finish_calls(connection: Connection, session_id: str, results: Iterable[Message]) -> list[Message]:
+    """Store the outcomes of several calls, each as :func:`finish_call` does."""
+    return [finish_call(connection, session_id, result) for result in results]
+
+
+def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
+    """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
+    parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
+    return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
+
+
+def newest_turns(
+    connection: Connection,
+    session_id: str,
+    pending: Iterable[Message],
+    max_characters: int | None,
+    after: int | None = None,
+) -> tuple[Message, ...]:
+    """Read the newest turns that fit, see :func:`oneclaw_core.sessions.history.newest_turns`.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        pending: its calls without a result.
+        max_characters: what all the entries may have together, ``None`` for no limit.
+        after: the number of the last message that a summary stands for, ``None`` without a summary.
+    """
+    pending_ids = (call.tool_call_id for call in pending)
+    from_the_end = _backwards(connection, session_id, after or 0)
+    part = history.newest_turns(from_the_end, pending_ids, max_characters, follows_summary=after is not None)
+    # Only now is it known which files are wanted.
+    wanted = {part[place].sequence or 0 for place in history.sent_files(part)}
+    return tuple(attachments.attach(connection, part, wanted))
+
+
+def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[Message]:
+    """Read a history from its end down to the entry after a number, in pages, as far as the caller goes.
+
+    Files are listed without their bytes.
+    """
+    before = _ENDLESS
+    while True:
+        parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
+        rows = connection.execute(_BACKWARDS, parameters).fetchall()
+        carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
+        files = attachments.listed(connection, carriers) if carriers else {}
+        for row in rows:
+            message = _to_message(row)
+            yield replace(message, attachments=files[row[0]]) if row[0] in files else message
+        if len(rows) < _PAGE:
+            return
+        before = rows[-1][0]
+
+
+def group_loads(connection: Connection, session_id: str) -> list[Message]:
+    """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
+    return _read(connection, connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}).fetchall())
+
+
+def pending_calls(connection: Connection, session_id: str) -> list[Message]:
+    """Read the calls that have no outcome, in their order."""
+    return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
+
+
+def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
+    """Find out which ids a call of the session has already."""
+    by_stored_id: dict[str, list[str]] = {}
+    for each in ids:
+        by_stored_id.setdefault(clean_text(each), []).append(each)
+    stored_ids = list(by_stored_id)
+    if len(stored_ids) == 1:  # nearly always, and faster than a list
+        call = {"session": clean_text(session_id), "call": stored_ids[0]}
+        is_used = connection.execute(_CALL_EXISTS, call).fetchone() is not None
+        return set(by_stored_id[stored_ids[0]]) if is_used else set()
+    used: set[str] = set()
+    for start in range(0, len(stored_ids), _IDS_PER_QUERY):
+        sql, ids_here = with_list(_USED_IDS, "ids", stored_ids[start : start + _IDS_PER_QUERY])
+        for (stored_id,) in connection.execute(sql, {"session": clean_text(session_id), **ids_here}):
+            used.update(by_stored_id[str(stored_id)])
+    return used
+
+
+def count(connection: Connection, session_id: str) -> int:
+    """Count the entries of a history."""
+    return int(value_of(connection.execute(_COUNT, {"session": clean_text(session_id)})))
+
+
+def _with_unique_ids(connection: Connection, session_id: str, new: Sequence[Message]) -> Sequence[Message]:
+    ids = [clean_text(message.tool_call_id or "") for message in new if message.type is MessageType.TOOL_CALL]
+    if not ids:
+        return new
+    taken = used_call_ids(connection, session_id, ids) | {""}
+    unique = []
+    for message in new:
+        if message.type is MessageType.TOOL_CALL:
+            call_id = clean_text(message.tool_call_id or "")
+            if call_id in taken:
+                call_id = f"call_{uuid.uuid4().hex}"
+            taken.add(call_id)
+            unique.append(replace(message, tool_call_id=call_id))
+        else:
+            unique.append(message)
+    return unique
+
+
+def _store(connection: Connection, session_id: str, message: Message, moment: int) -> Message:
+    if message.type is MessageType.TOOL_RESULT:
+        earlier = _close_call(connection, session_id, message)
+        if earlier is not None:
+            return earlier
+    files = attachments.cleaned(message.attachments)
+    row = _to_row(session_id, message, moment)
+    sequence = connection.insert_numbered(_INSERT, row, "sequence")
+    if files:
+        attachments.store(connection, sequence, files)
+    search.index_batch(connection, sequence)
+    return replace(
+        message,
+        content=row["content"],
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        tool_input=row["tool_input"],
+        tool_status=_STATUSES[row["tool_status"]],
+        error_type=row["error_type"],
+        provider_data=_from_json(row["provider_data"]),
+        attachments=files,
+        sequence=sequence,
+        created_at=to_datetime(moment),
+    )
+
+
+def _close_call(connection: Connection, session_id: str, result: Message) -> Message | None:
+    """Set the status of a pending call; give the result that it has already, if it has one."""
+    if result.tool_status not in (ToolCallStatus.SUCCESS, ToolCallStatus.ERROR):
+        raise StoreError("the result of a tool call is either a success or an error: set its tool_status")
+    call = {"session": clean_text(session_id), "call": clean_text(result.tool_call_id or "")}
+    if connection.execute(_FINISH, call | {"outcome": str(result.tool_status)}).rowcount > 0:
+        return None
+    earlier = connection.execute(_RESULT_OF_CALL, call).fetchone()
+    if earlier is not None:
+        return _read(connection, [earlier])[0]
+    if connection.execute(_CALL_EXISTS, call).fetchone() is None:
+        raise StoreError(f"the session has no tool call {result.tool_call_id!r} that a result could belong to")
+    return None
+
+
+def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
+    status = message.tool_status
+    if message.type is MessageType.TOOL_CALL:
+        status = status or ToolCallStatus.PENDING
+    return {
+        "session_id": clean_text(session_id),
+        "type": str(message.type),
+        "content": clean_text(message.content),
+        "tool_call_id": _clean(message.tool_call_id),
+        "tool_name": _clean(message.tool_name),
+        "tool_input": _clean(message.tool_input),
+        "tool_status": None if status is None else str(status),
+        "error_type": _clean(message.error_type),
+        "shown_characters": message.shown_characters,
+        "duration_ms": message.duration_ms,
+        "provider_data": _to_json(message.provider_data),
+        "created_at": moment,
+        "attachment_count": len(message.attachments) or None,
+    }
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_text(text)
+
+
+def _to_json(data: object) -> str | None:
+    if data is None:
+        return None
+    try:
+        return clean_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"provider_data must be what JSON can hold ({error})") from error
+
+
+def _from_json(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("provider_data is no JSON object")
+    return data
+
+
+def _read(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Message]:
+    carriers = {row[0] for row in rows if row[_ATTACHMENT_COUNT]}
+    return attachments.attach(connection, [_to_message(row) for row in rows], carriers)
+
+
+def _to_message(row: Sequence[Any]) -> Message:
+    (
+        sequence,
+        type_,
+        content,
+        tool_call_id,
+        tool_name,
+        tool_input,
+        tool_status,
+        error_type,
+        shown_characters,
+        duration_ms,
+        provider_data,
+        created_at,
+        _,
+    ) = row
+    try:
+        return Message(
+            type=_TYPES[type_],
+            content=content,
+            tool_call_id=tool_call_id,
+            tool_name=tool_name,
+            tool_input=tool_input,
+            tool_status=_STATUSES[tool_status],
+            error_type=error_type,
+            shown_characters=shown_characters,
+            duration_ms=duration_ms,
+            provider_data=_from_json(provider_data),
+            sequence=sequence,
+            created_at=to_datetime(created_at),
+        )
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"the database holds a damaged message (number {sequence}): put a backup copy in its place"
+        ) from error

@@ -1,0 +1,211 @@
+"""Bringing a database to the current schema.
+
+A new version of the schema is a function at the end of :data:`MIGRATIONS`, a change of
+:mod:`oneclaw_core.sessions.schema` to the same effect, and ``SCHEMA_VERSION`` raised by one. A migration uses texts or
+tables of its own, never today's tables: they move on, it does not.
+
+Every step is one transaction that first looks again which version it finds. So a process that is killed leaves the
+version before or after, and of two processes that open a database at once the second finds the work done.
+
+PostgreSQL came with version 4: the steps before that are for SQLite alone, those after it for both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.search.words import index_terms
+from oneclaw_core.sessions.connection import ColumnType
+from oneclaw_core.sessions.schema import create_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions.connection import Connection
+
+    Migration = Callable[[Connection], None]
+
+
+def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
+    """Bring version 1 to version 2; usage outlives its session from now on."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN summary TEXT",
+        "ALTER TABLE sessions ADD COLUMN summary_until BIGINT",
+        "ALTER TABLE messages ADD COLUMN attachment_count INTEGER",
+        """CREATE TABLE attachments (
+            message_sequence BIGINT NOT NULL,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            media_type TEXT NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (message_sequence, position),
+            FOREIGN KEY(message_sequence) REFERENCES messages (sequence) ON DELETE CASCADE
+        )""",
+        # SQLite changes no foreign key in place.
+        "DROP INDEX ix_usage_session_id",
+        "ALTER TABLE usage RENAME TO usage_of_version_1",
+        """CREATE TABLE usage (
+            id INTEGER NOT NULL,
+            session_id TEXT,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            input_tokens BIGINT,
+            cached_input_tokens BIGINT,
+            cache_write_tokens BIGINT,
+            output_tokens BIGINT,
+            reasoning_tokens BIGINT,
+            cost FLOAT,
+            tool_groups TEXT,
+            tools_hash TEXT,
+            system_hash TEXT,
+            history_hash TEXT,
+            created_at BIGINT NOT NULL,
+            PRIMARY KEY (id),
+            FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE SET NULL
+        )""",
+        """INSERT INTO usage
+            (id, session_id, provider, model, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
+             cost, created_at)
+            SELECT id, session_id, provider, model, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
+             cost, created_at
+            FROM usage_of_version_1""",
+        "DROP TABLE usage_of_version_1",
+        "CREATE INDEX ix_usage_session_id ON usage (session_id)",
+        "CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, cost)",
+    ):
+        connection.execute(statement)
+
+
+def _add_agents_and_parents(connection: Connection) -> None:
+    """Bring version 2 to version 3."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN parent_id TEXT REFERENCES sessions (id) ON DELETE CASCADE",
+        "CREATE INDEX sessions_by_parent ON sessions (parent_id)",
+        """CREATE TABLE agents (
+            id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            name_key TEXT NOT NULL,
+            description TEXT NOT NULL,
+            system_prompt TEXT NOT NULL,
+            model TEXT,
+            parameters TEXT NOT NULL,
+            max_tool_rounds BIGINT,
+            turn_max_tokens BIGINT,
+            turn_max_cost FLOAT,
+            selected_tools TEXT,
+            selected_groups TEXT,
+            created_at BIGINT NOT NULL,
+            updated_at BIGINT NOT NULL,
+            PRIMARY KEY (id),
+            UNIQUE (name_key)
+        )""",
+    ):
+        connection.execute(statement)
+
+
+def _add_search_and_memory(connection: Connection) -> None:
+    """Bring version 3 to version 4, with all messages in the full-text index."""
+    for statement in (
+        "ALTER TABLE sessions ADD COLUMN memory TEXT",
+        "ALTER TABLE sessions ADD COLUMN search_number BIGINT",
+        "CREATE UNIQUE INDEX sessions_by_search_number ON sessions (search_number)",
+        "CREATE TABLE search_state (indexed_until BIGINT NOT NULL)",
+        """CREATE VIRTUAL TABLE message_search
+            USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')""",
+        """CREATE VIRTUAL TABLE session_search
+            USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')""",
+    ):
+        connection.execute(statement)
+    until = 0
+    next_messages = (
+        "SELECT sequence, type, substr(content, 1, 100000) FROM messages WHERE sequence > :until "
+        "ORDER BY sequence LIMIT 1000"
+    )
+    while rows := connection.execute(next_messages, {"until": until}).fetchall():
+        entries = [
+            {"sequence": sequence, "terms": " ".join(index_terms(content))}
+            for sequence, type_, content in rows
+            if type_ in ("user", "assistant")
+        ]
+        if entries:
+            connection.execute_many("INSERT INTO message_search (rowid, terms) VALUES (:sequence, :terms)", entries)
+        until = rows[-1][0]
+    # Titles are few, and are taken in by the first search.
+    connection.execute("INSERT INTO search_state (indexed_until) VALUES (:until)", {"until": until})
+
+
+def _add_lock_token(connection: Connection) -> None:
+    """Bring version 4 to version 5."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
+
+
+def _add_plugin_storage(connection: Connection) -> None:
+    """Bring version 5 to version 6."""
+    text = connection.dialect.types[ColumnType.TEXT]
+    for statement in (
+        f"""CREATE TABLE plugin_values (
+            plugin {text} NOT NULL,
+            namespace {text} NOT NULL,
+            key {text} NOT NULL,
+            value {text} NOT NULL,
+            session_id {text},
+            expires_at BIGINT,
+            updated_at BIGINT NOT NULL,
+            PRIMARY KEY (plugin, namespace, key),
+            FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+        )""",
+        "CREATE INDEX plugin_values_by_session ON plugin_values (session_id) WHERE session_id IS NOT NULL",
+        "CREATE INDEX plugin_values_by_expiry ON plugin_values (plugin, expires_at) WHERE expires_at IS NOT NULL",
+        f"""CREATE TABLE plugin_schemas (
+            plugin {text} NOT NULL,
+            version INTEGER NOT NULL,
+            PRIMARY KEY (plugin)
+        )""",
+    ):
+        connection.execute(statement)
+
+
+# The first brings version 1 to version 2, and so on.
+MIGRATIONS: tuple[Migration, ...] = (
+    _add_attachments_summaries_and_fingerprints,
+    _add_agents_and_parents,
+    _add_search_and_memory,
+    _add_lock_token,
+    _add_plugin_storage,
+)
+
+
+def bring_up_to_date(connection: Connection, backend: Backend, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Create the tables of an empty database, or migrate those of an older one.
+
+    Args:
+        connection: to the database.
+        backend: the kind of database.
+        migrations: the steps from version 1 on.
+
+    Raises:
+        StoreVersionError: a newer OneClaw wrote the database.
+        StoreDamagedError: it belongs to another program, or is damaged.
+    """
+    newest = 1 + len(migrations)
+    with connection.transaction(writes=False):
+        version = backend.version(connection, newest)
+    while version < newest:
+        with connection.transaction(writes=True):
+            backend.begin_migration(connection)
+            version = backend.version(connection, newest)
+            if version == 0:
+                _create(connection, newest)
+                backend.finish_creation(connection)
+                version = newest
+            elif version < newest:
+                migrations[version - 1](connection)
+                version += 1
+                connection.execute("UPDATE schema_version SET version = :version", {"version": version})
+
+
+def _create(connection: Connection, version: int) -> None:
+    create_tables(connection)
+    connection.search_index.create_tables()
+    connection.execute("INSERT INTO schema_version (version) VALUES (:version)", {"version": version})

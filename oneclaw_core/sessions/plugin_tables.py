@@ -1,0 +1,185 @@
+"""Tables of plugins: creating and migrating them, and transactions on them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from oneclaw_core.errors import StoreError, StoreVersionError
+from oneclaw_core.sessions import plugin_values
+from oneclaw_core.sessions.database import Database
+from oneclaw_core.sessions.storage_connection import StorageConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions.connection import Connection
+
+    Arguments = ParamSpec("Arguments")
+    Migration = Callable[[StorageConnection], Any]
+
+Value = TypeVar("Value")
+
+# No two underscores in a row, so that no plugin's prefix begins another's.
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", re.IGNORECASE)
+_MOST_NAME_CHARACTERS = 40
+
+_VERSIONS = "SELECT plugin, version FROM plugin_schemas"
+_SET_VERSION = """
+    INSERT INTO plugin_schemas (plugin, version) VALUES (:plugin, :version)
+    ON CONFLICT (plugin) DO UPDATE SET version = excluded.version"""
+_FORGET_VERSION = "DELETE FROM plugin_schemas WHERE plugin = :plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginContent:
+    """What the database holds of a plugin.
+
+    Attributes:
+        values: how many values its storage has, those of sessions included.
+        tables: names of its tables and views.
+    """
+
+    values: int
+    tables: tuple[str, ...]
+
+
+class PluginTables:
+    """The tables of a plugin; every method is one transaction.
+
+    Functions run in a thread of the database, and may be run again when another transaction stood in the way. What they
+    return is passed on: values, not cursors. Keep functions that write short: on SQLite one transaction writes at a
+    time, that of a turn included.
+    """
+
+    def __init__(self, database: Database, prefix: str) -> None:
+        self._database = database
+        self._prefix = prefix
+
+    async def read(
+        self,
+        function: Callable[Concatenate[StorageConnection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Run a function that reads; it sees one state of the tables throughout.
+
+        Args:
+            function: called with a connection and the other arguments.
+            *args: its other arguments.
+            **kwargs: likewise.
+
+        Raises:
+            StoreError: the database cannot do its part, or a statement is not for the plugin's tables.
+        """
+        return await self._database.read(
+            lambda connection: function(StorageConnection(connection, self._prefix), *args, **kwargs)
+        )
+
+    async def write(
+        self,
+        function: Callable[Concatenate[StorageConnection, Arguments], Value],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Value:
+        """Run a function that writes; if it raises, nothing of it is stored.
+
+        Args:
+            function: called with a connection and the other arguments.
+            *args: its other arguments.
+            **kwargs: likewise.
+
+        Raises:
+            ConstraintError: a constraint refuses a row.
+            StoreError: the database cannot do its part, or a statement is not for the plugin's tables.
+        """
+        return await self._database.write(
+            lambda connection: function(StorageConnection(connection, self._prefix), *args, **kwargs)
+        )
+
+
+class PluginDatabases:
+    """The connections of plugins to their tables, one for each plugin that asks for it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._databases: dict[str, Database] = {}
+
+    async def tables(self, plugin: str, migrations: Sequence[Migration]) -> PluginTables:
+        """Bring a plugin's tables up to date, see :meth:`PluginStorage.tables`."""
+        prefix = prefix_of(plugin)
+        database = self._databases.get(prefix)
+        if database is None:
+            database = self._databases[prefix] = Database(self._backend.confined_to(prefix), threads=1)
+        version = await database.read(_version, plugin, len(migrations))
+        while version < len(migrations):
+            version = await database.write(_migrate, self._backend, plugin, migrations)
+        return PluginTables(database, prefix)
+
+    async def close(self) -> None:
+        """Wait for what is under way, then close the connections."""
+        await asyncio.gather(*(database.close() for database in self._databases.values()))
+
+
+def prefix_of(plugin: str) -> str:
+    """Write the prefix of the names of a plugin's tables.
+
+    Raises:
+        StoreError: a plugin of this name can have no tables.
+    """
+    if not _NAME.fullmatch(plugin) or len(plugin) > _MOST_NAME_CHARACTERS:
+        raise StoreError(
+            f"a plugin named {plugin[:100]!r} can have no tables: its name needs to be letters and digits, with single "
+            f"hyphens or underscores between them, {_MOST_NAME_CHARACTERS} characters at most"
+        )
+    return re.sub(r"[-.]", "_", plugin).lower() + "__"
+
+
+def content(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
+    """Find out what the database holds of a plugin."""
+    tables = backend.tables_of(connection, prefix_of(plugin)) if _NAME.fullmatch(plugin) else []
+    return PluginContent(plugin_values.count(connection, plugin), tuple(tables))
+
+
+def forget(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
+    """Remove a plugin's values, tables and their version."""
+    tables = backend.drop_tables(connection, prefix_of(plugin)) if _NAME.fullmatch(plugin) else []
+    connection.execute(_FORGET_VERSION, {"plugin": plugin})
+    return PluginContent(plugin_values.forget(connection, plugin), tuple(tables))
+
+
+def _migrate(connection: Connection, backend: Backend, plugin: str, migrations: Sequence[Migration]) -> int:
+    """Take one step, unless another process has; return the version."""
+    backend.begin_migration(connection)
+    version = _version(connection, plugin, len(migrations))
+    if version < len(migrations):
+        migrations[version](StorageConnection(connection, prefix_of(plugin)))
+        version += 1
+        connection.execute(_SET_VERSION, {"plugin": plugin, "version": version})
+    return version
+
+
+def _version(connection: Connection, plugin: str, newest: int) -> int:
+    """Read how many migrations a plugin's tables have had.
+
+    Raises:
+        StoreVersionError: more than the plugin knows.
+        StoreError: another plugin has the same prefix.
+    """
+    versions: dict[str, int] = dict(connection.execute(_VERSIONS).fetchall())
+    version = versions.get(plugin, 0)
+    if version > newest:
+        raise StoreVersionError(
+            f"the tables of plugin {plugin} were written by a newer version of it (schema {version}, this one knows "
+            f"{newest}): upgrade the plugin's package"
+        )
+    other = next((each for each in versions if each != plugin and prefix_of(each) == prefix_of(plugin)), None)
+    if other is not None:
+        raise StoreError(
+            f"plugin {plugin} can have no tables: those of plugin {other} have the same prefix; if that is gone, "
+            f"remove what it left with: oneclaw plugins forget {other}"
+        )
+    return version

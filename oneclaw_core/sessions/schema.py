@@ -1,0 +1,245 @@
+"""The tables. A change here needs a migration: see :mod:`oneclaw_core.sessions.migrations`.
+
+Points in time are integers, see :mod:`oneclaw_core.sessions.timestamps`; JSON is text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.sessions.connection import ColumnType
+from oneclaw_core.sessions.tables import Column, Index, Table, creation
+
+if TYPE_CHECKING:
+    from oneclaw_core.sessions.connection import Connection
+
+_INTEGER = ColumnType.INTEGER
+_BIG = ColumnType.BIG_INTEGER
+_FLOAT = ColumnType.FLOAT
+
+# A database uses a partial index only for a query that repeats the index's condition word for word, so index and query
+# share these texts. They are on users' disks: a change needs a migration.
+IS_CALL = "type = 'tool_call'"
+IS_RESULT = "type = 'tool_result'"
+IS_PENDING_CALL = "type = 'tool_call' AND tool_status = 'pending'"
+IS_GROUP_LOAD = "type = 'tool_call' AND tool_name = 'load_tool_group' AND tool_status = 'success'"
+
+schema_version = Table("schema_version", (Column("version", _INTEGER, is_required=True),))
+
+sessions = Table(
+    "sessions",
+    (
+        Column("id", is_required=True),
+        Column("name", is_unique=True),
+        Column("title"),
+        Column("agent", is_required=True),
+        Column("model"),
+        Column("created_at", _BIG, is_required=True),
+        Column("updated_at", _BIG, is_required=True),
+        Column("summary"),
+        Column("summary_until", _BIG, remark="The last message that the summary stands for."),
+        Column("parent_id", references="sessions.id", remark="The session in which a tool call began this one."),
+        Column(
+            "memory",
+            remark="What the model is shown of the user's memory; NULL for a session that has asked no model yet.",
+        ),
+        Column("search_number", _BIG, remark="The number of its title in the full-text index; NULL until it is there."),
+        Column(
+            "lock_token",
+            _BIG,
+            remark="The token of the last turn that took its lock, see sessions.fences; NULL where locks are files.",
+        ),
+    ),
+    primary_key=("id",),
+    indexes=(
+        Index("sessions_by_update", ("updated_at", "id")),
+        Index("sessions_by_parent", ("parent_id",)),
+        Index("sessions_by_search_number", ("search_number",), is_unique=True),
+    ),
+)
+
+messages = Table(
+    "messages",
+    (
+        Column("sequence", ColumnType.ROW_NUMBER, is_required=True),
+        Column("session_id", is_required=True, references="sessions.id"),
+        Column("type", is_required=True),
+        Column("content", is_required=True),
+        Column("tool_call_id"),
+        Column("tool_name"),
+        Column("tool_input"),
+        Column("tool_status"),
+        Column("error_type"),
+        Column("shown_characters", _BIG),
+        Column("duration_ms", _FLOAT),
+        Column("provider_data"),
+        Column("created_at", _BIG, is_required=True),
+        Column(
+            "attachment_count",
+            _INTEGER,
+            remark="So that reading messages without attachments, nearly all, takes no look at the table of those.",
+        ),
+    ),
+    primary_key=("sequence",),
+    indexes=(
+        # The column in the middle has one value only, but makes the index the better one in SQLite's eyes: between two
+        # that match equally many columns it takes the first made, and that may be the one of all messages.
+        Index("group_loads", ("session_id", "tool_name", "sequence"), IS_GROUP_LOAD),
+        Index("pending_calls", ("session_id", "tool_status", "sequence"), IS_PENDING_CALL),
+        Index("messages_by_session", ("session_id", "sequence")),
+        Index("one_call_per_id", ("session_id", "tool_call_id"), IS_CALL, is_unique=True),
+        Index("one_result_per_call", ("session_id", "tool_call_id"), IS_RESULT, is_unique=True),
+    ),
+    numbers_once=True,
+)
+
+attachments = Table(
+    "attachments",
+    (
+        Column("message_sequence", _BIG, is_required=True, references="messages.sequence"),
+        Column("position", _INTEGER, is_required=True),
+        Column("name", is_required=True),
+        Column("media_type", is_required=True),
+        Column("data", ColumnType.BYTES, is_required=True),
+    ),
+    primary_key=("message_sequence", "position"),
+)
+
+usage = Table(
+    "usage",
+    (
+        Column("id", ColumnType.ROW_NUMBER, is_required=True),
+        Column(
+            "session_id",
+            references="sessions.id",
+            on_delete="SET NULL",
+            remark="What was spent stays spent when the session is deleted.",
+        ),
+        Column("provider", is_required=True),
+        Column("model", is_required=True),
+        Column("input_tokens", _BIG),
+        Column("cached_input_tokens", _BIG),
+        Column("cache_write_tokens", _BIG),
+        Column("output_tokens", _BIG),
+        Column("reasoning_tokens", _BIG),
+        Column("cost", _FLOAT),
+        Column("tool_groups"),
+        Column("tools_hash"),
+        Column("system_hash"),
+        Column("history_hash"),
+        Column("created_at", _BIG, is_required=True),
+    ),
+    primary_key=("id",),
+    indexes=(
+        Index("ix_usage_session_id", ("session_id",)),
+        # Holds all that a day's limits are compared with, so that no row is looked up before each model request.
+        Index("usage_by_time", ("created_at", "input_tokens", "output_tokens", "cost")),
+    ),
+)
+
+permissions = Table(
+    "permissions",
+    (
+        Column("name", is_required=True),
+        Column("decision", is_required=True),
+        Column("updated_at", _BIG, is_required=True),
+    ),
+    primary_key=("name",),
+)
+
+settings = Table(
+    "settings",
+    (
+        Column("key", is_required=True),
+        Column("value", is_required=True),
+        Column("updated_at", _BIG, is_required=True),
+    ),
+    primary_key=("key",),
+)
+
+tool_states = Table(
+    "tool_states",
+    (
+        Column("kind", is_required=True),
+        Column("name", is_required=True),
+        Column("enabled", ColumnType.BOOLEAN, is_required=True),
+    ),
+    primary_key=("kind", "name"),
+)
+
+# One row. The full-text index itself is made by oneclaw_core.sessions.search.
+search_state = Table(
+    "search_state",
+    (Column("indexed_until", _BIG, is_required=True, remark="The number of the last message in the index."),),
+)
+
+agents = Table(
+    "agents",
+    (
+        Column("id", is_required=True),
+        Column("name", is_required=True),
+        Column("name_key", is_required=True, is_unique=True, remark="What names share that count as the same."),
+        Column("description", is_required=True),
+        Column("system_prompt", is_required=True),
+        Column("model"),
+        Column("parameters", is_required=True),
+        Column("max_tool_rounds", _BIG),
+        Column("turn_max_tokens", _BIG),
+        Column("turn_max_cost", _FLOAT),
+        Column("selected_tools", remark="Lists of names as JSON; NULL for all."),
+        Column("selected_groups"),
+        Column("created_at", _BIG, is_required=True),
+        Column("updated_at", _BIG, is_required=True),
+    ),
+    primary_key=("id",),
+)
+
+plugin_values = Table(
+    "plugin_values",
+    (
+        Column("plugin", is_required=True),
+        Column("namespace", is_required=True, remark="The id of the session that it belongs to, or empty for none."),
+        Column("key", is_required=True),
+        Column("value", is_required=True),
+        Column("session_id", references="sessions.id", remark="The namespace again, for values of a session."),
+        Column("expires_at", _BIG, remark="NULL for a value that does not expire."),
+        Column("updated_at", _BIG, is_required=True),
+    ),
+    primary_key=("plugin", "namespace", "key"),
+    indexes=(
+        Index("plugin_values_by_session", ("session_id",), "session_id IS NOT NULL"),
+        Index("plugin_values_by_expiry", ("plugin", "expires_at"), "expires_at IS NOT NULL"),
+    ),
+)
+
+plugin_schemas = Table(
+    "plugin_schemas",
+    (
+        Column("plugin", is_required=True),
+        Column("version", _INTEGER, is_required=True, remark="How many of its migrations its tables have had."),
+    ),
+    primary_key=("plugin",),
+)
+
+# Each table stands after those that it refers to.
+TABLES = (
+    schema_version,
+    sessions,
+    messages,
+    attachments,
+    usage,
+    permissions,
+    settings,
+    tool_states,
+    search_state,
+    agents,
+    plugin_values,
+    plugin_schemas,
+)
+
+
+def create_tables(connection: Connection) -> None:
+    """Create all tables and their indexes in an empty database."""
+    for table in TABLES:
+        for statement in creation(table, connection.dialect):
+            connection.execute(statement)

@@ -1,0 +1,186 @@
+"""The full-text index in PostgreSQL: tables of ``tsvector``, made of the same terms as SQLite's.
+
+Which messages are still to be indexed is written down by a trigger, message by message: unlike in SQLite, a message
+with a lower number may be stored after one with a higher number, so that no number says how far the index reaches.
+What is deleted goes from the index by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core.search.words import index_terms
+from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.sessions.search_index import INDEXED_CHARACTERS, SearchIndex, heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PAGE = 1_000
+_MANY_PAGES = 5
+# A tsvector holds less than a megabyte of text, and terms of less than 2 kB.
+_TERM_BYTES = 2_000
+_MOST_TERM_BYTES = 900_000
+
+_TOPIC = "search index"
+
+# These texts are in users' databases: a change needs a migration.
+_TABLES = (
+    """CREATE TABLE message_search (
+        sequence BIGINT PRIMARY KEY REFERENCES messages (sequence) ON DELETE CASCADE,
+        terms TSVECTOR NOT NULL
+    )""",
+    # Many messages come at once; a list of those still to be sorted in would be read through by each search.
+    "CREATE INDEX message_search_terms ON message_search USING gin (terms) WITH (fastupdate = off)",
+    """CREATE TABLE session_search (
+        session_id TEXT COLLATE "C" PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+        terms TSVECTOR NOT NULL
+    )""",
+    "CREATE INDEX session_search_terms ON session_search USING gin (terms)",
+    """CREATE TABLE search_queue (
+        sequence BIGINT PRIMARY KEY REFERENCES messages (sequence) ON DELETE CASCADE
+    )""",
+    """CREATE FUNCTION queue_for_search() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO search_queue (sequence) VALUES (NEW.sequence); RETURN NULL; END $$""",
+    """CREATE TRIGGER queue_for_search AFTER INSERT ON messages
+    FOR EACH ROW WHEN (NEW.type IN ('user', 'assistant') AND NEW.content <> '')
+    EXECUTE FUNCTION queue_for_search()""",
+)
+_IS_CURRENT = """
+    SELECT NOT EXISTS (SELECT 1 FROM search_queue)
+           AND NOT EXISTS (SELECT 1 FROM sessions WHERE search_number IS NULL)"""
+# Locked against being deleted while they are taken in; what is being deleted is passed over.
+_NEW_MESSAGES = """
+    SELECT m.sequence, substr(m.content, 1, :characters)
+    FROM search_queue AS q JOIN messages AS m ON m.sequence = q.sequence
+    ORDER BY m.sequence LIMIT :page FOR KEY SHARE OF m SKIP LOCKED"""
+_ADD_MESSAGE = "INSERT INTO message_search (sequence, terms) VALUES (:sequence, array_to_tsvector(:terms::text[]))"
+_DONE = "DELETE FROM search_queue WHERE sequence = ANY(:sequences)"
+_NEW_SESSIONS = """
+    SELECT id, name, title FROM sessions WHERE search_number IS NULL ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"""
+_LAST_NUMBER = "SELECT coalesce(max(search_number), 0) FROM sessions"
+_NUMBER_SESSION = "UPDATE sessions SET search_number = :number WHERE id = :session"
+_ADD_SESSION = """
+    INSERT INTO session_search (session_id, terms) VALUES (:session, array_to_tsvector(:terms::text[]))
+    ON CONFLICT (session_id) DO UPDATE SET terms = excluded.terms"""
+
+
+class PostgresSearchIndex(SearchIndex):
+    """The index in PostgreSQL."""
+
+    newest = "SELECT coalesce(max(sequence), 0) FROM messages"
+    nth_newest = """
+        SELECT sequence FROM message_search WHERE terms @@ :expression::tsquery
+        ORDER BY sequence DESC LIMIT 1 OFFSET :skipped"""
+    count = "SELECT count(*) FROM message_search WHERE terms @@ :expression::tsquery"
+    # The driver reads all rows at once, so the server stops at CHARACTERS_READ.
+    find_messages = """
+        SELECT sequence, type, content, created_at, id, name, title
+        FROM (
+            SELECT *, sum(length(content)) OVER (ORDER BY sequence DESC) - length(content) AS characters
+            FROM (
+                SELECT m.sequence, m.type, substr(m.content, 1, :characters) AS content, m.created_at,
+                       s.id, s.name, s.title
+                FROM message_search AS f
+                JOIN messages AS m ON m.sequence = f.sequence
+                JOIN sessions AS s ON s.id = m.session_id
+                WHERE f.terms @@ :expression::tsquery AND f.sequence >= :first AND f.sequence <= :last
+                      AND m.created_at >= :since AND m.created_at < :until
+                ORDER BY f.sequence DESC LIMIT :limit
+            ) AS newest
+        ) AS counted
+        WHERE characters < 600000
+        ORDER BY sequence DESC"""
+    find_sessions = """
+        SELECT s.id, s.name, s.title, s.created_at
+        FROM session_search AS f JOIN sessions AS s ON s.id = f.session_id
+        WHERE f.terms @@ :expression::tsquery AND s.created_at >= :since AND s.created_at < :until
+              AND s.search_number IS NOT NULL
+        ORDER BY s.search_number DESC LIMIT :limit"""
+
+    def create_tables(self) -> None:
+        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        for statement in _TABLES:
+            self.connection.execute(statement)
+
+    def is_current(self) -> bool:
+        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        return bool(value_of(self.connection.execute(_IS_CURRENT)))
+
+    def index_new(self) -> None:
+        """Take what is new into the index, after others that do the same are done."""
+        connection = self.connection
+        connection.lock(_TOPIC)
+        # Many at once, when a database was copied.
+        connection.execute("SET LOCAL statement_timeout = 0")
+        pages = 0
+        while self._index_page():
+            pages += 1
+        if pages >= _MANY_PAGES:
+            # Else the server takes a word for rare, or for common, that is not, until it looks by itself.
+            connection.execute("ANALYZE messages, message_search")
+        last_number = value_of(connection.execute(_LAST_NUMBER))
+        new_sessions = connection.execute(_NEW_SESSIONS).fetchall()
+        for number, (session_id, name, title) in enumerate(new_sessions, last_number + 1):
+            connection.execute(_ADD_SESSION, {"session": session_id, "terms": _terms(heading(name, title))})
+            connection.execute(_NUMBER_SESSION, {"number": number, "session": session_id})
+
+    def index_batch(self) -> None:
+        """Take some new messages into the index, unless another transaction does.
+
+        It waits for nothing, for the caller holds a session, and does not do all where there are many.
+        """
+        if self.connection.try_lock(_TOPIC):
+            self._index_page()
+
+    def forget_session(self, session_id: str) -> None:
+        """Do nothing: the database does that by itself."""
+
+    def forget_title(self, session_id: str) -> None:
+        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        self.connection.execute(_NUMBER_SESSION, {"number": None, "session": session_id})
+
+    def all_of(self, terms: Iterable[str]) -> str:
+        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        return " & ".join(map(_quoted, dict.fromkeys(_held(terms))))
+
+    def any_of(self, terms: Iterable[str]) -> str:
+        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        return " | ".join(map(_quoted, dict.fromkeys(_held(terms))))
+
+    def prepare_search(self) -> None:
+        """Have each statement planned anew: how it is best run depends on how common a word is."""
+        self.connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+
+    def _index_page(self) -> bool:
+        """Take some new messages into the index; return True if there were any."""
+        limits = {"characters": INDEXED_CHARACTERS, "page": _PAGE}
+        rows = self.connection.execute(_NEW_MESSAGES, limits).fetchall()
+        if rows:
+            entries = [{"sequence": sequence, "terms": _terms(content)} for sequence, content in rows]
+            self.connection.execute_many(_ADD_MESSAGE, entries)
+            self.connection.execute(_DONE, {"sequences": [sequence for sequence, _ in rows]})
+        return bool(rows)
+
+
+def _quoted(term: str) -> str:
+    """Write a term so that a ``tsquery`` takes it for nothing but a term."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _terms(text: str) -> list[str]:
+    """List the terms of a text, each once, as many as a ``tsvector`` holds."""
+    found: dict[str, None] = {}
+    length = 0
+    for term in _held(index_terms(text)):
+        if term not in found:
+            length += len(term.encode())
+            if length > _MOST_TERM_BYTES:
+                break
+            found[term] = None
+    return list(found)
+
+
+def _held(terms: Iterable[str]) -> Iterable[str]:
+    """Cut terms as far as an index entry holds them, alike in texts and in queries."""
+    return (term.encode()[:_TERM_BYTES].decode(errors="ignore") for term in terms)

@@ -1,0 +1,157 @@
+"""What the user has set: settings, decisions on permissions, disabled tools and groups."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
+from oneclaw_core.sessions.timestamps import now
+from oneclaw_core.types.tool_result import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneclaw_core.sessions.connection import Connection
+
+Decision = Literal["grant", "deny"]
+SwitchKind = Literal["tool", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStates:
+    """What is disabled, also of what is not installed now."""
+
+    disabled_tools: frozenset[str] = frozenset()
+    disabled_groups: frozenset[str] = frozenset()
+
+
+_SETTINGS = "SELECT key, value FROM settings ORDER BY key"
+_SET_SETTING = """
+    INSERT INTO settings (key, value, updated_at) VALUES (:key, :value, :moment)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
+_REMOVE_SETTING = "DELETE FROM settings WHERE key = :key"
+_PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
+_SET_PERMISSION = """
+    INSERT INTO permissions (name, decision, updated_at) VALUES (:name, :decision, :moment)
+    ON CONFLICT (name) DO UPDATE SET decision = excluded.decision, updated_at = excluded.updated_at"""
+_REMOVE_PERMISSION = "DELETE FROM permissions WHERE name = :name"
+_REMOVE_PERMISSIONS = "DELETE FROM permissions"
+_DISABLED = "SELECT kind, name FROM tool_states WHERE NOT enabled"
+_SWITCH = """
+    INSERT INTO tool_states (kind, name, enabled) VALUES (:kind, :name, :enabled)
+    ON CONFLICT (kind, name) DO UPDATE SET enabled = excluded.enabled"""
+
+
+def read_settings(connection: Connection) -> dict[str, Any]:
+    """Read all settings, by their keys in alphabetical order."""
+    found = {}
+    for key, value in connection.execute(_SETTINGS).fetchall():
+        try:
+            found[key] = json.loads(value)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreDamagedError(
+                f"the database holds a damaged setting ({key}): put a backup copy in its place"
+            ) from error
+    return found
+
+
+def set_setting(connection: Connection, key: str, value: Any) -> None:
+    """Store a setting: anything that JSON can hold.
+
+    Raises:
+        SettingsError: JSON cannot hold the value.
+    """
+    try:
+        text = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SettingsError(f"the value of setting {key!r} must be what JSON can hold ({error})") from error
+    connection.execute(_SET_SETTING, {"key": clean_text(key), "value": text, "moment": now()})
+
+
+def remove_setting(connection: Connection, key: str) -> bool:
+    """Take a setting back to its default.
+
+    Returns:
+        Whether it was set.
+    """
+    return connection.execute(_REMOVE_SETTING, {"key": clean_text(key)}).rowcount > 0
+
+
+def change_setting(connection: Connection, key: str, change: Callable[[Any], Any]) -> Any:
+    """Make a setting's value of the one that it has; what others do to it meanwhile is not lost.
+
+    Args:
+        connection: of a transaction that writes.
+        key: of the setting.
+        change: gets the value, ``None`` if it is not set, and gives the new one, ``None`` to take the setting back to
+            its default; may be called again.
+
+    Returns:
+        The value that it had.
+
+    Raises:
+        SettingsError: JSON cannot hold the value.
+    """
+    connection.lock(f"setting {key}")
+    before = read_settings(connection).get(key)
+    after = change(before)
+    if after is None:
+        remove_setting(connection, key)
+    else:
+        set_setting(connection, key, after)
+    return before
+
+
+def read_permissions(connection: Connection) -> dict[str, str]:
+    """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
+    return dict(connection.execute(_PERMISSIONS).fetchall())
+
+
+def set_permission(connection: Connection, name: str, decision: Decision) -> None:
+    """Remember a decision of the user.
+
+    Raises:
+        UsageError: it is neither ``grant`` nor ``deny``.
+    """
+    if decision not in ("grant", "deny"):
+        raise UsageError(f"a decision on a permission is 'grant' or 'deny', not {decision!r}")
+    connection.execute(_SET_PERMISSION, {"name": clean_text(name), "decision": decision, "moment": now()})
+
+
+def remove_permission(connection: Connection, name: str) -> bool:
+    """Forget a decision.
+
+    Returns:
+        Whether there was one.
+    """
+    return connection.execute(_REMOVE_PERMISSION, {"name": clean_text(name)}).rowcount > 0
+
+
+def reset_permissions(connection: Connection) -> int:
+    """Forget all decisions.
+
+    Returns:
+        How many there were.
+    """
+    return connection.execute(_REMOVE_PERMISSIONS).rowcount
+
+
+def read_tool_states(connection: Connection) -> ToolStates:
+    """Read what is disabled."""
+    disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
+    for kind, name in connection.execute(_DISABLED).fetchall():
+        disabled.setdefault(kind, set()).add(name)
+    return ToolStates(frozenset(disabled["tool"]), frozenset(disabled["group"]))
+
+
+def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enabled: bool) -> None:
+    """Switch a tool or a group on or off.
+
+    Raises:
+        UsageError: the kind is neither ``tool`` nor ``group``.
+    """
+    if kind not in ("tool", "group"):
+        raise UsageError(f"'tool' or 'group' can be enabled and disabled, not {kind!r}")
+    connection.execute(_SWITCH, {"kind": kind, "name": clean_text(name), "enabled": enabled})

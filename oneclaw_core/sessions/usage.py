@@ -1,0 +1,125 @@
+"""What model requests used and cost: storing it request by request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.sessions.timestamps import now
+from oneclaw_core.turn.spending import Spending
+from oneclaw_core.types.tool_result import clean_text
+
+if TYPE_CHECKING:
+    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.types.messages import TokenUsage
+
+# No request has as many; a sum of millions of them still fits a database's integers.
+_MOST_TOKENS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixFingerprint:
+    """What a request begins with, part by part, to tell later which part broke a service's prompt cache.
+
+    Two requests of a session begin alike if the fingerprints are equal: each part is a short text, such as a hash,
+    that changes when the part no longer begins as it did. What is only added at a part's end does not change it.
+
+    Attributes:
+        tools: of the tools at the front of the request.
+        system_prompt: of the system prompt.
+        history: of where the messages begin, and of the summary before them.
+    """
+
+    tools: str
+    system_prompt: str
+    history: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """What one model request used.
+
+    Attributes:
+        provider: the provider's name.
+        model: the model's name at the provider.
+        usage: tokens, as far as the service said.
+        cost: in US dollars; ``None`` where the price is not known.
+        tool_groups: the loaded tool groups whose tools were sent with it.
+        prefix: what it began with; ``None`` for one that continues no conversation, such as that for a summary.
+    """
+
+    provider: str
+    model: str
+    usage: TokenUsage
+    cost: float | None = None
+    tool_groups: tuple[str, ...] = ()
+    prefix: PrefixFingerprint | None = None
+
+
+_WRITTEN = (
+    "session_id",
+    "provider",
+    "model",
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cost",
+    "tool_groups",
+    "tools_hash",
+    "system_hash",
+    "history_hash",
+    "created_at",
+)
+_INSERT = f"INSERT INTO usage ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+_SPENT = """
+    SELECT sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), sum(cost), count(*) - count(cost)
+    FROM usage WHERE created_at >= :since AND created_at < :until"""
+# What is later than this was noted while the clock was wrong; nobody is limited by it until that day comes.
+_FUTURE_MICROSECONDS = 24 * 3600 * 1_000_000
+_LAST_INPUT_TOKENS = """
+    SELECT input_tokens FROM usage
+    WHERE session_id = :session AND tools_hash IS NOT NULL ORDER BY id DESC LIMIT 1"""
+
+
+def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
+    """Store what one request of a session used."""
+    connection.execute(
+        _INSERT,
+        {
+            "session_id": clean_text(session_id),
+            "provider": clean_text(it.provider),
+            "model": clean_text(it.model),
+            "input_tokens": _plausible(it.usage.input_tokens),
+            "cached_input_tokens": _plausible(it.usage.cached_input_tokens),
+            "cache_write_tokens": _plausible(it.usage.cache_write_tokens),
+            "output_tokens": _plausible(it.usage.output_tokens),
+            "reasoning_tokens": _plausible(it.usage.reasoning_tokens),
+            "cost": it.cost,
+            "tool_groups": json.dumps([clean_text(each) for each in it.tool_groups], ensure_ascii=False),
+            "tools_hash": it.prefix and clean_text(it.prefix.tools),
+            "system_hash": it.prefix and clean_text(it.prefix.system_prompt),
+            "history_hash": it.prefix and clean_text(it.prefix.history),
+            "created_at": now(),
+        },
+    )
+
+
+def spent_since(connection: Connection, since: int) -> Spending:
+    """Add up what all sessions spent since a moment as it is stored."""
+    parameters = {"since": since, "until": now() + _FUTURE_MICROSECONDS}
+    [(tokens, cost, unpriced)] = connection.execute(_SPENT, parameters).fetchall()
+    return Spending(int(tokens or 0), float(cost or 0), unpriced)
+
+
+def last_input_tokens(connection: Connection, session_id: str) -> int | None:
+    """Read the input tokens of the last request that continued a session, ``None`` if they are not known."""
+    row = connection.execute(_LAST_INPUT_TOKENS, {"session": clean_text(session_id)}).fetchone()
+    return None if row is None else row[0]
+
+
+def _plausible(tokens: int | None) -> int | None:
+    """A service's count, unless it is absurd."""
+    return tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None

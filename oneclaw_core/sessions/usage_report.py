@@ -1,0 +1,248 @@
+"""Adding up what model requests used and cost, and finding where a prompt cache could not be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import StoreDamagedError
+from oneclaw_core.sessions.timestamps import to_datetime
+from oneclaw_core.types.tool_result import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from oneclaw_core.sessions.connection import Connection
+
+# All time zones are a multiple of this from UTC, so that days of any time zone are put together from such parts.
+_PART_OF_DAY_MICROSECONDS = 15 * 60 * 1_000_000
+
+
+class UsageGrouping(StrEnum):
+    """What usage is added up by."""
+
+    DAY = "day"
+    MODEL = "model"
+    SESSION = "session"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageTotals:
+    """Sums over model requests: of what is known, ``None`` where nothing is.
+
+    Attributes:
+        requests: how many there were.
+        input_tokens: as in ``TokenUsage``, and so are the others.
+        cacheable_input_tokens: the input tokens of requests of which the service said how many were cached.
+        cost: in US dollars.
+        priced_requests: how many requests are in the cost; of the others the price is not known.
+        prefix_breaks: how many requests did not begin as the one before in their session, so that the service's
+            prompt cache could not be used; a request can have several of the reasons that follow.
+        model_changes: how many of them went to another model.
+        tools_changes: how many had other tools at their front.
+        system_prompt_changes: how many had another system prompt.
+        history_changes: how many had other earlier messages, since old ones were left out or summarized.
+    """
+
+    requests: int = 0
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cacheable_input_tokens: int | None = None
+    cost: float | None = None
+    priced_requests: int = 0
+    prefix_breaks: int = 0
+    model_changes: int = 0
+    tools_changes: int = 0
+    system_prompt_changes: int = 0
+    history_changes: int = 0
+
+    @property
+    def cached_share(self) -> float | None:
+        """Which part of the input was read from a prompt cache, from 0 to 1; ``None`` where no service said."""
+        if not self.cacheable_input_tokens or self.cached_input_tokens is None:
+            return None
+        return self.cached_input_tokens / self.cacheable_input_tokens
+
+    def __add__(self, other: UsageTotals) -> UsageTotals:
+        """Add up two sums of different requests."""
+        return UsageTotals(**{name: _sum(getattr(self, name), getattr(other, name)) for name in _SUMS})
+
+
+_SUMS = tuple(field.name for field in fields(UsageTotals))
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What belongs to one day, model, session or tool group.
+
+    Attributes:
+        key: the day as ``YYYY-MM-DD``, ``PROVIDER/MODEL``, the session's id, or the group's name; ``None`` for
+            deleted sessions, and for requests without a loaded group.
+        name: a session's name; ``None`` for one without, and for all else.
+        totals: the sums.
+    """
+
+    key: str | None
+    name: str | None
+    totals: UsageTotals
+
+
+_PARTS = ("provider", "model", "tools_hash", "system_hash", "history_hash")
+# Each request beside the one before in its session; those without a fingerprint make a sequence of their own.
+_REQUESTS = f"""
+    SELECT usage.*, {", ".join(f"lag({part}) OVER by_session AS {part}_before" for part in _PARTS)}
+    FROM usage WINDOW by_session AS (PARTITION BY session_id, tools_hash IS NULL ORDER BY id)"""
+
+
+def _count_changes(*parts: str) -> str:
+    # The first request has none before it, which is no change.
+    changed = " OR ".join(f"{part} <> {part}_before" for part in parts)
+    has_fingerprint = "tools_hash IS NOT NULL AND session_id IS NOT NULL"
+    return f"coalesce(sum(CASE WHEN {has_fingerprint} AND ({changed}) THEN 1 ELSE 0 END), 0)"
+
+
+def _whole_sum(column: str) -> str:
+    # PostgreSQL adds whole numbers up to one of another type, lest they become too large.
+    return f"CAST(sum({column}) AS BIGINT)"
+
+
+_TOTALS = {
+    "requests": "count(*)",
+    "input_tokens": _whole_sum("input_tokens"),
+    "cached_input_tokens": _whole_sum("cached_input_tokens"),
+    "cache_write_tokens": _whole_sum("cache_write_tokens"),
+    "output_tokens": _whole_sum("output_tokens"),
+    "reasoning_tokens": _whole_sum("reasoning_tokens"),
+    "cacheable_input_tokens": _whole_sum("CASE WHEN cached_input_tokens IS NOT NULL THEN input_tokens END"),
+    "cost": "sum(cost)",
+    "priced_requests": "count(cost)",
+    "prefix_breaks": _count_changes(*_PARTS),
+    "model_changes": _count_changes("provider", "model"),
+    "tools_changes": _count_changes("tools_hash"),
+    "system_prompt_changes": _count_changes("system_hash"),
+    "history_changes": _count_changes("history_hash"),
+}
+_SUMS_SQL = ", ".join(_TOTALS.values())
+
+_KEYS = {
+    UsageGrouping.DAY: (f"created_at / {_PART_OF_DAY_MICROSECONDS}",),
+    UsageGrouping.MODEL: ("provider", "model"),
+    UsageGrouping.SESSION: ("session_id", "(SELECT name FROM sessions WHERE sessions.id = session_id)"),
+    UsageGrouping.GROUP: ("tool_groups",),
+}
+
+
+def totals(
+    connection: Connection, session_id: str | None = None, since: int | None = None, until: int | None = None
+) -> UsageTotals:
+    """Add up what requests used.
+
+    Args:
+        connection: the transaction.
+        session_id: those of this session only, ``None`` for all.
+        since: those from this moment on, as it is stored; ``None`` for no limit.
+        until: those before this moment; ``None`` for no limit.
+    """
+    conditions, parameters = _in_range(since, until)
+    if session_id is not None:
+        conditions.append("session_id = :session")
+        parameters["session"] = clean_text(session_id)
+    statement = f"SELECT {_SUMS_SQL} FROM ({_REQUESTS}) AS requests {_where(conditions)}"
+    return _to_totals(connection.execute(statement, parameters).fetchone())
+
+
+def rows(
+    connection: Connection,
+    by: UsageGrouping,
+    since: int | None = None,
+    until: int | None = None,
+    time_zone: tzinfo | None = None,
+) -> list[UsageRow]:
+    """Add up what requests used by day, model, session or tool group.
+
+    A request with several loaded groups counts for each of them.
+
+    Args:
+        connection: the transaction.
+        by: what to add up by.
+        since: only requests from this moment on, as it is stored; ``None`` for no limit.
+        until: only requests before this moment; ``None`` for no limit.
+        time_zone: whose days; ``None`` for that of the machine.
+
+    Returns:
+        Days in their order; of all else what cost most first, then what used most tokens.
+    """
+    keys = _KEYS[by]
+    conditions, parameters = _in_range(since, until)
+    statement = (
+        f"SELECT {', '.join(keys)}, {_SUMS_SQL} FROM ({_REQUESTS}) AS requests {_where(conditions)} "
+        f"GROUP BY {', '.join(keys)}"
+    )
+    found: dict[tuple[str | None, str | None], UsageTotals] = {}
+    for row in connection.execute(statement, parameters):
+        for key in _readable_keys(by, row[: len(keys)], time_zone):
+            found[key] = found.get(key, UsageTotals()) + _to_totals(row[len(keys) :])
+    listed = [UsageRow(key, name, sums) for (key, name), sums in found.items()]
+    if by is UsageGrouping.DAY:
+        return sorted(listed, key=lambda row: row.key or "")
+    return sorted(listed, key=_weight, reverse=True)
+
+
+def _readable_keys(
+    by: UsageGrouping, values: Sequence[Any], time_zone: tzinfo | None
+) -> list[tuple[str | None, str | None]]:
+    if by is UsageGrouping.DAY:
+        moment = to_datetime(values[0] * _PART_OF_DAY_MICROSECONDS)
+        return [(moment.astimezone(time_zone).date().isoformat(), None)]
+    if by is UsageGrouping.MODEL:
+        return [("/".join(values), None)]
+    if by is UsageGrouping.SESSION:
+        return [(values[0], values[1])]
+    return [(group, None) for group in _groups(values[0])] or [(None, None)]
+
+
+def _groups(text: str | None) -> list[str]:
+    try:
+        groups = json.loads(text or "[]")
+    except ValueError:
+        groups = None
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+        raise StoreDamagedError("the database holds damaged usage (tool groups): put a backup copy in its place")
+    return groups
+
+
+def _in_range(since: int | None, until: int | None) -> tuple[list[str], dict[str, Any]]:
+    """Write the conditions of a range, and their parameters."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if since is not None:
+        conditions.append("created_at >= :since")
+        parameters["since"] = since
+    if until is not None:
+        conditions.append("created_at < :until")
+        parameters["until"] = until
+    return conditions, parameters
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _to_totals(values: Sequence[Any]) -> UsageTotals:
+    return UsageTotals(**dict(zip(_TOTALS, values, strict=True)))
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return one if other is None else other if one is None else one + other
+
+
+def _weight(row: UsageRow) -> tuple[float, int]:
+    sums = row.totals
+    return sums.cost or 0.0, (sums.input_tokens or 0) + (sums.output_tokens or 0)

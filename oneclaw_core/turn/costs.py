@@ -1,0 +1,124 @@
+"""What a model request costs.
+
+Prices come from the package `genai-prices`, as they were when its installed version was made: nothing is fetched.
+A newer version of that package knows newer models. Where a price is not known, the cost is not known; it is never
+taken for zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from oneclaw_core.config.model_names import OFFLINE_TYPE
+
+if TYPE_CHECKING:
+    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.types.messages import TokenUsage
+
+# What the vendors' own services are called in genai-prices, by provider type.
+_VENDORS = {"openai": "openai", "openai_compatible": "openai", "anthropic": "anthropic", "gemini": "google"}
+_TOKENS_PER_PRICE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrices:
+    """What the user says a model costs, in US dollars per million tokens.
+
+    Attributes:
+        input: of input tokens.
+        output: of output tokens, reasoning included.
+        cached_input: of input tokens read from the service's prompt cache, ``None`` for as much as any.
+        cache_write: of input tokens written to it, ``None`` for as much as any.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    cache_write: float | None = None
+
+
+@cache
+def load_prices() -> None:
+    """Read the known prices, which takes about 0.3 s once in a process.
+
+    To be called in a thread while the model answers, so that :func:`cost_of` need not wait for it.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    get_snapshot()
+
+
+def needs_prices(config: ProviderConfig, prices: ModelPrices | None = None) -> bool:
+    """Whether :func:`cost_of` looks into the known prices, and they are still to be read."""
+    return prices is None and config.type != OFFLINE_TYPE and not load_prices.cache_info().currsize
+
+
+def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: ModelPrices | None = None) -> float | None:
+    """Find out what a request cost, with the rates for cached input and for writing to the cache.
+
+    The offline model costs nothing. A service at another address than its vendor's costs what is known of that
+    address: servers of one's own, such as Ollama, have no known price.
+
+    Args:
+        config: the service.
+        model: the model's name there.
+        usage: what the request used. Cached tokens that the service does not tell count as ordinary input, which
+            is the most it can cost.
+        prices: what the user says it costs; goes before all else.
+
+    Returns:
+        US dollars; ``None`` where a price or a number of tokens is not known.
+    """
+    if config.type == OFFLINE_TYPE:
+        return 0.0
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    if prices is not None:
+        return _cost_at(prices, usage)
+    return _known_cost(config, model, usage)
+
+
+def _cost_at(prices: ModelPrices, usage: TokenUsage) -> float | None:
+    cached, written, answered = (
+        tokens or 0 for tokens in (usage.cached_input_tokens, usage.cache_write_tokens, usage.output_tokens)
+    )
+    ordinary = (usage.input_tokens or 0) - cached - written
+    if min(ordinary, cached, written, answered) < 0:
+        return None
+    total = (
+        ordinary * prices.input
+        + cached * (prices.input if prices.cached_input is None else prices.cached_input)
+        + written * (prices.input if prices.cache_write is None else prices.cache_write)
+        + answered * prices.output
+    )
+    return total / _TOKENS_PER_PRICE
+
+
+def _known_cost(config: ProviderConfig, model: str, usage: TokenUsage) -> float | None:
+    # Half a second of imports, for which a turn with the offline model has no use.
+    from genai_prices import Usage, calc_price
+
+    # Gemini lists its models as "models/NAME".
+    name = model.removeprefix("models/")
+    try:
+        tokens = Usage(
+            input_tokens=usage.input_tokens,
+            cache_read_tokens=usage.cached_input_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+        )
+        if config.base_url is not None:
+            found = calc_price(tokens, name, provider_api_url=config.base_url)
+        elif config.type in _VENDORS:
+            found = calc_price(tokens, name, provider_id=_VENDORS[config.type])
+        else:
+            return None
+    except (LookupError, ValueError):
+        # No such service or model there, or numbers of tokens that cannot be.
+        return None
+    if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
+        # What has no price of its own would count as free.
+        return None
+    return float(found.total_price)

@@ -1,0 +1,177 @@
+"""How many tokens a model request is, estimated without a tokenizer; no I/O.
+
+A token is taken for four bytes of UTF-8: close for English, and for other scripts, of which a character is more, far
+closer than counting characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.types.messages import MessageType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.messages import Attachment, Message
+
+BYTES_PER_TOKEN = 4
+TOKENS_PER_IMAGE = 1_600
+TOKENS_PER_PAGE = 2_000
+_TOKENS_AROUND_TEXT = 4
+_TOKENS_AROUND_CALL = 16  # two ids, and the envelope of a result
+_MOST_TOOLS = 20_000
+_LEAST_RATIO, _GREATEST_RATIO = 0.5, 2.0
+_PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+_BYTES_PER_PDF_PAGE = 50_000  # where the pages lie compressed in the file and cannot be counted
+
+
+def text_bytes(text: str) -> int:
+    """How long a text is in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def text_tokens(text: str) -> int:
+    """Estimate a text."""
+    return _tokens(text_bytes(text))
+
+
+def definition_tokens(definition: ToolDefinition) -> int:
+    """Estimate a tool as it is declared to a model: its name, description and parameters."""
+    sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
+    return text_tokens(_compact(sent))
+
+
+def message_tokens(message: Message) -> int:
+    """Estimate an entry of the history as far as it is shown to a model, with its attachments."""
+    content = message.content
+    if message.shown_characters is not None:
+        content = content[: message.shown_characters]
+    size = text_bytes(content) + text_bytes(message.tool_input or "")
+    if message.provider_data:
+        # It is sent instead of the text, which it repeats.
+        size = max(size, text_bytes(_compact(message.provider_data)))
+    around = _TOKENS_AROUND_TEXT
+    if message.type in (MessageType.TOOL_CALL, MessageType.TOOL_RESULT):
+        size += len(message.tool_name or "")
+        around = _TOKENS_AROUND_CALL
+    return _tokens(size) + around + sum(attachment_tokens(each) for each in message.attachments)
+
+
+def attachment_tokens(attachment: Attachment) -> int:
+    """Estimate a file at a flat figure for an image or a page; services count them each in its own way."""
+    if attachment.left_out_bytes is not None:
+        return _TOKENS_AROUND_CALL  # a note stands for it
+    if attachment.media_type.startswith("image/"):
+        return TOKENS_PER_IMAGE
+    if attachment.media_type.startswith("text/"):
+        return _tokens(len(attachment.data))
+    pages = len(_PDF_PAGE.findall(attachment.data)) or -(-len(attachment.data) // _BYTES_PER_PDF_PAGE)
+    return TOKENS_PER_PAGE * max(1, pages)
+
+
+class ToolSizes:
+    """Estimates tools, each once; one for many turns."""
+
+    def __init__(self) -> None:
+        # By identity, with the definition itself so that no other can take over its identity.
+        self._known: dict[int, tuple[ToolDefinition, int]] = {}
+
+    def of(self, definitions: Iterable[ToolDefinition]) -> int:
+        """Estimate some tools as they are declared to a model."""
+        if len(self._known) > _MOST_TOOLS:
+            self._known.clear()
+        return sum(map(self._of_one, definitions))
+
+    def _of_one(self, definition: ToolDefinition) -> int:
+        known = self._known.get(id(definition))
+        if known is None:
+            known = self._known[id(definition)] = definition, definition_tokens(definition)
+        return known[1]
+
+
+class Estimator:
+    """Estimates the requests of one session, each part once, and learns from what the service counts.
+
+    Args:
+        tool_sizes: of tools that were estimated before.
+    """
+
+    def __init__(self, tool_sizes: ToolSizes | None = None) -> None:
+        self._tool_sizes = tool_sizes or ToolSizes()
+        # By identity, as for tools.
+        self._known: dict[int, tuple[Message, int]] = {}
+        self._ratio = 1.0
+        # What there is to learn from, looked at only when an estimate is wanted: most turns are short and want none.
+        self._observed: tuple[ModelRequest, int] | None = None
+
+    @property
+    def ratio(self) -> float:
+        """What the service counts for each token estimated."""
+        if self._observed is not None:
+            (request, counted), self._observed = self._observed, None
+            self._learn(self.raw(request), counted)
+        return self._ratio
+
+    def raw(self, request: ModelRequest) -> int:
+        """Estimate a request from its length alone."""
+        definitions = self._tool_sizes.of(request.tools)
+        return text_tokens(request.system_prompt) + definitions + self._messages(request.messages)
+
+    def request(self, request: ModelRequest) -> int:
+        """Estimate a request as the service would count it."""
+        return self._calibrated(self.raw(request))
+
+    def message(self, message: Message) -> int:
+        """Estimate an entry of the history as the service would count it."""
+        return self._calibrated(self._message(message))
+
+    def observe(self, request: ModelRequest, input_tokens: int | None) -> None:
+        """Learn from a request that the service has counted.
+
+        Args:
+            request: as it was sent.
+            input_tokens: the service's count, cached tokens included; ``None`` if it did not say.
+        """
+        if input_tokens:
+            self._observed = request, input_tokens
+
+    def observe_earlier(self, request: ModelRequest, input_tokens: int | None) -> None:
+        """Learn from the last request that was answered before this one, in another turn or another process.
+
+        Args:
+            request: what comes next; what it begins with is taken for that earlier request.
+            input_tokens: the service's count for the earlier one; ``None`` if it is not known.
+        """
+        answers = [at for at, each in enumerate(request.messages) if each.type is MessageType.ASSISTANT]
+        if answers:
+            self.observe(replace(request, messages=request.messages[: answers[-1]]), input_tokens)
+
+    def _learn(self, estimated: int, input_tokens: int) -> None:
+        if estimated > 0:
+            self._ratio = min(max(input_tokens / estimated, _LEAST_RATIO), _GREATEST_RATIO)
+
+    def _calibrated(self, tokens: int) -> int:
+        return round(tokens * self.ratio)
+
+    def _messages(self, messages: Sequence[Message]) -> int:
+        return sum(map(self._message, messages))
+
+    def _message(self, message: Message) -> int:
+        known = self._known.get(id(message))
+        if known is None:
+            known = self._known[id(message)] = message, message_tokens(message)
+        return known[1]
+
+
+def _tokens(size: int) -> int:
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def _compact(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

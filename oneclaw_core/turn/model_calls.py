@@ -1,0 +1,171 @@
+"""Asking the chosen model: in its way of loading tool groups, within the spending limits, with the cost noted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from oneclaw_core.config.model_names import LEARNED_SETTING
+from oneclaw_core.errors import SpendingLimitError
+from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
+from oneclaw_core.sessions.usage import UsageRecord
+from oneclaw_core.turn.closing import closing
+from oneclaw_core.turn.costs import cost_of, load_prices, needs_prices
+from oneclaw_core.turn.dispatch import undispatched_response
+from oneclaw_core.turn.prepare_request import is_dispatched, prepare_request
+from oneclaw_core.turn.spending import Spending, start_of_day
+from oneclaw_core.types.events import UsageEvent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.turn.budget import TurnBudget
+    from oneclaw_core.turn.cache_prefix import CachePrefixes
+    from oneclaw_core.turn.costs import ModelPrices
+    from oneclaw_core.turn.turn_hooks import TurnHooks
+    from oneclaw_core.types.messages import TokenUsage
+
+_log = logging.getLogger("oneclaw.turn")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The model that answers a turn.
+
+    Attributes:
+        provider: the service.
+        config: of the service.
+        info: what is known about the model.
+        tool_loading: how its loaded groups are told to it.
+        max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+        prices: what the user says it costs, ``None`` for what is known.
+    """
+
+    provider: Provider
+    config: ProviderConfig
+    info: ModelInfo
+    tool_loading: ToolLoading = ToolLoading.NATIVE
+    max_output_tokens: int | None = None
+    prices: ModelPrices | None = None
+
+    @property
+    def full_name(self) -> str:
+        """``PROVIDER/MODEL``."""
+        return f"{self.config.name}/{self.info.name}"
+
+
+class ModelCalls:
+    """The requests of one turn to the chosen model.
+
+    Args:
+        store: where usage is noted, and what was learned about the model.
+        session_id: whose turn it is.
+        chosen: the model.
+        budget: how much may be spent.
+        fingerprints: of requests, kept over turns.
+        hooks: of plugins on the turn; ``None`` for none.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        chosen: ChosenModel,
+        budget: TurnBudget,
+        fingerprints: CachePrefixes,
+        hooks: TurnHooks | None = None,
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._chosen = chosen
+        self._budget = budget
+        self._fingerprints = fingerprints
+        self._hooks = hooks
+        self._tool_loading = chosen.tool_loading
+        self._has_warned = False
+        self._prices: asyncio.Task[None] | None = None
+
+    async def stream(
+        self, request: ModelRequest, purpose: Literal["answer", "summary"] = "answer"
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Send a request and yield the model's answer as it comes.
+
+        Args:
+            request: as it would be sent without a dispatcher.
+            purpose: of the request, for plugins.
+
+        Raises:
+            SpendingLimitError: a limit is reached; nothing was sent.
+            ProviderError: the model could not be asked.
+        """
+        await self._check_limits()
+        if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):
+            # Their import takes longer than a turn of OneClaw's own; it runs while the model thinks.
+            self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
+        sent = prepare_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
+        calls_dispatcher = is_dispatched(request, self._tool_loading)
+        refused: LoadingRefused | None = None
+        answer = self._chosen.provider.stream(sent)
+        if self._hooks is not None:
+            answer = self._hooks.request(answer, sent, self._chosen.full_name, self._chosen.config.type, purpose)
+        async with closing(answer) as events:
+            async for event in events:
+                if isinstance(event, LoadingRefused):
+                    refused = event
+                    self._tool_loading = event.instead
+                    continue
+                if isinstance(event, ModelResponse):
+                    if refused is not None:
+                        # Only now is it sure that the way of loading was what the service refused.
+                        await self._remember_refusal(refused)
+                    if calls_dispatcher:
+                        event = undispatched_response(event)
+                yield event
+
+    async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:
+        """Count what an answer used, and put it into the words of the store and of the user.
+
+        Args:
+            usage: as the service counted it.
+            request: what was answered; ``None`` for one that continues no conversation.
+        """
+        try:
+            if self._prices is not None:
+                await self._prices
+            cost = cost_of(self._chosen.config, self._chosen.info.name, usage, self._chosen.prices)
+        except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price
+            _log.exception("the price of %s cannot be found", self._chosen.full_name)
+            cost = None
+        self._budget.add(usage, cost)
+        warning = self._budget.warning(self._chosen.full_name, has_price=cost is not None)
+        if warning is not None and not self._has_warned:
+            self._has_warned = True
+            _log.warning("%s", warning)
+        record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
+        if request is not None:
+            are_groups_at_front = self._tool_loading is ToolLoading.APPEND or not (
+                loads_natively(self._chosen.provider) or self._tool_loading is ToolLoading.DISPATCH
+            )
+            record = replace(
+                record,
+                tool_groups=tuple(group.name for group in request.tools.groups),
+                prefix=self._fingerprints.of(request, are_groups_at_front=are_groups_at_front),
+            )
+        return record, UsageEvent(self._chosen.full_name, usage, cost)
+
+    async def _check_limits(self) -> None:
+        day = await self._store.spent_since(start_of_day()) if self._budget.limit_days else Spending()
+        reached = self._budget.exceeded(day)
+        if reached is not None:
+            raise SpendingLimitError(reached)
+
+    async def _remember_refusal(self, refused: LoadingRefused) -> None:
+        """Have the model asked in the way that it takes in later turns too; the user can have another tried again."""
+        name = self._chosen.full_name
+        _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
+        learned = {"tool_loading": str(refused.instead), "base_url": self._chosen.config.base_url}
+        await self._store.set_setting(LEARNED_SETTING + name, learned)

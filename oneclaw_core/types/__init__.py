@@ -1,0 +1,1 @@
+"""Nouns that all parts share: messages, tools, events."""

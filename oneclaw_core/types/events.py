@@ -1,0 +1,221 @@
+"""What happens in a turn, as typed objects; ``to_dict`` gives the lines of ``oneclaw run --json``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.providers.base import StopReason
+
+if TYPE_CHECKING:
+    from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.tool_result import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """A piece of the model's text."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEvent:
+    """A piece of what the model thinks, where the service shows it."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "reasoning", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
+    """The model wants a tool run; it is stored, and about to run.
+
+    Attributes:
+        id: ties it to its :class:`ToolResultEvent`.
+        name: the tool's name.
+        arguments: the JSON object that the model sent; the text as it came if it was none.
+    """
+
+    id: str
+    name: str
+    arguments: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressEvent:
+    """A running tool tells how far it has come; ``fraction`` runs from 0 to 1."""
+
+    id: str
+    name: str
+    message: str
+    fraction: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "tool_progress",
+            "id": self.id,
+            "name": self.name,
+            "message": self.message,
+            "fraction": self.fraction,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultEvent:
+    """A tool call has its result, and it is stored."""
+
+    id: str
+    name: str
+    result: ToolResult
+    duration_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "tool_result",
+            "id": self.id,
+            "name": self.name,
+            **self.result.to_dict(),
+            "duration_ms": round(self.duration_ms, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLoadedEvent:
+    """A tool group's tools are active from the next model request on."""
+
+    group: str
+    tools: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "group_loaded", "group": self.group, "tools": list(self.tools)}
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedEvent:
+    """A summary takes the place of the oldest part of the conversation from the next model request on.
+
+    Attributes:
+        messages: how many messages it stands for; an earlier summary that it takes over is not counted.
+        summary_tokens: its estimated length; 0 if none could be written, and the messages are left out without one.
+        reason: ``context_window``, ``history_limit``, ``refused`` (the service found a request too long) or
+            ``requested`` (by the user).
+    """
+
+    messages: int
+    summary_tokens: int
+    reason: str
+
+    @property
+    def notice(self) -> str:
+        """The event as a sentence for the user."""
+        count = "the oldest message is" if self.messages == 1 else f"the {self.messages:,} oldest messages are"
+        if self.summary_tokens:
+            return f"{count} summarised for the model, in about {self.summary_tokens:,} tokens"
+        return f"{count} left out in this turn: the model wrote no summary of them"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "compacted",
+            "messages": self.messages,
+            "summary_tokens": self.summary_tokens,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEvent:
+    """The model service could not be asked; the request is sent again after ``delay_seconds``."""
+
+    reason: str
+    delay_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "retry", "reason": self.reason, "delay_seconds": round(self.delay_seconds, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class UsageEvent:
+    """What one model request used; ``cost`` is ``None`` where the price is not known."""
+
+    model: str
+    usage: TokenUsage
+    cost: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {
+            "event": "usage",
+            "model": self.model,
+            "input_tokens": self.usage.input_tokens,
+            "cached_input_tokens": self.usage.cached_input_tokens,
+            "output_tokens": self.usage.output_tokens,
+            "reasoning_tokens": self.usage.reasoning_tokens,
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinishedEvent:
+    """The model has given its final answer: always the last event of a turn.
+
+    Attributes:
+        session: the session's name, or its id if it has none.
+        text: the final answer.
+        stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing. JSON has it only then.
+    """
+
+    session: str
+    text: str
+    stop_reason: StopReason = StopReason.COMPLETE
+
+    @property
+    def notice(self) -> str | None:
+        """What the user should know about how the answer ends, as a sentence; ``None`` if it is complete."""
+        return _NOTICES.get(self.stop_reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        document = {"event": "turn_finished", "session": self.session, "text": self.text}
+        if self.stop_reason is not StopReason.COMPLETE:
+            document["stop_reason"] = str(self.stop_reason)
+        return document
+
+
+_NOTICES: dict[str, str] = {
+    StopReason.LENGTH_LIMIT: "the answer is cut off: it has the greatest length allowed; ask for the rest, or allow "
+    "more with: oneclaw models set PROVIDER/MODEL max_output_tokens NUMBER",
+    StopReason.CONTENT_FILTER: "the answer is cut off: a content filter of the service stopped it",
+    StopReason.REFUSAL: "the model declined to answer",
+    StopReason.OTHER: "the answer may be incomplete: the service stopped it for a reason of its own",
+}
+
+
+TurnEvent = (
+    TextEvent
+    | ReasoningEvent
+    | ToolCallEvent
+    | ToolProgressEvent
+    | ToolResultEvent
+    | GroupLoadedEvent
+    | CompactedEvent
+    | RetryEvent
+    | UsageEvent
+    | TurnFinishedEvent
+)

@@ -1,0 +1,71 @@
+"""What a user can set, and where a value comes from."""
+
+import pytest
+
+from oneclaw_core import SettingsError
+from oneclaw_core.config.core_settings import Settings, check_setting, core_reader, load_settings
+from oneclaw_core.config.setting_fields import CORE_KEYS
+
+
+def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
+    stored = {"turn_max_tool_rounds": 7, "session_wait_seconds": 5, "provider:box": {"type": "x"}}
+    settings = load_settings(stored, {"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""})
+    assert settings.turn_max_tool_rounds == 9
+    assert settings.session_wait_seconds == 5
+    assert settings.turn_deadline_seconds == 3600
+
+
+def test_the_keys_are_known_without_the_model():
+    assert tuple(Settings.model_fields) == CORE_KEYS
+
+
+def test_every_setting_has_a_meaning():
+    for key, field in Settings.model_fields.items():
+        assert field.description, key
+
+
+@pytest.mark.parametrize(
+    ("stored", "environ", "source"),
+    [
+        ({"turn_max_tool_rounds": 0}, {}, r"the setting turn_max_tool_rounds \(oneclaw config unset"),
+        ({"model": "no-provider"}, {}, "the setting model"),
+        ({}, {"ONECLAW_SESSION_WAIT_SECONDS": "soon"}, "the environment variable ONECLAW_SESSION_WAIT_SECONDS"),
+        ({"disabled_plugins": 7}, {}, "the setting disabled_plugins"),
+    ],
+)
+def test_a_value_that_does_not_fit_says_where_it_comes_from(stored, environ, source):
+    with pytest.raises(SettingsError, match=source):
+        load_settings(stored, environ)
+
+
+def test_what_a_user_types_is_stored_in_its_own_type():
+    assert check_setting("turn_max_tool_rounds", "12") == 12
+    assert check_setting("disabled_plugins", "pdf, acme") == ["pdf", "acme"]
+    assert check_setting("model", "offline/rules") == "offline/rules"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("nonsense", "1", "there are: model, disabled_plugins"),
+        ("turn_max_tool_rounds", "-1", "turn_max_tool_rounds cannot be '-1'"),
+        ("model", "rules", "PROVIDER/MODEL"),
+        ("tool_result_max_characters", "many", "cannot be 'many'"),
+    ],
+)
+def test_what_a_user_types_is_checked(key, value, message):
+    with pytest.raises(SettingsError, match=message):
+        check_setting(key, value)
+
+
+def test_settings_are_parsed_again_only_when_they_have_changed():
+    environ = {}
+    reader = core_reader(environ)
+    first = reader.read({"turn_max_tool_rounds": 7, "provider:box": {}})
+    assert reader.read({"turn_max_tool_rounds": 7}) is first
+    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 8
+    environ["ONECLAW_TURN_MAX_TOOL_ROUNDS"] = "9"
+    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 9
+    with pytest.raises(SettingsError, match="the setting model"):
+        reader.read({"model": "no-provider"})
+    assert reader.read({}) == Settings(turn_max_tool_rounds=9)

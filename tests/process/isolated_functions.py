@@ -1,0 +1,107 @@
+"""Functions that test_isolation.py and test_manifest.py run in worker processes."""
+
+from __future__ import annotations
+
+import ctypes
+import datetime  # noqa: TC003  # the schemas are made from the hints
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.tools.function import tool
+from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.context import ToolContext
+
+
+@dataclass
+class Report:
+    pid: int
+    tool_name: str
+    day: datetime.date
+
+
+class UnpicklableError(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+        self.stream = sys.stdin
+
+    def __reduce__(self):
+        raise TypeError("not this one")
+
+
+@tool(isolation="process")
+def report(day: datetime.date, context: ToolContext) -> Report:
+    """Say where it runs."""
+    return Report(os.getpid(), context.tool_name, day)
+
+
+@tool(isolation="process")
+def fail(how: str, context: ToolContext) -> str:
+    """Fail in one of several ways."""
+    if how == "exit":
+        os._exit(7)
+    if how == "segfault":
+        ctypes.string_at(0)
+    if how == "sys.exit":
+        sys.exit("enough")
+    if how == "unpicklable":
+        raise UnpicklableError("this", "that")
+    if how == "forbidden":
+        context.paths.readable("/etc/hostname")
+    if how == "progress":
+        context.progress("half", 0.5)
+    if how == "result":
+        return ToolResult.error("too_hard", "I give up.")
+    if how == "object":
+        return object()
+    raise ValueError("héllo\nworld")
+
+
+@tool(isolation="process")
+def hang(pid_file: str, with_child: bool = False) -> str:
+    """Write down process ids, then never end."""
+    pids = [os.getpid()]
+    if with_child:
+        pids.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid)
+    ready = Path(pid_file + ".new")
+    ready.write_text(" ".join(map(str, pids)))
+    ready.rename(pid_file)
+    while True:
+        time.sleep(60)
+
+
+@tool(isolation="process")
+def noisy() -> str:
+    """Write to every standard stream, and read from one."""
+    print("to standard output")  # noqa: T201  # the noise is the point
+    print("to standard error", file=sys.stderr)  # noqa: T201  # the noise is the point
+    os.write(1, b"straight to the descriptor\n")
+    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+    return f"read {sys.stdin.read()!r}"
+
+
+@tool(isolation="process")
+def talk(characters: int) -> str:
+    """Gives a long text."""
+    return "x" * characters
+
+
+def plain(number: int, context: ToolContext) -> str:
+    return f"{number} in {'the test' if 'pytest' in sys.modules else 'a worker'} for {context.session_id}"
+
+
+async def asynchronous() -> str:
+    return "never"
+
+
+@tool(isolation="process")
+def picture() -> ToolResult:
+    """Gives a picture."""
+    return ToolResult.success("a picture", (Attachment("a.png", "image/png", b"\x89PNG\x00"),), loads_groups=("pdf",))

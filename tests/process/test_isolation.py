@@ -1,0 +1,277 @@
+import asyncio
+import datetime
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import isolated_functions
+import pytest
+
+from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.process.isolation import WorkerError, call_in_process
+from oneclaw_core.tools.calling import FunctionTarget
+from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.tools.function import tool
+from oneclaw_core.tools.paths import PathGuard
+from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult
+
+
+@pytest.fixture
+def context(tmp_path):
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    return ToolContext(tmp_path, "session", "agent", "the_tool", "call-1", PathGuard(workspace, workspace))
+
+
+def run(isolated_tool, arguments, context):
+    return asyncio.run(isolated_tool.execute(arguments, context))
+
+
+async def wait_for_pids(path):
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, "the worker has not started"
+        await asyncio.sleep(0.01)
+    return [int(pid) for pid in path.read_text().split()]
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # One that nobody has collected yet has ended all the same.
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until_gone(pid):
+    deadline = time.monotonic() + 10
+    while is_running(pid):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.01)
+
+
+def test_runs_in_another_process_with_python_values_and_gives_json(context):
+    result = run(isolated_functions.report, {"day": "2026-11-21"}, context)
+    assert result.is_success
+    assert result.result == {"pid": result.result["pid"], "tool_name": "the_tool", "day": "2026-11-21"}
+    assert result.result["pid"] != os.getpid()
+
+
+def test_attachments_and_groups_to_load_come_back_with_the_result(context):
+    picture = Attachment("a.png", "image/png", b"\x89PNG\x00")
+    expected = ToolResult.success("a picture", (picture,), loads_groups=("pdf",))
+    assert run(isolated_functions.picture, {}, context) == expected
+
+
+def test_the_function_itself_stays_callable_here(context):
+    made = isolated_functions.report(datetime.date(2026, 1, 1), context)
+    assert made.pid == os.getpid()
+
+
+def test_arguments_are_checked_before_a_process_is_started(context, monkeypatch):
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", None)
+    result = run(isolated_functions.report, {"day": "soon"}, context)
+    assert result.error_type == "validation_error"
+    assert "/day: " in result.error_message
+
+
+def test_cancelling_kills_the_process_and_what_it_started(context, tmp_path):
+    pid_file = tmp_path / "pids"
+
+    async def cancel_when_running():
+        task = asyncio.create_task(
+            isolated_functions.hang.execute({"pid_file": str(pid_file), "with_child": True}, context)
+        )
+        pids = await wait_for_pids(pid_file)
+        assert all(is_running(pid) for pid in pids)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(ProcessLookupError):
+            os.kill(pids[0], 0)  # gone, and collected, when the cancelled call ends
+        return pids
+
+    worker, child = asyncio.run(cancel_when_running())
+    assert not is_running(worker)
+    wait_until_gone(child)
+
+
+def test_cancelling_while_the_process_starts_leaves_none_behind(context, tmp_path, monkeypatch):
+    pid_file = tmp_path / "pids"
+    start = asyncio.create_subprocess_exec
+    started = []
+
+    async def start_and_cancel(*args, **options):
+        started.append(await start(*args, **options))
+        asyncio.current_task().cancel()
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_cancel)
+
+    async def call():
+        with pytest.raises(asyncio.CancelledError):
+            await isolated_functions.hang.execute({"pid_file": str(pid_file)}, context)
+        assert started[0].returncode == -signal.SIGKILL
+
+    asyncio.run(call())
+    assert not is_running(started[0].pid)
+    assert not pid_file.exists()
+
+
+def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
+    pid_file = tmp_path / "pids"
+    caller = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import asyncio, sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+            "from isolated_functions import hang\n"
+            "from oneclaw_core import PathGuard, ToolContext\n"
+            "here = Path(sys.argv[2]).parent\n"
+            "context = ToolContext(here, None, 'a', 't', 'c', PathGuard(here, here))\n"
+            "asyncio.run(hang.execute({'pid_file': sys.argv[2], 'with_child': True}, context))",
+            str(Path(__file__).parent),
+            str(pid_file),
+        ]
+    )
+    try:
+        worker, child = asyncio.run(wait_for_pids(pid_file))
+    finally:
+        caller.send_signal(signal.SIGKILL)
+        caller.wait()
+    wait_until_gone(worker)
+    wait_until_gone(child)
+
+
+def test_calls_run_side_by_side(context):
+    async def two():
+        return await asyncio.gather(
+            *(isolated_functions.report.execute({"day": "2026-01-01"}, context) for _ in range(2))
+        )
+
+    first, second = asyncio.run(two())
+    assert first.result["pid"] != second.result["pid"]
+
+
+@pytest.mark.parametrize(
+    ("how", "ending"), [("exit", "ended with exit status 7"), ("segfault", "was ended by signal SIGSEGV")]
+)
+def test_a_worker_that_dies_is_an_error_that_says_how(context, how, ending):
+    result = run(isolated_functions.fail, {"how": how}, context)
+    assert result.error_type == "execution_error"
+    assert result.error_message == f"The process that ran the tool {ending} before the tool had finished."
+
+
+@pytest.mark.parametrize(
+    ("how", "type_name", "message"),
+    [
+        ("value", "ValueError", "héllo\nworld"),
+        ("unpicklable", "UnpicklableError", "this and that"),
+        ("sys.exit", "SystemExit", "enough"),
+        ("progress", "OneClawError", "not in a worker process"),
+    ],
+)
+def test_an_exception_comes_back_with_its_type_and_message(context, how, type_name, message):
+    with pytest.raises(WorkerError) as caught:
+        run(isolated_functions.fail, {"how": how}, context)
+    assert type(caught.value).__name__ == type_name
+    assert message in str(caught.value)
+    assert "isolated_functions.py" in caught.value.__notes__[0]
+
+
+def test_the_path_guard_works_in_the_worker(context):
+    with pytest.raises(PermissionDeniedError, match="/etc/hostname") as caught:
+        run(isolated_functions.fail, {"how": "forbidden"}, context)
+    assert caught.value.permission == "files.read"
+
+
+def test_a_tool_result_comes_back_as_it_is(context):
+    result = run(isolated_functions.fail, {"how": "result"}, context)
+    assert (result.error_type, result.error_message) == ("too_hard", "I give up.")
+
+
+def test_a_value_that_json_cannot_hold_is_an_error(context):
+    result = run(isolated_functions.fail, {"how": "object"}, context)
+    assert result.error_type == "execution_error"
+    assert "object" in result.error_message
+
+
+def test_what_a_tool_prints_and_reads_does_not_get_into_the_answer(context, capfd):
+    assert run(isolated_functions.noisy, {}, context).result == "read ''"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_does_not_import_from_the_working_directory(context, tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert run(isolated_functions.report, {"day": "2026-01-01"}, context).is_success
+
+
+def test_large_arguments_and_results_fit(context):
+    async def call():
+        target = FunctionTarget("builtins", "sorted", "tool 'large'")
+        return await call_in_process(target, {}, context, is_converted=False)
+
+    with pytest.raises(WorkerError):  # sorted wants a positional argument
+        asyncio.run(call())
+    text = "x" * 3_000_000
+
+    async def echo():
+        target = FunctionTarget("textwrap", "dedent", "tool 'large'")
+        return await call_in_process(target, {"text": text}, context, is_converted=False)
+
+    assert asyncio.run(echo()).result == text
+
+
+def test_an_answer_without_end_is_not_taken(context, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.process.isolation.MAX_ANSWER_BYTES", 100_000)
+    assert run(isolated_functions.talk, {"characters": 90_000}, context).result == "x" * 90_000
+    result = run(isolated_functions.talk, {"characters": 3_000_000}, context)
+    assert result.error_type == "execution_error"
+    assert "its answer is longer than 100,000 bytes" in result.error_message
+
+
+def test_a_worker_cuts_a_text_that_is_too_long_to_be_kept(context):
+    result = run(isolated_functions.talk, {"characters": MAX_KEPT_CHARACTERS + 7}, context)
+    assert result.result[MAX_KEPT_CHARACTERS:].startswith("\n[cut here: 7 of 10,000,007 characters")
+
+
+def test_arguments_that_cannot_be_sent_are_a_clear_error(context):
+    target = FunctionTarget("isolated_functions", "plain", "tool 'plain'")
+    with pytest.raises(ToolDefinitionError, match="tool 'plain': its arguments cannot be sent to a worker process"):
+        asyncio.run(call_in_process(target, {"number": lambda: 1}, context, is_converted=True))
+
+
+def test_an_async_function_is_refused():
+    with pytest.raises(ToolDefinitionError, match="async function cannot run with isolation='process'"):
+
+        @tool(isolation="process")
+        async def waits() -> str:
+            """Wait."""
+            return ""
+
+
+def test_an_async_function_named_by_a_manifest_is_refused_in_the_worker(context):
+    target = FunctionTarget("isolated_functions", "asynchronous", "tool 'asynchronous'")
+    with pytest.raises(WorkerError, match="async function cannot run"):
+        asyncio.run(call_in_process(target, {}, context, is_converted=False))
+
+
+def test_a_function_that_a_worker_cannot_import_is_refused():
+    def local() -> str:
+        """Be local."""
+        return ""
+
+    with pytest.raises(ToolDefinitionError, match=r"move .*local.* to the top level of a module"):
+        tool(isolation="process")(local)
+
+
+def test_another_isolation_is_refused():
+    with pytest.raises(ToolDefinitionError, match="isolation must be 'process', not 'thread'"):
+        tool(isolation="thread")(isolated_functions.plain)

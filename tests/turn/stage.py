@@ -1,0 +1,146 @@
+"""A stage for turns: a real store and registry, and a model that gives prepared answers."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+from oneclaw_core import (
+    LoadToolGroupTool,
+    Message,
+    MessageType,
+    ModelInfo,
+    ModelResponse,
+    PathGuard,
+    ProviderConfig,
+    TextDelta,
+    TokenUsage,
+    ToolCall,
+    ToolDefinition,
+    ToolGroupDefinition,
+    ToolRegistry,
+    ToolResult,
+    ToolSourceInfo,
+    ToolSourceType,
+)
+from oneclaw_core.agents.agent import GENERAL_ASSISTANT
+from oneclaw_core.sessions.store import Store
+from oneclaw_core.tools.engine import ToolEngine
+from oneclaw_core.tools.permissions import PermissionPolicy
+from oneclaw_core.turn.cache_prefix import CachePrefixes
+from oneclaw_core.turn.model_calls import ChosenModel
+from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
+
+
+class ScriptedModel:
+    """A provider that gives prepared answers and keeps the requests."""
+
+    attachment_media_types = ("image/",)
+    loads_natively = False
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.requests = []
+        self.closed_streams = 0
+
+    async def stream(self, request):
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        try:
+            if callable(answer):
+                async for event in answer():
+                    yield event
+                return
+            if isinstance(answer, Exception):
+                raise answer
+            if answer.text:
+                yield TextDelta(answer.text)
+            yield answer
+        finally:
+            self.closed_streams += 1
+
+
+def says(text):
+    return ModelResponse(text=text, usage=TokenUsage(input_tokens=10, output_tokens=2))
+
+
+def calls(*wanted, text=""):
+    return ModelResponse(
+        text=text,
+        tool_calls=tuple(
+            ToolCall(f"c{n}", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+            for n, (name, arguments) in enumerate(wanted)
+        ),
+    )
+
+
+class PlainTool:
+    def __init__(self, name, run):
+        self.definition = ToolDefinition(name, f"Does {name}.")
+        self._run = run
+        self.runs = 0
+
+    async def execute(self, arguments, context):
+        self.runs += 1
+        value = self._run(arguments)
+        return await value if asyncio.iscoroutine(value) else value
+
+
+class Stage:
+    """A store, a registry with a core tool and the group pdf, and turns with a scripted model."""
+
+    def __init__(self, tmp_path):
+        self.tmp_path = tmp_path
+        self.registry = ToolRegistry()
+        self.registry.register(LoadToolGroupTool(self.registry))
+        self.echo = self.add("echo", lambda arguments: ToolResult.success(arguments.get("text", "")))
+        self.registry.register_group(ToolGroupDefinition("pdf", "PDF Tools", "Reads PDF files"))
+        self.pdf_info = self.add("pdf_info", lambda arguments: ToolResult.success("Pages: 6"), "pdf")
+        self.limits = TurnLimits(deadline_seconds=60, max_tool_rounds=20, result_max_characters=1000)
+
+    def add(self, name, run, group=None):
+        tool = PlainTool(name, run)
+        source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, group) if group else ToolSourceInfo.BUILTIN
+        self.registry.register(tool, source)
+        return tool
+
+    @asynccontextmanager
+    async def session(self):
+        async with await Store.open(f"sqlite:///{self.tmp_path / 'test.db'}", lock_directory=self.tmp_path) as store:
+            self.store = store
+            self.found = await store.find_or_create_session("story", agent="General Assistant")
+            yield
+
+    def turn(self, model):
+        async def remember(permission, decision):
+            raise AssertionError("nothing is to be remembered here")
+
+        policy = PermissionPolicy({}, remember)
+        engine = ToolEngine(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
+        chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
+        return Turn(
+            self.store, self.registry, engine, chosen, GENERAL_ASSISTANT, self.found, self.limits, CachePrefixes()
+        )
+
+    async def send(self, model, text="hello", events=None):
+        events = [] if events is None else events
+        async for event in self.turn(model).run(await self.begin(text)):
+            events.append(event)
+        return events
+
+    async def begin(self, text):
+        message = Message(type=MessageType.USER, content=text)
+        return await self.store.begin_turn(self.found.id, message, INTERRUPTED, None)
+
+    async def rows(self):
+        return await self.store.messages(self.found.id)
+
+    def play(self, *turns):
+        """Run turns of the session, each a model and what the user says; the events of the last."""
+
+        async def run():
+            async with self.session():
+                for model, text in turns:
+                    events = await self.send(model, text)
+            return events
+
+        return asyncio.run(run())

@@ -1,0 +1,131 @@
+"""Files that go with a message."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneclaw_core import Attachment, UsageError
+from oneclaw_core.turn.attachments import (
+    MAX_ATTACHMENT_BYTES,
+    accepted_media_types,
+    check_attachments,
+    media_type_of,
+    read_attachment,
+    size_text,
+)
+
+BEGINNINGS = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/gif": b"GIF89a",
+    "image/webp": b"RIFF\x24\x00\x00\x00WEBPVP8 ",
+    "application/pdf": b"%PDF-1.7\n",
+}
+PNG = Attachment("a.png", "image/png", BEGINNINGS["image/png"])
+PDF = Attachment("a.pdf", "application/pdf", BEGINNINGS["application/pdf"])
+
+
+@pytest.mark.parametrize("media_type", BEGINNINGS)
+def test_a_file_is_what_it_begins_like_not_what_it_is_called(tmp_path, media_type):
+    data = BEGINNINGS[media_type] + b"rest"
+    (tmp_path / "picture.txt").write_bytes(data)
+    assert read_attachment(tmp_path / "picture.txt") == Attachment("picture.txt", media_type, data)
+    assert read_attachment(str(tmp_path / "picture.txt")).name == "picture.txt"
+
+
+@pytest.mark.parametrize(
+    "data", [b"plain text", b"RIFF\x24\x00\x00\x00WAVE", b"GIF88a", b"\x89PN", b"<svg/>", b" %PDF-1.7", b"PK\x03\x04"]
+)
+def test_another_kind_is_refused_with_what_is_accepted(tmp_path, data):
+    (tmp_path / "x.png").write_bytes(data)
+    with pytest.raises(
+        UsageError, match=r"x\.png cannot be attached: accepted are PNG, JPEG, GIF and WebP images, and PDF"
+    ):
+        read_attachment(tmp_path / "x.png")
+
+
+@given(st.binary(max_size=40))
+def test_telling_the_kind_never_fails(data):
+    assert media_type_of(data) in {None, *BEGINNINGS}
+
+
+def test_what_cannot_be_read_is_refused_without_hanging(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty.png").touch()
+    reasons = {
+        tmp_path / "missing.png": "No such file",
+        tmp_path: "[Dd]irectory",
+        tmp_path / "pipe": "it is no file",
+        tmp_path / "empty.png": "it is empty",
+        tmp_path / "a\0b": "null",
+        "/dev/zero": "it is no file",
+    }
+    for path, reason in reasons.items():
+        with pytest.raises(UsageError, match=f"cannot be attached: .*{reason}"):
+            read_attachment(path)
+
+
+def test_the_largest_file_is_taken_and_a_larger_one_is_not(tmp_path):
+    path = tmp_path / "big.png"
+    path.write_bytes(PNG.data)
+    os.truncate(path, MAX_ATTACHMENT_BYTES)
+    assert len(read_attachment(path).data) == MAX_ATTACHMENT_BYTES
+    os.truncate(path, MAX_ATTACHMENT_BYTES + 1)
+    with pytest.raises(UsageError, match="it is larger than 20 MB"):
+        read_attachment(path)
+
+
+def test_a_name_is_text_whatever_the_file_system_holds(tmp_path):
+    path = tmp_path / os.fsdecode(b"a\xff\n\x1b.png")
+    path.write_bytes(PNG.data)
+    assert read_attachment(path).name == "a\ufffd__.png"
+    os.truncate(path, 0)
+    with pytest.raises(UsageError) as caught:
+        read_attachment(path)
+    str(caught.value).encode()
+
+
+def test_the_bytes_are_not_shown_when_an_attachment_is_printed():
+    assert "PNG" not in repr(PNG).replace("a.png", "")
+
+
+@pytest.mark.parametrize(
+    ("of_format", "of_model", "accepted"),
+    [
+        (("image/",), None, ("image/",)),
+        (("image/", "application/pdf"), ("image/",), ("image/",)),
+        (("image/",), ("image/png", "application/pdf"), ("image/png",)),
+        (("image/png", "image/jpeg"), ("image/",), ("image/png", "image/jpeg")),
+        (("image/",), (), ()),
+        ((), ("image/",), ()),
+        ((), None, ()),
+    ],
+)
+def test_what_can_be_sent_is_what_both_the_model_and_its_format_take(of_format, of_model, accepted):
+    assert accepted_media_types(of_format, of_model) == accepted
+
+
+def test_what_a_model_takes_passes():
+    check_attachments([PNG, PDF], ("image/", "application/pdf"), "lab/big")
+    check_attachments([], (), "lab/big")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "message"),
+    [
+        ((), r"lab/big takes no attachments, not a.png \(image/png\), a.pdf \(application/pdf\): choose another model"),
+        (("image/",), r"lab/big takes images only, not a.pdf \(application/pdf\)"),
+        (("image/png", "image/jpeg", "image/gif", "image/webp"), "lab/big takes images only, not a.pdf"),
+        (("image/gif", "application/pdf"), r"lab/big takes image/gif and PDF files only, not a.png"),
+    ],
+)
+def test_what_a_model_does_not_take_is_named(accepted, message):
+    with pytest.raises(UsageError, match=message):
+        check_attachments([PNG, PDF], accepted, "lab/big")
+
+
+@pytest.mark.parametrize(("size", "text"), [(1, "1 kB"), (1_000, "1 kB"), (1_001, "2 kB"), (2_340_000, "2.3 MB")])
+def test_sizes_are_told_in_kilobytes_or_megabytes(size, text):
+    assert size_text(Attachment("x", "image/png", b"x" * size)) == text

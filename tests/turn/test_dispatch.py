@@ -1,0 +1,234 @@
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from how_long import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneclaw_core.providers.base import ModelRequest, ModelResponse, ToolLoading
+from oneclaw_core.providers.openai_chat_wire import RequestEncoder
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.turn.dispatch import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
+from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
+
+OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR
+
+
+def tool(name):
+    parameters = {"type": "object", "properties": {f"{name}_text": {"type": "string"}}}
+    return ToolDefinition(name, f"Does {name}.\nAnd more.", parameters)
+
+
+CORE = (tool("load_tool_group"), tool("read_file"))
+PDF = LoadedGroup("pdf", (tool("pdf_info"), tool("pdf_render")))
+MAIL = LoadedGroup("mail", (tool("mail_send"),))
+
+
+def user(text):
+    return Message(type=MessageType.USER, content=text)
+
+
+def exchange(call_id, name, arguments, content="done", status=OK):
+    """A call and its result."""
+    shared = {"tool_call_id": call_id, "tool_name": name, "tool_status": status}
+    return (
+        Message(type=MessageType.TOOL_CALL, tool_input=arguments, **shared),
+        Message(type=MessageType.TOOL_RESULT, content=content, **shared),
+    )
+
+
+def load(call_id, group, status=OK):
+    return exchange(call_id, "load_tool_group", json.dumps({"group_name": group}), f"Loaded {group}.", status)
+
+
+def request(*messages, groups=(), core=CORE, find_loadable=tuple):
+    return ModelRequest(
+        model="m",
+        system_prompt="Be brief.",
+        messages=messages,
+        tools=ActiveTools(core, tuple(groups), find_loadable),
+        session_id="s",
+        tool_loading=ToolLoading.DISPATCH,
+    )
+
+
+def unwrapped(arguments, call_id="c", name=USE_TOOL):
+    [call] = undispatched_response(ModelResponse(tool_calls=(ToolCall(call_id, name, arguments),))).tool_calls
+    assert call.id == call_id
+    return call.name, call.arguments
+
+
+def test_the_tools_are_the_core_tools_and_the_dispatcher_whatever_is_loaded():
+    nothing_loaded = dispatched_request(request(user("hi")))
+    loaded = dispatched_request(request(user("hi"), groups=[PDF, MAIL], find_loadable=lambda: (PDF, MAIL)))
+    for each in (nothing_loaded, loaded):
+        assert list(each.tools) == [*CORE, USE_TOOL_DEFINITION]
+        assert each.tools.find_loadable() == ()
+        assert each.tool_loading is ToolLoading.APPEND
+
+
+def test_the_result_that_loaded_a_group_carries_the_schemas_of_its_tools():
+    sent = dispatched_request(request(*load("a", "pdf"), groups=[PDF])).messages
+    assert sent[0].tool_name == sent[1].tool_name == "load_tool_group"
+    assert sent[1].content == (
+        "Loaded pdf.\n\nCall them through use_tool. The JSON Schema of the arguments of each:\n"
+        'pdf_info: {"type":"object","properties":{"pdf_info_text":{"type":"string"}}}\n'
+        'pdf_render: {"type":"object","properties":{"pdf_render_text":{"type":"string"}}}'
+    )
+
+
+def test_a_group_loaded_again_or_not_loaded_at_all_is_described_once_or_never():
+    messages = (*load("a", "pdf", ERROR), *load("b", "pdf"), *load("c", "pdf"), *load("d", "gone"))
+    sent = dispatched_request(request(*messages, groups=[PDF])).messages
+    assert ["JSON Schema" in message.content for message in sent[1::2]] == [False, True, False, False]
+
+
+def test_a_group_whose_loading_was_cut_from_the_history_is_described_in_the_system_prompt():
+    sent = dispatched_request(request(user("go on"), *load("b", "mail"), groups=[PDF, MAIL]))
+    assert sent.system_prompt.startswith(
+        "Be brief.\n\nThe tool group 'pdf' is loaded. Its tools:\n- pdf_info: Does pdf_"
+    )
+    assert "pdf_render_text" in sent.system_prompt
+    assert "mail" not in sent.system_prompt
+    assert "mail_send_text" in sent.messages[2].content
+    assert dispatched_request(request(user("hi"))).system_prompt == "Be brief."
+
+
+def test_stored_calls_of_grouped_tools_are_calls_of_the_dispatcher():
+    messages = (*exchange("a", "pdf_info", '{ "path":1.50 }'), *exchange("b", "read_file", '{"path":"x"}'))
+    sent = dispatched_request(request(*messages, groups=[PDF])).messages
+    assert [(each.tool_name, each.tool_call_id) for each in sent] == [
+        (USE_TOOL, "a"),
+        (USE_TOOL, "a"),
+        ("read_file", "b"),
+        ("read_file", "b"),
+    ]
+    assert sent[0].tool_input == '{"name":"pdf_info","arguments":{ "path":1.50 }}'
+    assert sent[2:] == messages[2:]
+    assert sent[1] == replace(messages[1], tool_name=USE_TOOL)
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments"), [("", {}), (" ", {}), ("{oops", "{oops"), ("[1]", "[1]"), ('{"a": NaN}', '{"a": NaN}')]
+)
+def test_malformed_arguments_are_shown_to_the_model_as_it_wrote_them(written, arguments):
+    sent = dispatched_request(request(*exchange("a", "pdf_info", written), groups=[PDF])).messages
+    assert json.loads(sent[0].tool_input) == {"name": "pdf_info", "arguments": arguments}
+
+
+def test_calls_of_tools_that_are_gone_stay_calls_of_the_dispatcher():
+    call, result = exchange("a", "pdf_info", "{}")
+    with_group = dispatched_request(request(call, result, groups=[PDF])).messages
+    assert dispatched_request(request(call, result)).messages == with_group
+
+
+def test_a_request_dispatched_twice_is_as_if_dispatched_once():
+    messages = (*load("a", "pdf"), *exchange("b", "pdf_info", "{}"), *exchange("c", USE_TOOL, "{oops", status=ERROR))
+    once = dispatched_request(request(*messages, groups=[PDF]))
+    assert dispatched_request(once) == once
+
+
+def test_what_is_stored_is_not_changed():
+    messages = (*load("a", "pdf"), *exchange("b", "pdf_info", "{}"))
+    asked = request(*messages, groups=[PDF])
+    dispatched_request(asked)
+    assert asked == request(*messages, groups=[PDF])
+
+
+# Responses
+
+
+def test_a_call_of_the_dispatcher_becomes_a_call_of_the_tool_it_names():
+    response = ModelResponse(
+        text="Sure.",
+        tool_calls=(
+            ToolCall("a", USE_TOOL, '{"name": "pdf_info", "arguments": {"path": "ä", "n": 1}}'),
+            ToolCall("b", "read_file", '{"name": "x"}'),
+        ),
+        provider_data={"anthropic": {"content": [1]}},
+    )
+    assert undispatched_response(response) == replace(
+        response,
+        tool_calls=(ToolCall("a", "pdf_info", '{"path":"ä","n":1}'), ToolCall("b", "read_file", '{"name": "x"}')),
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "arguments"),
+    [
+        ('{"name": "pdf_info", "arguments": "{\\"n\\": 1}"}', "pdf_info", '{"n": 1}'),
+        ('{"name": "pdf_info", "arguments": "{oops"}', "pdf_info", "{oops"),
+        ('{"name": "pdf_info", "arguments": [1]}', "pdf_info", "[1]"),
+        ('{"name": "pdf_info", "arguments": null}', "pdf_info", "{}"),
+        ('{"name": "pdf_info", "arguments": {"name": "x"}}', "pdf_info", '{"name":"x"}'),
+        ('{"name": " pdf_info\\n"}', "pdf_info", "{}"),
+        ('{"name": "pdf_info", "path": "x"}', "pdf_info", '{"path":"x"}'),
+        ('{"name": "load_tool_group", "arguments": {"group_name": "pdf"}}', "load_tool_group", '{"group_name":"pdf"}'),
+        ('{"name": "use_tool", "arguments": {"name": "pdf_info"}}', USE_TOOL, '{"name":"pdf_info"}'),
+    ],
+)
+def test_arguments_come_as_an_object_as_text_or_beside_the_name(written, name, arguments):
+    assert unwrapped(written) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    "written", ["", "{oops", "[1]", "{}", '{"arguments": {}}', '{"name": 3}', '{"name": " "}', "[" * 50_000]
+)
+def test_what_names_no_tool_stays_a_call_of_the_dispatcher(written):
+    assert unwrapped(written) == (USE_TOOL, written)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=examples(40))
+@given(st.text(max_size=40) | st.dictionaries(st.text(max_size=5), json_values, max_size=4).map(json.dumps))
+def test_what_was_called_through_the_dispatcher_is_stored_and_told_as_the_same_call(written):
+    [call, _] = dispatched_request(request(*exchange("c", "pdf_info", written), groups=[PDF])).messages
+    name, arguments = unwrapped(call.tool_input)
+    assert name == "pdf_info"
+    try:
+        meant = parse_arguments(written)
+    except ArgumentsError:
+        assert arguments == written
+    else:
+        assert parse_arguments(arguments) == meant
+
+
+# The prompt cache
+
+
+def session():
+    """The requests of a session that loads two groups."""
+    steps = [
+        ([user("go")], []),
+        ([*load("a", "pdf"), *exchange("b", "read_file", "{}")], [PDF]),
+        (exchange("c", "pdf_info", "{}"), [PDF]),
+        ([Message(type=MessageType.ASSISTANT, content="Done."), user("mail it")], [PDF]),
+        (load("d", "mail"), [PDF, MAIL]),
+        (
+            [*exchange("e", "mail_send", "{oops", "bad", ERROR), *exchange("f", "invented", "{}", "no", ERROR)],
+            [PDF, MAIL],
+        ),
+    ]
+    history = []
+    for messages, groups in steps:
+        history += messages
+        yield request(*history, groups=groups)
+
+
+def test_the_tools_are_byte_for_byte_the_same_over_a_session_that_loads_two_groups():
+    bodies = [RequestEncoder("http://a").encode(dispatched_request(each)) for each in session()]
+    tools = {body[body.index(b'"tools":[') :] for body in bodies}
+    assert len(tools) == 1
+    messages = [body[: body.index(b',"stream":true') - 1] for body in bodies]
+    for earlier, later in pairwise(messages):
+        assert later.startswith(earlier)

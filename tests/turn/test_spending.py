@@ -1,0 +1,112 @@
+"""Limits in tokens and money."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from oneclaw_core.config.core_settings import load_settings
+from oneclaw_core.turn.spending import Spending, SpendingLimits, dollars, start_of_day
+from oneclaw_core.types.messages import TokenUsage
+
+NOTHING = Spending()
+
+
+def test_spending_adds_up_and_what_is_unknown_counts_as_nothing() -> None:
+    spent = NOTHING.plus(TokenUsage(input_tokens=100, cached_input_tokens=90, output_tokens=10), 0.5)
+    assert spent == Spending(110, 0.5, 0)
+    assert spent.plus(TokenUsage(output_tokens=5), None) == Spending(115, 0.5, 1)
+    assert spent.plus(TokenUsage(), 0.0) == spent
+
+
+def test_without_limits_nothing_is_exceeded() -> None:
+    limits = SpendingLimits()
+    much = Spending(10**12, 1e9, 10**6)
+    assert limits.exceeded(much, much) is None
+    assert limits.limit_days is False
+    assert limits.warning("ollama/llama", has_price=False) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "reached", "below"),
+    [
+        (SpendingLimits(turn_max_tokens=100), (Spending(100), NOTHING), (Spending(99), Spending(100, 5.0))),
+        (SpendingLimits(turn_max_cost=0.5), (Spending(1, 0.5), NOTHING), (Spending(9, 0.49), Spending(9, 5.0))),
+        (SpendingLimits(day_max_tokens=100), (NOTHING, Spending(101)), (Spending(100), Spending(99))),
+        (SpendingLimits(day_max_cost=0.5), (NOTHING, Spending(1, 0.6)), (Spending(9, 5.0), Spending(9, 0.4))),
+    ],
+)
+def test_a_limit_is_exceeded_when_it_is_reached(
+    limits: SpendingLimits, reached: tuple[Spending, Spending], below: tuple[Spending, Spending]
+) -> None:
+    assert limits.exceeded(*below) is None
+    message = limits.exceeded(*reached)
+    assert message is not None
+    assert "\n" not in message
+
+
+def test_the_message_says_what_was_spent_and_what_to_do() -> None:
+    assert SpendingLimits(turn_max_tokens=100_000).exceeded(Spending(120_500), NOTHING) == (
+        "the turn was stopped: it has spent 120,500 tokens, and the setting turn_max_tokens allows 100,000; send "
+        "another message to go on, or raise it with: oneclaw config set turn_max_tokens NUMBER"
+    )
+    assert SpendingLimits(day_max_cost=5.0).exceeded(NOTHING, Spending(1, 5.125, 2)) == (
+        "no further request was sent: at least $5.12 were spent today, and the setting day_max_cost allows $5.00; go "
+        "on tomorrow, or raise it with: oneclaw config set day_max_cost NUMBER"
+    )
+
+
+def test_a_limit_of_days_is_known_to_need_the_day() -> None:
+    assert SpendingLimits(day_max_tokens=1).limit_days
+    assert SpendingLimits(day_max_cost=1).limit_days
+    assert not SpendingLimits(turn_max_tokens=1, turn_max_cost=1).limit_days
+
+
+def test_a_limit_in_money_warns_of_a_model_without_a_price() -> None:
+    limits = SpendingLimits(turn_max_cost=1, day_max_cost=2)
+    assert limits.warning("openai/gpt", has_price=True) is None
+    assert limits.warning("ollama/llama", has_price=False) == (
+        "the price of ollama/llama is not known, so its requests count as $0 for turn_max_cost and day_max_cost: set "
+        "turn_max_tokens and day_max_tokens as well, or its input_price and output_price with: "
+        "oneclaw models set ollama/llama input_price DOLLARS"
+    )
+    assert SpendingLimits(day_max_tokens=1).warning("ollama/llama", has_price=False) is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0, "$0.00"),
+        (0.00001, "less than $0.0001"),
+        (0.00006, "$0.0001"),
+        (0.25, "$0.2500"),
+        (1, "$1.00"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_amounts_are_readable(amount: float, text: str) -> None:
+    assert dollars(amount) == text
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be changed here")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York", "Pacific/Kiritimati"])
+def test_a_day_begins_at_midnight_where_the_machine_is(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        began = start_of_day()
+        assert (began.hour, began.minute, began.second, began.microsecond) == (0, 0, 0, 0)
+        assert timedelta() <= datetime.now().astimezone() - began < timedelta(hours=25)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_the_settings_have_no_limit_by_default_and_take_numbers() -> None:
+    names = ("turn_max_tokens", "turn_max_cost", "day_max_tokens", "day_max_cost")
+    defaults = load_settings({}, {})
+    assert [getattr(defaults, name) for name in names] == [None] * 4
+    set_ = load_settings({"turn_max_tokens": 5}, {"ONECLAW_DAY_MAX_COST": "2.5"})
+    assert [getattr(set_, name) for name in names] == [5, None, None, 2.5]
