@@ -6,8 +6,9 @@ Names are imported when first used, so that importing the package costs next to 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.agents.agent import Agent as Agent
@@ -197,108 +198,91 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULE_OF = {
-    name: module
-    for module, names in {
-        "agents.service": "AgentService",
-        "agents.agent": "Agent AgentLimits",
-        "app": "OneClaw ask",
-        "builtin.javascript_bridges": "javascript_bridges",
-        "types.events": (
-            "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
-            "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
-        ),
-        "turn.prepare_request": "RequestPreview",
-        "cli.event_loop": "run_async",
-        "cli.line_reader": "read_input_line",
-        "cli.output": "json_option print_json print_table print_text",
-        "config.configuration": "Configuration",
-        "config.models": "ModelState",
-        "config.providers": "ProviderState",
-        "config.settings": "SettingState",
-        "errors": (
-            "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
-            "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
-            "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
-            "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
-            "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
-            "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
-            "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
-        ),
-        "config.home": "Home find_home",
-        "plugins.arguments": (
-            "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
-            "TurnInfo TurnOutcome TurnWork Work"
-        ),
-        "plugins.checks": "CheckResult Health",
-        "plugins.channel": "Channel OutMessage Receipt",
-        "plugins.chat_command": "ChatCommandContext",
-        "plugins.context": "PluginContext",
-        "plugins.named_registrars": (
-            "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
-            "SettingsRegistrar StoreRegistrar TriggerRegistrar"
-        ),
-        "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
-        "http.oauth.accounts": "OAuthAccount OAuthAccounts",
-        "http.oauth.client": "OAuthClient",
-        "http.oauth.consent": "OAuthConsent",
-        "http.oauth.grant": "AccessToken OAuthGrant",
-        "http.oauth.redirect": "RedirectListener",
-        "http.oauth.service": "OAuthService",
-        "javascript.bridges": "JavaScriptBridges",
-        "javascript.result": "ConsoleLine JavaScriptResult",
-        "javascript.running": "check_javascript run_javascript",
-        "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
-        "private_files": "read_private write_private",
-        "providers.base": (
-            "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
-            "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
-        ),
-        "plugins.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
-        "plugins.record": "PluginProblem",
-        "plugins.service_context": "ServiceContext",
-        "plugins.trigger": "Fire",
-        "plugins.web": "WebRequest WebResponse",
-        "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
-        "config.secret_store": "SecretPlace SecretStore SecretWords",
-        "secrets": "redact remember_secret",
-        "skills.catalog": "SkillCatalog",
-        "skills.skill": "Skill",
-        "sessions.plugin_storage": "PluginStorage",
-        "sessions.plugin_tables": "PluginTables",
-        "sessions.storage_connection": "StorageConnection",
-        "tools.context": "ToolContext",
-        "tools.definition": "Tool ToolDefinition",
-        "tools.function": "FunctionTool tool",
-        "tools.groups": (
-            "ActiveTools LoadToolGroupTool ToolGroupDefinition build_system_prompt_with_tool_groups "
-            "restore_loaded_groups"
-        ),
-        "tools.manifest": "ManifestProblem parse_group_manifest",
-        "tools.paths": "PathGuard",
-        "tools.permissions": "PermissionAnswer PermissionRequest",
-        "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
-        "types.tool_result": "ToolResult ToolResultStatus",
-        "types.tool_selection": "ToolSelection",
-        "tools.untrusted": "untrusted",
-        "user_tools.changes": "ToolChange",
-        "user_tools.folder": "UserTools",
-        "user_tools.user_tool": "UserTool",
-    }.items()
-    for name in names.split()
+_NAMES = {
+    "agents.service": "AgentService",
+    "agents.agent": "Agent AgentLimits",
+    "app": "OneClaw ask",
+    "builtin.javascript_bridges": "javascript_bridges",
+    "types.events": (
+        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
+        "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
+    ),
+    "turn.prepare_request": "RequestPreview",
+    "cli.event_loop": "run_async",
+    "cli.line_reader": "read_input_line",
+    "cli.output": "json_option print_json print_table print_text",
+    "config.configuration": "Configuration",
+    "config.models": "ModelState",
+    "config.providers": "ProviderState",
+    "config.settings": "SettingState",
+    "errors": (
+        "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
+        "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
+        "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
+        "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
+        "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
+        "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
+        "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
+    ),
+    "config.home": "Home find_home",
+    "plugins.arguments": (
+        "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
+        "TurnInfo TurnOutcome TurnWork Work"
+    ),
+    "plugins.checks": "CheckResult Health",
+    "plugins.channel": "Channel OutMessage Receipt",
+    "plugins.chat_command": "ChatCommandContext",
+    "plugins.context": "PluginContext",
+    "plugins.named_registrars": (
+        "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
+        "SettingsRegistrar StoreRegistrar TriggerRegistrar"
+    ),
+    "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
+    "http.oauth.accounts": "OAuthAccount OAuthAccounts",
+    "http.oauth.client": "OAuthClient",
+    "http.oauth.consent": "OAuthConsent",
+    "http.oauth.grant": "AccessToken OAuthGrant",
+    "http.oauth.redirect": "RedirectListener",
+    "http.oauth.service": "OAuthService",
+    "javascript.bridges": "JavaScriptBridges",
+    "javascript.result": "ConsoleLine JavaScriptResult",
+    "javascript.running": "check_javascript run_javascript",
+    "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
+    "private_files": "read_private write_private",
+    "providers.base": (
+        "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
+        "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
+    ),
+    "plugins.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
+    "plugins.record": "PluginProblem",
+    "plugins.service_context": "ServiceContext",
+    "plugins.trigger": "Fire",
+    "plugins.web": "WebRequest WebResponse",
+    "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
+    "config.secret_store": "SecretPlace SecretStore SecretWords",
+    "secrets": "redact remember_secret",
+    "skills.catalog": "SkillCatalog",
+    "skills.skill": "Skill",
+    "sessions.plugin_storage": "PluginStorage",
+    "sessions.plugin_tables": "PluginTables",
+    "sessions.storage_connection": "StorageConnection",
+    "tools.context": "ToolContext",
+    "tools.definition": "Tool ToolDefinition",
+    "tools.function": "FunctionTool tool",
+    "tools.groups": (
+        "ActiveTools LoadToolGroupTool ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups"
+    ),
+    "tools.manifest": "ManifestProblem parse_group_manifest",
+    "tools.paths": "PathGuard",
+    "tools.permissions": "PermissionAnswer PermissionRequest",
+    "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
+    "types.tool_result": "ToolResult ToolResultStatus",
+    "types.tool_selection": "ToolSelection",
+    "tools.untrusted": "untrusted",
+    "user_tools.changes": "ToolChange",
+    "user_tools.folder": "UserTools",
+    "user_tools.user_tool": "UserTool",
 }
 
-__all__ = [*sorted(_MODULE_OF), "__version__"]  # names, every one
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, _names = lazy_names(__name__, _NAMES)
+__all__ = [*_names, "__version__"]  # names, every one

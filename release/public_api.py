@@ -16,8 +16,20 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "release" / "public-api.txt"
-# What is public of the package: its own names, the hooks, and what the tests of plugins use.
-MODULES = ("oneclaw_core", "oneclaw_core.plugins.hookspecs", "oneclaw_core.testing")
+# What is public: the package's own names, its public packages and the hooks.
+MODULES = (
+    "oneclaw_core",
+    "oneclaw_core.cli",
+    "oneclaw_core.http",
+    "oneclaw_core.plugins",
+    "oneclaw_core.plugins.hookspecs",
+    "oneclaw_core.process",
+    "oneclaw_core.providers",
+    "oneclaw_core.search",
+    "oneclaw_core.sessions",
+    "oneclaw_core.testing",
+    "oneclaw_core.tools",
+)
 _LONGEST_VALUE = 200
 
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -30,25 +31,41 @@ FIXED = [
 ]
 
 
-@pytest.mark.parametrize("name", oneclaw_core.__all__)
-def test_every_name_can_be_imported(name):
-    assert getattr(oneclaw_core, name) is not None
-    assert name in dir(oneclaw_core)
+PACKAGES = [
+    "oneclaw_core",
+    *(
+        f"oneclaw_core.{name}"
+        for name in ("cli", "http", "plugins", "process", "providers", "search", "sessions", "tools")
+    ),
+]
+NAMES = [(package, name) for package in PACKAGES for name in import_module(package).__all__]
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_every_name_can_be_imported(package, name):
+    module = import_module(package)
+
+    assert getattr(module, name) is not None
+    assert name in [*dir(module), "__version__"]
 
 
 def test_the_fixed_names_are_there():
     assert set(oneclaw_core.__all__) >= set(FIXED)
 
 
-def test_type_checkers_see_the_same_names_from_the_same_modules():
-    tree = ast.parse(Path(oneclaw_core.__file__).read_text())
+@pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_see_the_same_names_from_the_same_modules(package):
+    module = import_module(package)
+    tree = ast.parse(Path(module.__file__).read_text())
     seen = {
         alias.name: node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("oneclaw_core.")
         for alias in node.names
     }
-    assert seen == {name: f"oneclaw_core.{module}" for name, module in oneclaw_core._MODULE_OF.items()}
+
+    names = {name: f"{package}.{file}" for file, names in module._NAMES.items() for name in names.split()}
+    assert seen == {"lazy_names": "oneclaw_core._lazy", **names}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -1,7 +1,6 @@
 """A plugin of the workspace takes part in everything only if it is named wherever plugins are named."""
 
 import tomllib
-from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ pytestmark = pytest.mark.skipif(not PLUGINS, reason="a source distribution of th
 @pytest.fixture(scope="module")
 def workspace() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def tox() -> ConfigParser:
-    parser = ConfigParser(interpolation=None)
-    parser.read(ROOT / "tox.ini", encoding="utf-8")
-    return parser
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
@@ -40,11 +32,6 @@ def test_plugin_is_bound_by_the_import_contracts(plugin, workspace):
 
     assert package in workspace["tool"]["importlinter"]["root_packages"]
     assert [name.strip() for name in layers[0].split("|")].count(package) == 1, "plugins share the layer above the core"
-
-
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_plugin_is_tested_with_the_lowest_versions(plugin, tox):
-    assert f"-e plugins/{plugin} --group plugins/{plugin}/pyproject.toml:test" in tox["testenv:lowest"]["commands_pre"]
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

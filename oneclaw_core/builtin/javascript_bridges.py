@@ -23,8 +23,8 @@ from oneclaw_core.builtin.http_messages import (
 )
 from oneclaw_core.builtin.text_content import NotReadableError, is_text_encoding, read_all
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
-from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
+from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.javascript.bridges import BridgeError, JavaScriptBridges
 from oneclaw_core.process.threads import run_in_thread
 

@@ -16,7 +16,7 @@ from oneclaw_core.builtin.http_messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.http import expands_boundedly
+from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tool_result import ToolResult
 

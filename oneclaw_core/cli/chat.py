@@ -103,7 +103,7 @@ async def _chat(
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.slash import completions
     from oneclaw_core.config.model_names import OFFLINE_MODEL
-    from oneclaw_core.http import prepare_clients
+    from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:

@@ -1,171 +1,21 @@
-"""The one place where HTTP clients are made.
-
-The client library (httpx) takes 0.3 s to import and is imported when the first client is made.
-"""
+"""HTTP for OneClaw and its plugins: clients, the network guard, OAuth."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core import __version__
-from oneclaw_core.errors import SettingsError, UsageError
-from oneclaw_core.http.addresses import is_public_address
+from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    import asyncio
-    import ssl
-    from collections.abc import Awaitable, Callable, Mapping
+    from oneclaw_core.http.addresses import is_public_address as is_public_address
+    from oneclaw_core.http.clients import create_client as create_client
+    from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
+    from oneclaw_core.http.clients import create_guarded_sync_client as create_guarded_sync_client
+    from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
 
-    import httpx
+_NAMES = {
+    "addresses": "is_public_address",
+    "clients": "create_client create_guarded_client create_guarded_sync_client expands_boundedly",
+}
 
-    AddressGate = Callable[[str, str], Awaitable[None]]
-    SyncAddressGate = Callable[[str, str], None]
-
-__all__ = [
-    "create_client",
-    "create_guarded_client",
-    "create_guarded_sync_client",
-    "is_public_address",
-    "prepare_clients",
-    "refuse_on_loop",
-]
-
-MAX_REDIRECTS = 10
-_USER_AGENT = f"oneclaw/{__version__}"
-_LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
-
-
-def create_client(
-    *,
-    connect_timeout_seconds: float = 10,
-    read_timeout_seconds: float = 300,
-    write_timeout_seconds: float = 60,
-    is_for_https: bool = True,
-) -> httpx.AsyncClient:
-    """Make a client for services that the user configured, such as model providers.
-
-    It goes through the proxies that the environment names, except to this machine itself, where a local model server
-    is and no proxy finds it. It follows no redirects and retries nothing.
-
-    Args:
-        connect_timeout_seconds: how long connecting may take.
-        read_timeout_seconds: how long the server may stay silent.
-        write_timeout_seconds: how long the server may leave a piece of the request unread.
-        is_for_https: whether the trusted certificates are needed; without them no ``https`` server is trusted.
-
-    Raises:
-        SettingsError: the environment names a proxy that cannot be used.
-    """
-    import ssl
-
-    import httpx
-
-    try:
-        return httpx.AsyncClient(
-            verify=_ssl_context() if is_for_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            headers={"User-Agent": _USER_AGENT},
-            timeout=httpx.Timeout(
-                connect=connect_timeout_seconds,
-                read=read_timeout_seconds,
-                write=write_timeout_seconds,
-                pool=connect_timeout_seconds,
-            ),
-            mounts=dict.fromkeys(_LOOPBACK),
-        )
-    except (ImportError, ValueError, httpx.InvalidURL) as fault:
-        # The fault's own text may quote the proxy's password.
-        raise SettingsError(
-            "the proxy named by the environment (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used: "
-            "give an http:// URL, or install httpx[socks] for a socks5:// one"
-        ) from fault
-
-
-def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate | None = None) -> httpx.AsyncClient:
-    """Make a client for tools, which reaches the public internet and, with permission, private addresses.
-
-    Every request, each redirect included, goes to an address that was checked, and to no other: a name that resolves
-    anew to something else between check and use gains nothing. Proxies that the environment names are not used, since
-    a proxy resolves the names itself, where nobody checks the result. At most ten redirects are followed; their bodies
-    are left unread.
-
-    Args:
-        allow_private: called with the host and each of its addresses that is not public, before anything is sent;
-            returns to permit, raises ``PermissionDeniedError`` to refuse.
-        allow_public: the same for public addresses; ``None`` permits them.
-    """
-    import httpx
-
-    from oneclaw_core.http.guard import GuardedTransport
-
-    return httpx.AsyncClient(
-        transport=GuardedTransport(_ssl_context(), allow_private, allow_public),
-        headers={"User-Agent": _USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10),
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        trust_env=False,
-    )
-
-
-def create_guarded_sync_client(
-    allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
-) -> httpx.Client:
-    """Make the same client as :func:`create_guarded_client` for code that runs in a thread of its own."""
-    import httpx
-
-    from oneclaw_core.http.guard import GuardedSyncTransport
-
-    return httpx.Client(
-        transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public),
-        headers={"User-Agent": _USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10),
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        trust_env=False,
-    )
-
-
-def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Refuse to block an event loop that has to answer what is waited for.
-
-    Raises:
-        UsageError: it runs in this thread.
-    """
-    import asyncio
-
-    try:
-        is_here = asyncio.get_running_loop() is loop
-    except RuntimeError:
-        is_here = False
-    if is_here:
-        raise UsageError("sync_http cannot ask for a permission on the event loop: use http there")
-
-
-def prepare_clients() -> None:
-    """Import the library and read the certificates, to be called in a thread while nobody waits for a request.
-
-    What is wrong with the certificates is left for the first client to tell.
-    """
-    import httpx  # noqa: F401  # its import is what takes long
-
-    with suppress(OSError):
-        _ssl_context()
-
-
-def expands_boundedly(headers: Mapping[str, str]) -> bool:
-    """Tell whether a response body, read piece by piece, stays within about a thousand times its size on the wire.
-
-    A second layer of compression, or a stronger one than deflate, turns one piece into gigabytes before the reader
-    can count it.
-    """
-    return headers.get("content-encoding", "").strip().lower() in ("", "identity", "gzip", "x-gzip", "deflate")
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Load the trusted certificates once for all clients: it takes 20 ms."""
-    import httpx
-
-    return httpx.create_ssl_context()
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import concurrent.futures
     import ssl
 
-    from oneclaw_core.http import AddressGate, SyncAddressGate
+    from oneclaw_core.http.clients import AddressGate, SyncAddressGate
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
 # could serve another host that resolves to the same address, whose certificate nobody then looks at.

@@ -23,7 +23,7 @@ from oneclaw_core.http.guard import start_lookup
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from oneclaw_core.http import AddressGate
+    from oneclaw_core.http.clients import AddressGate
 
 USER_NAME = "oneclaw"
 CONNECT_SECONDS = 10

@@ -1,1 +1,16 @@
-"""The plugin contract and everything that finds, loads and calls plugins."""
+"""Inspection of plugins, for development tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from oneclaw_core.plugins.record import PluginRecord as PluginRecord
+
+_NAMES = {
+    "record": "PluginRecord",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, refuse_on_loop
+from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.http import AddressGate
+    from oneclaw_core.http.clients import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.plugins.current_settings import PluginSettings

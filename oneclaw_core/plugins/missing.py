@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 
 OUR_DISTRIBUTIONS = {
+    "anthropic": "oneclaw-anthropic",
+    "browser": "oneclaw-browser",
     "config": "oneclaw-config",
+    "devtools": "oneclaw-devtools",
+    "gemini": "oneclaw-gemini",
     "google_workspace": "oneclaw-google-workspace",
+    "javascript": "oneclaw-javascript",
     "js_tool_management": "oneclaw-js-tool-management",
+    "memory": "oneclaw-memory",
+    "offline": "oneclaw-offline",
+    "openai": "oneclaw-openai",
     "pdf": "oneclaw-pdf",
+    "postgres": "oneclaw-postgres",
     "scheduled_tasks": "oneclaw-scheduled-tasks",
+    "shell": "oneclaw-shell",
+    "skills": "oneclaw-skills",
+    "web": "oneclaw-web",
 }
 """OneClaw's own plugins; a test compares them with the repository."""
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
-from oneclaw_core.http import create_client, expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
+from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
 from oneclaw_core.providers.retry import AttemptFailed, RetryPolicy, with_retries
 from oneclaw_core.providers.sampling import RefusedParameters

@@ -1,1 +1,16 @@
-"""Full-text search without any I/O: what counts as a word, what a query asks for, and what fits it best."""
+"""Ranking of texts by a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from oneclaw_core.search.ranking import bm25 as bm25
+
+_NAMES = {
+    "ranking": "bm25",
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

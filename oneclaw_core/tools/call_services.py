@@ -10,7 +10,12 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
-from oneclaw_core.http import create_guarded_client, create_guarded_sync_client, is_public_address, refuse_on_loop
+from oneclaw_core.http.clients import (
+    create_guarded_client,
+    create_guarded_sync_client,
+    is_public_address,
+    refuse_on_loop,
+)
 from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.http import SyncAddressGate
+    from oneclaw_core.http.clients import SyncAddressGate
 
     InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
 

@@ -22,7 +22,7 @@ from web_server import WebServer, response
 from oneclaw_core import OneClaw, PathGuard, PermissionDeniedError, ToolContext, ToolResultEvent
 from oneclaw_core.builtin import downloads, web
 from oneclaw_core.builtin.web import MAX_BODY_BYTES, http_request
-from oneclaw_core.http import create_guarded_client
+from oneclaw_core.http.clients import create_guarded_client
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
 

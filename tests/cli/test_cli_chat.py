@@ -11,8 +11,8 @@ import pytest
 from model_server import calls, chunk, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
-from oneclaw_core import http
 from oneclaw_core.cli.slash import SLASH_COMMANDS
+from oneclaw_core.http import clients as http
 
 MODEL = ("--model", "openai_compatible/test")
 

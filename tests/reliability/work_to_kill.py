@@ -74,7 +74,7 @@ def main() -> None:
     for module in STORE_MODULES + (TURN_MODULES if kind == "turn" else ()):
         import_module(module)
     if kind == "turn":
-        from oneclaw_core.http import create_client
+        from oneclaw_core.http.clients import create_client
 
         create_client()  # reads the certificates, once for all children
     for delay_ms in map(float, delays):

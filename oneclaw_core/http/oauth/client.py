@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, OneClawError, SignInNeededError, UsageError
-from oneclaw_core.http import create_client
+from oneclaw_core.http.clients import create_client
 from oneclaw_core.http.oauth.accounts import OAuthAccount, OAuthAccounts
 from oneclaw_core.http.oauth.authorization import authorize
 from oneclaw_core.http.oauth.service import DEFAULT_ACCOUNT

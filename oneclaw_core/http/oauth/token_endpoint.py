@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
 from oneclaw_core.errors import OAuthError, OAuthUnavailableError
-from oneclaw_core.http import expands_boundedly
 from oneclaw_core.http.bodies import body_pieces
+from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.faults import connection_fault
 from oneclaw_core.http.oauth.grant import OAuthGrant, read_grant
 from oneclaw_core.secrets import redact, remember_secret

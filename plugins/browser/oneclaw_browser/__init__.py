@@ -1,0 +1,1 @@
+"""A browser for OneClaw: open pages that need JavaScript."""

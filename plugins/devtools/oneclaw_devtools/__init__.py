@@ -1,0 +1,1 @@
+"""Development tools for OneClaw plugins: make, check, install and sync them."""

@@ -1,0 +1,1 @@
+"""JavaScript for OneClaw: evaluate code, and the user's own tools."""

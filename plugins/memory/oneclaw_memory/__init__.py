@@ -1,0 +1,1 @@
+"""Memory for OneClaw: what an agent remembers about its user, and search in past sessions."""

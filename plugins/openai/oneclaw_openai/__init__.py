@@ -1,0 +1,1 @@
+"""OpenAI models for OneClaw, and every service that speaks its Chat Completions format."""

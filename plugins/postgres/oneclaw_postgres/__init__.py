@@ -1,0 +1,1 @@
+"""A store for OneClaw in PostgreSQL, for several machines."""

@@ -1,0 +1,1 @@
+"""A shell for OneClaw: run commands."""

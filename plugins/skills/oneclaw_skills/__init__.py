@@ -1,0 +1,1 @@
+"""Skills for OneClaw: Markdown files with instructions that the model loads on demand."""

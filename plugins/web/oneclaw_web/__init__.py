@@ -1,0 +1,1 @@
+"""Web pages for OneClaw: fetch a page as Markdown."""
