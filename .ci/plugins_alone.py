@@ -50,7 +50,7 @@ def main(wheels: Path, arguments: list[str]) -> int:
         run("uv", "pip", "install", "--quiet", "--no-deps", str(wheel))
         try:
             tests = arguments or ["-n", "auto", "-m", "not one_python"]
-            command = [sys.executable, "-m", "pytest", "--override-ini=pythonpath=", *tests]
+            command = [sys.executable, "-m", "pytest", "--override-ini=pythonpath=tests/support", *tests]
             confined = [f"--confcutdir=plugins/{plugin}", f"plugins/{plugin}/tests"]
             if subprocess.call([*command, *confined], cwd=ROOT):  # noqa: S603  # the command is made above
                 failed.append(plugin)

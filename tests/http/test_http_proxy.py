@@ -11,7 +11,7 @@ import pytest
 from web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http.clients import guard
+from oneclaw_core.http import guard
 from oneclaw_core.http.proxy import USER_NAME, guarded_proxy
 
 
