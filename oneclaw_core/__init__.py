@@ -170,6 +170,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
+    from oneclaw_core.tools.services import HomeServices as HomeServices
     from oneclaw_core.tools.untrusted import untrusted as untrusted
     from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
@@ -275,6 +276,7 @@ _NAMES = {
     "tools.manifest": "ManifestProblem parse_group_manifest",
     "tools.paths": "PathGuard",
     "tools.permissions": "PermissionAnswer PermissionRequest",
+    "tools.services": "HomeServices",
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
     "types.tool_result": "ToolResult ToolResultStatus",
     "types.tool_selection": "ToolSelection",

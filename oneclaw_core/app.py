@@ -58,6 +58,7 @@ from oneclaw_core.tools.groups import (
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.services import HomeServices
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
 from oneclaw_core.turn.budget import TurnBudget
@@ -70,9 +71,10 @@ from oneclaw_core.turn.plugin_question import ask_model as answer_to_plugin
 from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
 from oneclaw_core.turn.prompt import model_request, shown_history
 from oneclaw_core.turn.spending import SpendingLimits
+from oneclaw_core.turn.stored_sessions import StoredSessions, session_info
 from oneclaw_core.turn.tracker import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
-from oneclaw_core.turn.turn_hooks import TurnHooks, session_info
+from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.tool_selection import ToolSelection
@@ -115,6 +117,7 @@ class OneClaw:
         configuration: what the user sets, and changing it.
         memory: what is remembered about the user.
         plugins: the plugins at work.
+        services: the part of all this that tools may use.
     """
 
     def __init__(
@@ -148,7 +151,19 @@ class OneClaw:
         )
         self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self, self.plugins, deps)
+        self.services = HomeServices(
+            home=home,
+            agents=self.agents,
+            configuration=self.configuration,
+            registry=catalog.registry,
+            sessions=StoredSessions(store),
+            user_tools=self.user_tools,
+            memory=self.memory,
+            skills=self.skills,
+            search_history=self.search_history,
+            send_message=self.send_message,
+        )
+        self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
         self._fingerprints = CachePrefixes()

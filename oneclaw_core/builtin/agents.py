@@ -54,8 +54,8 @@ async def create_agent(
             f"Agents run one another at most {MAX_TURN_DEPTH} deep: leave task out, and do the task yourself.",
         )
     try:
-        selection = _selection(tools, groups, context.selection, context.app.catalog.registry)
-        agent = await context.app.agents.create(
+        selection = _selection(tools, groups, context.selection, context.services.registry)
+        agent = await context.services.agents.create(
             name, system_prompt, description=description, model=(model or "").strip() or None, selection=selection
         )
     except UsageError as error:
@@ -79,7 +79,7 @@ async def _run(agent: Agent, task: str, context: ToolContext) -> tuple[str, str]
     """Run an agent on a task; gives the session and the final answer."""
     context.progress(f"{agent.name} begins")
     session = answer = ""
-    async with aclosing(context.app.send_message(task, agent=agent.id, within=context)) as events:
+    async with aclosing(context.send_message(task, agent=agent.id)) as events:
         async for event in events:
             said = event.to_dict()
             if said["event"] == "tool_call":

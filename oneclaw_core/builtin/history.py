@@ -42,7 +42,7 @@ async def search_history(
     """
     try:
         where = _scope(scope)
-        findings = await context.app.search_history(
+        findings = await context.services.search_history(
             query,
             scope=where,
             since=_day("date_from", date_from),

@@ -26,7 +26,7 @@ def save_memory(
         context: of the call.
     """
     try:
-        change = context.app.memory.change(content, category, replaces)
+        change = context.services.memory.change(content, category, replaces)
     except MemoryChangeError as error:
         return ToolResult.error(error.error_type, f"Nothing was saved: {error}.")
     shown = change.section.text if change.section is not None else ""

@@ -35,14 +35,14 @@ def load_skill(
         return ToolResult.error("validation_error", "name must be the name of a skill, such as about-oneclaw.")
     if arguments is not None and len(str(arguments)) > MAX_ARGUMENTS_CHARACTERS:
         return ToolResult.error("validation_error", f"arguments has more than {MAX_ARGUMENTS_CHARACTERS} characters.")
-    skills = context.app.skills
+    skills = context.services.skills
     if "*" in name:
         return ToolResult.success(found_skills(name, skills.available()))
     try:
         skill = skills.load(name)
         if file is not None and file.strip():
             return ToolResult.success(skill.folder.read_file(file.strip()))
-        needs = skill_needs(skill, context.app.catalog.registry, context.selection)
+        needs = skill_needs(skill, context.services.registry, context.selection)
         return ToolResult.success(skill_text(skill, arguments, needs), loads_groups=needs.groups)
     except NotFoundError as error:
         return ToolResult.error("skill_not_found", _sentence(error))

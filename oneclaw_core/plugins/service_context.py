@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.plugins.arguments import SessionInfo
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.services import Sessions
     from oneclaw_core.types.messages import Attachment
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 class ServiceHost(Protocol):
     """Duties of the program that runs a service."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """The conversations of the home."""
+        ...
 
     def show(self, service: str, text: str) -> None:
         """Show a text to the user, where there is one."""
@@ -39,33 +44,6 @@ class ServiceHost(Protocol):
     ) -> AsyncGenerator[Any, None]:
         """Send a message, and yield the events of the turn."""
         ...
-
-    async def list_sessions(self, limit: int | None) -> list[SessionInfo]:
-        """Return the sessions, the newest first."""
-        ...
-
-    async def find_session(self, name: str) -> SessionInfo | None:
-        """Find a session by its name or id."""
-        ...
-
-
-class Sessions:
-    """The conversations of the home."""
-
-    def __init__(self, host: ServiceHost) -> None:
-        self._host = host
-
-    async def list(self, limit: int | None = None) -> list[SessionInfo]:
-        """Return the sessions, the one used last first.
-
-        Args:
-            limit: how many at most.
-        """
-        return await self._host.list_sessions(limit)
-
-    async def find(self, name: str) -> SessionInfo | None:
-        """Find a session by its name or id; ``None`` if there is none."""
-        return await self._host.find_session(name)
 
 
 class ServiceContext(PluginContext):
@@ -98,7 +76,7 @@ class ServiceContext(PluginContext):
         self.runs_in = runs_in
         self.options = options
         self.stopping = stopping
-        self.sessions = Sessions(host)
+        self.sessions = host.sessions
         self._host = host
         self._ask: Asker | None = None
 

@@ -10,7 +10,6 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.arguments import SessionInfo
 from oneclaw_core.plugins.service_context import ServiceContext
 from oneclaw_core.services.news import ServiceChange, ServiceNews
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.plugins.registrations import Registration
     from oneclaw_core.plugins.service_context import Asker
-    from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -159,6 +157,7 @@ class _Host:
     def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
         self._claw = claw
         self._tell = tell
+        self.sessions = claw.services.sessions
 
     def show(self, service: str, text: str) -> None:
         self._tell(ServiceChange.SHOWS, text)
@@ -179,14 +178,3 @@ class _Host:
         async with aclosing(sent) as events:
             async for event in events:
                 yield event
-
-    async def list_sessions(self, limit: int | None) -> list[SessionInfo]:
-        return [_info(each) for each in await self._claw.store.list_sessions(limit)]
-
-    async def find_session(self, name: str) -> SessionInfo | None:
-        found = await self._claw.store.find_session(name)
-        return _info(found) if found is not None else None
-
-
-def _info(session: Session) -> SessionInfo:
-    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)

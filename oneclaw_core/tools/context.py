@@ -12,15 +12,17 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncGenerator, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     import httpx
 
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.plugins.context import PluginContext
     from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.services import HomeServices
     from oneclaw_core.tools.turn_scope import TurnScope
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
 
 NOT_IN_A_RUNNING_CALL = (
     "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
@@ -95,8 +97,8 @@ class ToolContext:
     tool_name: str
     call_id: str
     paths: PathGuard
-    _services: CallServices | None = field(default=None, repr=False)
-    _app: OneClaw | None = field(default=None, repr=False)
+    _call: CallServices | None = field(default=None, repr=False)
+    _services: HomeServices | None = field(default=None, repr=False)
     _plugin: PluginContext | None = field(default=None, repr=False)
     deps: Any = field(default=None, repr=False)
     selection: ToolSelection = ALL_TOOLS
@@ -104,15 +106,15 @@ class ToolContext:
     shown_characters: int | None = None
 
     @property
-    def app(self) -> OneClaw:
-        """The open home that the call runs in: its sessions, settings, agents and skills.
+    def services(self) -> HomeServices:
+        """Services of the open home: agents, configuration, sessions and the like.
 
         Raises:
             OneClawError: the tool runs in a worker process, or was executed by hand.
         """
-        if self._app is None:
+        if self._services is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
-        return self._app
+        return self._services
 
     @property
     def plugin(self) -> PluginContext:
@@ -206,9 +208,45 @@ class ToolContext:
             PermissionDeniedError: a plugin refuses it.
         """
         arguments = {name: value for name, value in arguments.items() if value is not None}
-        if self._services is None:  # executed by hand, where nothing is asked of plugins
+        if self._call is None:  # executed by hand, where nothing is asked of plugins
             return nullcontext(arguments)
-        return self._services.inner_call(tool, arguments)
+        return self._call.inner_call(tool, arguments)
+
+    def send_message(
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+        attachments: Iterable[Attachment] = (),
+        tool_groups: Iterable[str] | None = None,
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """Run a turn on behalf of this call: within its tools and the limits of its turn.
+
+        Args:
+            text: the message.
+            session: the session's name or id; ``None`` begins one.
+            agent: the agent's name or id; by default the session's.
+            model: ``PROVIDER/MODEL``; by default the agent's, else that of this turn.
+            attachments: files for the model to look at.
+            tool_groups: the only tool groups offered, loaded at once; ``None`` for all of the agent's.
+
+        Yields:
+            ``TurnFinishedEvent`` last.
+
+        Raises:
+            OneClawError: as for :meth:`oneclaw_core.OneClaw.send_message`.
+        """
+        return self.services.send_message(
+            text,
+            session=session,
+            agent=agent,
+            model=model,
+            attachments=attachments,
+            tool_groups=tool_groups,
+            within=self,
+        )
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -237,9 +275,9 @@ class ToolContext:
         )
 
     def _running_services(self) -> CallServices:
-        if self._services is None:
+        if self._call is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
-        return self._services
+        return self._call
 
 
 def detached_context(tool_name: str) -> ToolContext:

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
-    from oneclaw_core.app import OneClaw
     from oneclaw_core.plugins.context import PluginContext
     from oneclaw_core.plugins.runtime import Plugins
     from oneclaw_core.plugins.tool_calls import HookedCall
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.services import HomeServices
     from oneclaw_core.tools.turn_scope import TurnScope
 
 MAX_PARALLEL_CALLS = 32
@@ -108,7 +108,7 @@ class ToolEngine:
         permissions: decides what they may do.
         home: the user's directory.
         paths: the files they may touch.
-        app: the open home, for tools that act on it; ``None`` where there is none.
+        services: of the open home, for tools; ``None`` without one.
         plugins: at work, which govern and observe calls; ``None`` for none.
         deps: what the embedding program gives to its tools.
     """
@@ -119,7 +119,7 @@ class ToolEngine:
         permissions: PermissionPolicy,
         home: Path,
         paths: PathGuard,
-        app: OneClaw | None = None,
+        services: HomeServices | None = None,
         plugins: Plugins | None = None,
         deps: object = None,
     ) -> None:
@@ -129,7 +129,7 @@ class ToolEngine:
         self._permissions = permissions
         self._home = home
         self._paths = paths
-        self._app = app
+        self._services = services
         self._validators: dict[str, tuple[ToolDefinition, Validator]] = {}
 
     async def execute(self, calls: Sequence[ToolCall], scope: CallScope) -> list[ToolOutcome]:
@@ -347,8 +347,8 @@ class ToolEngine:
             tool_name=call.name,
             call_id=call.id,
             paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
-            _services=running,
-            _app=self._app,
+            _call=running,
+            _services=self._services,
             _plugin=plugin,
             deps=self._deps,
             selection=scope.selection,

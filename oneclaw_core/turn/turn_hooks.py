@@ -12,7 +12,6 @@ from oneclaw_core.plugins.arguments import (
     ModelAnswer,
     ModelCall,
     ModelWork,
-    SessionInfo,
     TurnInfo,
     TurnOutcome,
     TurnWork,
@@ -29,15 +28,9 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.around import Around
     from oneclaw_core.plugins.runtime import Plugins
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
-    from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.types.events import TurnEvent
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")
-
-
-def session_info(session: Session) -> SessionInfo:
-    """Describe a stored session for plugins."""
-    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
 
 
 class TurnHooks:

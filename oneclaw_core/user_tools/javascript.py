@@ -65,7 +65,7 @@ class JavaScriptTool:
         from oneclaw_core.builtin.javascript_bridges import javascript_bridges
         from oneclaw_core.javascript.running import run_javascript
 
-        variables = await run_in_thread(context.app.configuration.environment.values)
+        variables = await run_in_thread(context.services.configuration.environment.values)
         seconds = self.definition.timeout_seconds
         try:
             result = await run_javascript(

@@ -268,7 +268,7 @@ def test_the_time_of_the_call_stands_still_while_the_user_is_asked(tmp_path):
     remaining = []
 
     async def ask(request):
-        remaining.append(tools[0].contexts[0]._services.remaining_seconds())
+        remaining.append(tools[0].contexts[0]._call.remaining_seconds())
         return PermissionAnswer.NO
 
     async def work(claw):

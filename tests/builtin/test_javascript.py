@@ -131,7 +131,7 @@ def test_a_console_line_is_shown_as_it_is_written(home):
             return 0.0
 
     guard = PathGuard(home, home)
-    context = ToolContext(home, None, "test", "js_eval", "call_1", guard, _services=Services())
+    context = ToolContext(home, None, "test", "js_eval", "call_1", guard, _call=Services())
     code = "for (let i = 0; i < 60; i++) console.log('line ' + i + 'x'.repeat(200))"
     asyncio.run(js_eval(code, context=context))
     assert len(shown) == 50

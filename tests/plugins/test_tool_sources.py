@@ -97,7 +97,7 @@ class Host:
         await self.running.aclose()
 
     async def call(self, name):
-        context = ToolContext(self.home, None, "", name, "", None, _services=SimpleNamespace(paused=nothing))
+        context = ToolContext(self.home, None, "", name, "", None, _call=SimpleNamespace(paused=nothing))
         found = self.registry.get_tool(name)
         return await found.execute({}, context)
 

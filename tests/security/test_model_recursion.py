@@ -60,7 +60,7 @@ def test_agents_that_make_agents_come_to_an_end(oneclaw_factory):
 async def ask_again(number: int, context: ToolContext) -> str:
     """Send a message from within a call."""
     texts = []
-    async for event in context.app.send_message(f"message {number}", within=context):
+    async for event in context.send_message(f"message {number}"):
         texts.append(type(event).__name__)
     return " ".join(texts[-1:])
 

@@ -16,7 +16,7 @@ _PROMPT_CHARACTERS = 100
 @answering()
 async def list_agents(offset: int = 0, *, context: ToolContext) -> str:
     """List the agents, the built-in one first."""
-    lines = [f"- {_described(agent)}" for agent in await context.app.agents.list()]
+    lines = [f"- {_described(agent)}" for agent in await context.services.agents.list()]
     return listed(lines, offset, context, "list_agents")
 
 
@@ -32,7 +32,7 @@ async def update_agent(
     context: ToolContext,
 ) -> str:
     """Change what is given of an agent."""
-    agents = context.app.agents
+    agents = context.services.agents
     agent = await agents.get(required("agent_id", agent_id))
     changes: dict[str, Any] = {}
     if name is not None:
@@ -56,7 +56,7 @@ async def update_agent(
 @answering("deletion_failed")
 async def delete_agent(agent_id: str, *, context: ToolContext) -> str:
     """Delete an agent; its sessions go on with the General Assistant."""
-    agents = context.app.agents
+    agents = context.services.agents
     agent = await agents.get(required("agent_id", agent_id))
     await agents.check_deletion(agent.id or agent.name)
     await ask_to_change(context, f"delete the agent '{agent.name}'")
@@ -77,7 +77,7 @@ async def _preferred(agent: Agent, provider_id: str | None, model_id: str | None
             "preferred_provider_id and preferred_model_id go together: give both, or empty texts for both to take the "
             "preference away"
         )
-    await context.app.configuration.models.check_model(f"{provider}/{model}")
+    await context.services.configuration.models.check_model(f"{provider}/{model}")
     return f"{provider}/{model}"
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @answering()
 async def list_models(provider_id: str, offset: int = 0, *, context: ToolContext) -> str:
     """List what is known of a provider's models, without asking its service."""
-    provider = (await context.app.configuration.providers.get(required("provider_id", provider_id))).name
-    states = await context.app.configuration.models.known(provider)
+    provider = (await context.services.configuration.providers.get(required("provider_id", provider_id))).name
+    states = await context.services.configuration.models.known(provider)
     if not states:
         return f"No models of {provider} are known: fetch_models asks its service, add_model adds one by hand."
     return _listed(states, provider, offset, context)
@@ -26,8 +26,8 @@ async def list_models(provider_id: str, offset: int = 0, *, context: ToolContext
 @answering("fetch_failed")
 async def fetch_models(provider_id: str, *, context: ToolContext) -> str | ToolResult:
     """Ask a provider's service for its models."""
-    provider = (await context.app.configuration.providers.get(required("provider_id", provider_id))).name
-    states, (answer,) = await context.app.configuration.models.list(provider, is_refreshed=True)
+    provider = (await context.services.configuration.providers.get(required("provider_id", provider_id))).name
+    states, (answer,) = await context.services.configuration.models.list(provider, is_refreshed=True)
     if answer.problem is not None:
         kind = "api_key_required" if answer.wants_key else "fetch_failed"
         return ToolResult.error(kind, f"{answer.problem[:1].upper()}{answer.problem[1:]}")
@@ -41,8 +41,8 @@ async def set_default_model(provider_id: str, model_id: str, *, context: ToolCon
     """Choose the model that is used where none is named."""
     model = _full_name(provider_id, model_id)
     provider, _, name = model.partition("/")
-    models = context.app.configuration.models
-    await context.app.configuration.providers.get(provider)
+    models = context.services.configuration.models
+    await context.services.configuration.providers.get(provider)
     known = [state.info.name for state in await models.known(provider)]
     if known and name not in known:
         return ToolResult.error(
@@ -65,8 +65,8 @@ async def add_model(provider_id: str, model_id: str, display_name: str | None = 
     """Add a model that its service does not list."""
     model = _full_name(provider_id, model_id)
     shown_name = display_name.strip() if display_name is not None and display_name.strip() else None
-    models = context.app.configuration.models
-    await context.app.configuration.providers.get(model.partition("/")[0])
+    models = context.services.configuration.models
+    await context.services.configuration.providers.get(model.partition("/")[0])
     await models.check_new(model)
     await ask_to_change(context, f"add the model {model}")
     await models.add(model, shown_name)
@@ -77,8 +77,8 @@ async def add_model(provider_id: str, model_id: str, display_name: str | None = 
 async def delete_model(provider_id: str, model_id: str, *, context: ToolContext) -> str:
     """Take back a model that was added."""
     model = _full_name(provider_id, model_id)
-    models = context.app.configuration.models
-    await context.app.configuration.providers.get(model.partition("/")[0])
+    models = context.services.configuration.models
+    await context.services.configuration.providers.get(model.partition("/")[0])
     await models.check_removal(model)
     await ask_to_change(context, f"remove the model {model}")
     await models.remove(model)

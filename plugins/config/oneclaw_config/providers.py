@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @answering()
 async def list_providers(*, context: ToolContext) -> str:
     """List the model services, the user's own last."""
-    states = await context.app.configuration.providers.list()
+    states = await context.services.configuration.providers.list()
     return "\n".join(f"- {_described(state)}" for state in states)
 
 
@@ -27,7 +27,7 @@ async def create_provider(name: str, type: str, api_base_url: str, *, context: T
     provider_id = re.sub(r"[^a-z0-9]+", "-", display_name.lower()).strip("-") or "provider"
     if not provider_id[0].isalpha():
         provider_id = f"provider-{provider_id}"
-    providers = context.app.configuration.providers
+    providers = context.services.configuration.providers
     await providers.check_new(provider_id, type_name, base_url, display_name)
     await ask_to_change(context, f"add the provider {provider_id} ({type_name}) at {base_url}")
     state = await providers.add(provider_id, type_name, base_url, display_name)
@@ -50,7 +50,7 @@ async def update_provider(
     context: ToolContext,
 ) -> str:
     """Change what is given of a model service."""
-    providers = context.app.configuration.providers
+    providers = context.services.configuration.providers
     before = await providers.get(required("provider_id", provider_id))
     changes: list[tuple[str, object, object]] = []
     if name is not None:
@@ -75,7 +75,7 @@ async def update_provider(
 @answering("deletion_failed")
 async def delete_provider(provider_id: str, *, context: ToolContext) -> str:
     """Remove a model service that was added."""
-    providers = context.app.configuration.providers
+    providers = context.services.configuration.providers
     name = required("provider_id", provider_id)
     await providers.check_removal(name)
     state = await providers.get(name)

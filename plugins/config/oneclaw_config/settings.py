@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 async def get_config(key: str, *, context: ToolContext) -> str:
     """Read a setting; of one that there is not, say which there are."""
     name = required("key", key)
-    settings = context.app.configuration.settings
+    settings = context.services.configuration.settings
     try:
         state = await settings.get(name)
     except NotFoundError:
@@ -29,7 +29,7 @@ async def get_config(key: str, *, context: ToolContext) -> str:
 async def set_config(key: str, value: str, *, context: ToolContext) -> str:
     """Set a setting."""
     name, wanted = required("key", key), required("value", value)
-    settings = context.app.configuration.settings
+    settings = context.services.configuration.settings
     try:
         before = await settings.get(name)
     except NotFoundError as error:
@@ -47,7 +47,7 @@ async def set_config(key: str, value: str, *, context: ToolContext) -> str:
 @answering("update_failed")
 async def manage_env_var(action: str, key: str | None = None, value: str | None = None, *, context: ToolContext) -> str:
     """List, set or delete an environment variable of the user's own tools; no value is ever shown."""
-    variables = context.app.configuration.environment
+    variables = context.services.configuration.environment
     if action == "list":
         names = variables.names()
         return "\n".join(f"- {name} = ****" for name in names) if names else "No environment variable is set."

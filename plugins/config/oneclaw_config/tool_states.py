@@ -18,7 +18,7 @@ _KEPT_TOOLS = frozenset({"load_tool_group", "list_tool_states", "set_tool_enable
 @answering()
 async def list_tool_states(*, context: ToolContext) -> str:
     """List all tool groups and tools with their states, those in no group last."""
-    registry = context.app.catalog.registry
+    registry = context.services.registry
     groups = registry.get_tool_groups()
     lines = []
     for group in sorted(groups):
@@ -42,7 +42,7 @@ async def set_tool_enabled(
 ) -> str:
     """Enable or disable a tool or a tool group."""
     wanted = required("name", name)
-    registry = context.app.catalog.registry
+    registry = context.services.registry
     if type == "tool" and registry.get_tool(wanted) is None and registry.get_group_definition(wanted) is not None:
         raise UsageError(f"the name {wanted!r} is that of a tool group, not of a tool: give the type group")
     kept = wanted == GROUP if type == "group" else wanted in _KEPT_TOOLS
@@ -51,14 +51,14 @@ async def set_tool_enabled(
             f"{wanted} cannot be disabled by a tool: without it, nothing could be enabled again by talking. The user "
             f"can do it with: oneclaw tools disable {'--group ' if type == 'group' else ''}{wanted}"
         )
-    tools = context.app.configuration.tools
+    tools = context.services.configuration.tools
     await tools.check(type, wanted, is_enabled=enabled)
     what = f"tool group {wanted}" if type == "group" else f"tool {wanted}"
     await ask_to_change(context, f"{'enable' if enabled else 'disable'} the {what}")
     await tools.switch(type, wanted, is_enabled=enabled)
-    group = context.app.catalog.registry.get_source_info(wanted) if type == "tool" else None
+    group = context.services.registry.get_source_info(wanted) if type == "tool" else None
     note = ""
-    if enabled and group is not None and group.group_name and not context.app.catalog.registry.is_enabled(wanted):
+    if enabled and group is not None and group.group_name and not context.services.registry.is_enabled(wanted):
         note = f" But its tool group {group.group_name} is disabled."
     return f"The {what} is {'enabled' if enabled else 'disabled'}.{note}"
 

@@ -257,7 +257,7 @@ class GoogleClient:
         """
         from filelock import AsyncFileLock, Timeout
 
-        path = self.context.app.home.locks / f"google_{what}-{self.account.name}.lock"
+        path = self.context.services.home.locks / f"google_{what}-{self.account.name}.lock"
         lock = AsyncFileLock(path, timeout=ALONE_SECONDS, mode=0o600)
         try:
             await lock.acquire()

@@ -26,7 +26,7 @@ def connect(context: ToolContext) -> GoogleClient:
         GoogleError: nobody is signed in, or not for what the tool needs; the message names the command to run.
         OneClawError: the sign-in cannot be read.
     """
-    book = AccountBook(context.app.home)
+    book = AccountBook(context.services.home)
     scopes = TOOL_SCOPES[context.tool_name]
     account = book.for_tools(login_options(context.tool_name, scopes))
     if missing_scopes(scopes, account.scopes):

@@ -24,7 +24,7 @@ async def create_js_tool(
     context: ToolContext,
 ) -> str:
     """Create a tool, once all of it is checked and the user agrees."""
-    tools = context.app.user_tools
+    tools = context.services.user_tools
     change = await tools.changes.creation(
         name.strip(),
         description,
@@ -43,7 +43,7 @@ async def create_js_tool(
 @answering
 async def list_user_tools(*, context: ToolContext) -> str:
     """List the user's tools by their names, then what is wrong in their folder."""
-    tools = context.app.user_tools
+    tools = context.services.user_tools
     await tools.refresh()
     lines = [_line(tool) for tool in sorted(tools.tools, key=lambda tool: tool.name)]
     if not lines:
@@ -68,7 +68,7 @@ async def update_js_tool(
     context: ToolContext,
 ) -> str:
     """Change what is given of a tool, once all of it is checked and the user agrees."""
-    tools = context.app.user_tools
+    tools = context.services.user_tools
     change = await tools.changes.update(
         name.strip(),
         description=description,
@@ -87,7 +87,7 @@ async def update_js_tool(
 @answering
 async def delete_js_tool(name: str, *, context: ToolContext) -> str:
     """Delete a tool, once the user agrees."""
-    tools = context.app.user_tools
+    tools = context.services.user_tools
     change = await tools.changes.deletion(name.strip())
     await context.ask_permission(WRITE_PERMISSION, change.summary)
     await tools.make(change)

@@ -407,7 +407,7 @@ def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
     from oneclaw_scheduled_tasks.service import TaskService
 
     async def run() -> Value:
-        async with OneClaw.open() as app, TaskService.open(app) as service:
+        async with OneClaw.open() as app, TaskService.open(app.services) as service:
             return await work(service)
 
     return run_async(run())

@@ -82,7 +82,7 @@ def _is_within(task: Task, run: Task) -> bool:
 async def _own_task(context: ToolContext, service: TaskService) -> Task | None:
     """The task in whose run the call is made, also by an agent that the run has called."""
     session_id = context.session_id if context.turn is None else context.turn.permission_session(context.session_id)
-    session = await context.app.store.find_session(session_id) if session_id is not None else None
+    session = await context.services.sessions.find(session_id) if session_id is not None else None
     match = _SESSION_OF_A_RUN.fullmatch(session.name or "") if session is not None else None
     if match is None:
         return None
@@ -95,13 +95,13 @@ async def _own_task(context: ToolContext, service: TaskService) -> Task | None:
 
 async def _own_selection(context: ToolContext) -> ToolSelection:
     """What the agent has in a conversation of the user's."""
-    return (await context.app.agents.get(context.agent_name)).selection
+    return (await context.services.agents.get(context.agent_name)).selection
 
 
 def _whole_groups(own: ToolSelection, context: ToolContext) -> tuple[str, ...]:
     """The groups of which the turn has all that the agent has, if that is anything."""
     found = []
-    for group, tools in context.app.catalog.registry.get_tool_groups().items():
+    for group, tools in context.services.registry.get_tool_groups().items():
         owned = [name for name in tools if own.allows(name, group)]
         if owned and all(context.selection.allows(name, group) for name in owned):
             found.append(group)
@@ -118,7 +118,7 @@ def _check_groups(
         raise UsageError(
             f"tool_groups may name only those that this turn itself is limited to: {there}; not {more[0][:100]!r}"
         )
-    core = context.app.catalog.registry.get_core_tool_definitions()
+    core = context.services.registry.get_core_tool_definitions()
     missing = [
         each.name for each in core if own.allows(each.name, None) and not context.selection.allows(each.name, None)
     ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from oneclaw_core import OneClaw
+    from oneclaw_core import HomeServices
 
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"
@@ -84,22 +84,24 @@ class TaskService:
     """The tasks of an open home.
 
     Args:
-        app: the home.
+        services: of the home.
         database: the tasks'.
         clock: tells the time.
     """
 
-    def __init__(self, app: OneClaw, database: TaskDatabase, clock: Callable[[], datetime] | None = None) -> None:
-        self._app = app
+    def __init__(
+        self, services: HomeServices, database: TaskDatabase, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self._services = services
         self._database = database
         self._clock = clock or (lambda: datetime.now(UTC))
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, app: OneClaw) -> AsyncGenerator[TaskService, None]:
+    async def open(cls, services: HomeServices) -> AsyncGenerator[TaskService, None]:
         """Open the tasks' database of a home for a moment."""
-        async with await TaskDatabase.open(tasks_database_url(app.home.database_url)) as database:
-            yield cls(app, database)
+        async with await TaskDatabase.open(tasks_database_url(services.home.database_url)) as database:
+            yield cls(services, database)
 
     async def new(self, words: TaskWords) -> Task:
         """Make a task, without storing it.
@@ -272,9 +274,9 @@ class TaskService:
         if "max_cost" in values:
             values["max_cost"] = values["max_cost"] or None
         if "agent" in values:
-            values["agent"] = (await self._app.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
+            values["agent"] = (await self._services.agents.get(values["agent"].strip() or GENERAL_ASSISTANT)).name
         if values.get("model"):
-            await self._app.configuration.models.check_model(values["model"])
+            await self._services.configuration.models.check_model(values["model"])
         if "tool_groups" in values:
             values["tool_groups"] = self._groups(values["tool_groups"])
         return values
@@ -283,7 +285,7 @@ class TaskService:
         if EVERY_GROUP in names:
             return None
         wanted = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-        known = {group.name for group in self._app.catalog.registry.get_all_group_definitions()}
+        known = {group.name for group in self._services.registry.get_all_group_definitions()}
         missing = [name for name in wanted if name not in known]
         if missing:
             raise UsageError(f"there is no tool group {missing[0][:100]!r}; there are: {', '.join(sorted(known))}")

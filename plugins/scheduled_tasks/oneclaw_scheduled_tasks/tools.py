@@ -100,7 +100,7 @@ async def schedule_task(
         model=model,
         tool_groups=None if tool_groups is None else tuple(tool_groups),
     )
-    async with TaskService.open(context.app) as service:
+    async with TaskService.open(context.services) as service:
         task = await service.new(await limited(words, context, service))
         await context.ask_permission(
             WRITE_PERMISSION, f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}"
@@ -117,7 +117,7 @@ async def list_scheduled_tasks(offset: int = 0, *, context: ToolContext) -> str:
     """List the tasks, the newest first, as many as the model is shown."""
     from oneclaw_scheduled_tasks.service import TaskService
 
-    async with TaskService.open(context.app) as service:
+    async with TaskService.open(context.services) as service:
         found = await service.list_all()
     if not found:
         return "There are no scheduled tasks."
@@ -131,7 +131,7 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Have a task run now, whatever its schedule."""
     from oneclaw_scheduled_tasks.service import TaskService
 
-    async with TaskService.open(context.app) as service:
+    async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(WRITE_PERMISSION, f"run the task '{task.name}' now: {_short(task.prompt)}")
         await service.run(task.id)
@@ -179,7 +179,7 @@ async def update_scheduled_task(
         missed=missed,
         is_enabled=enabled,
     )
-    async with TaskService.open(context.app) as service:
+    async with TaskService.open(context.services) as service:
         before, after = await service.changed(task_id, words)
         # As in schedule_task: what it says would be done with other tools.
         await check_change(before, after, context, service)
@@ -196,7 +196,7 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     """Delete a task with the log of its runs."""
     from oneclaw_scheduled_tasks.service import TaskService
 
-    async with TaskService.open(context.app) as service:
+    async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(WRITE_PERMISSION, f"delete the task '{task.name}', {task.schedule_text}")
         await service.delete(task.id)

@@ -73,7 +73,7 @@ class Tasks:
 
         async def run():
             async with OneClaw.open(self.home) as claw, await TaskDatabase.open(self.url) as database:
-                service = TaskService(claw, database, lambda: at or datetime.now(UTC))
+                service = TaskService(claw.services, database, lambda: at or datetime.now(UTC))
                 made = [await service.new(each) for each in words]
                 for task in made:
                     await service.add(task)
