@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.missing import CORE_TOOLS, OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ SHIPPED_ENTRY = "{name}.entry.json"
 # A file system may give two changes within this time the same time of change.
 _SETTLING_NS = 2_000_000_000
 _METADATA_SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
+_EARLY_PLUGINS = frozenset(CORE_TOOLS.values()) - {BUILTIN_PLUGIN} | {"anthropic", "gemini", "offline", "openai"}
 _log = logging.getLogger("oneclaw.plugins")
 
 
@@ -151,7 +153,12 @@ def find_installed() -> list[InstalledPlugin]:
             # A package that is found twice, as in two directories of sys.path, counts once.
             if (point.name, point.value) not in unique:
                 unique[point.name, point.value] = _installed(point, distribution)
-    return sorted(unique.values(), key=lambda each: (not each.is_builtin, each.name, each.value))
+    return sorted(unique.values(), key=lambda each: (not each.is_builtin, not _is_early(each), each.name, each.value))
+
+
+def _is_early(plugin: InstalledPlugin) -> bool:
+    """Return True for a plugin with core tools or providers of OneClaw, whose names no other plugin can take."""
+    return plugin.name in _EARLY_PLUGINS and plugin.dist.name == OUR_DISTRIBUTIONS[plugin.name]
 
 
 def package_metadata(distribution: Any) -> PackageMetadata:

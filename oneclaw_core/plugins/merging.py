@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.lazy_objects import LazyProviderFactory, LazyTool
+from oneclaw_core.plugins.missing import CORE_TOOLS
 from oneclaw_core.plugins.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
@@ -65,7 +66,8 @@ class Catalog:
                 record.registrations.append(registration)
 
     def complete(self) -> None:
-        """Describe the groups that no plugin describes, and report plugins whose tools join another one's group."""
+        """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
+        self.registry.move_to_front(CORE_TOOLS)
         owners = {group: record for record in reversed(self.plugins) for group in record.groups}
         for group, tool_names in self.registry.get_tool_groups().items():
             if group in owners:

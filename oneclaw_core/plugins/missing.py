@@ -25,6 +25,26 @@ OUR_DISTRIBUTIONS = {
 }
 """OneClaw's own plugins; a test compares them with the repository."""
 
+CORE_TOOLS = {
+    "load_tool_group": "builtin",
+    "get_current_time": "builtin",
+    "read_file": "builtin",
+    "write_file": "builtin",
+    "webfetch": "web",
+    "http_request": "builtin",
+    "exec": "shell",
+    "js_eval": "javascript",
+    "load_skill": "skills",
+    "create_agent": "builtin",
+    "save_memory": "memory",
+    "search_history": "memory",
+    "browser": "browser",
+}
+"""OneClaw's own core tools and their plugins, in the order in which every request lists them.
+
+The order is fixed: a request must begin with the bytes of the one before, also after an upgrade.
+"""
+
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 

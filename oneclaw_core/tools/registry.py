@@ -123,6 +123,18 @@ class ToolRegistry:
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed(source_info.group_name)
 
+    def move_to_front(self, names: Iterable[str]) -> None:
+        """Put core tools before all other tools, in this order; names that are not registered are skipped."""
+        core = self._names_by_group.get(None, {})
+        first = [name for name in names if name in core]
+        if not first:
+            return
+        self._names_by_group[None] = dict.fromkeys([*first, *core])
+        self._tools = {name: self._tools[name] for name in dict.fromkeys([*first, *self._tools])}
+        self._definitions_by_name = {name: self._definitions_by_name[name] for name in self._tools}
+        self._definitions.clear()
+        self.version += 1
+
     def unregister(self, name: str) -> bool:
         """Take a tool out.
 

@@ -15,6 +15,7 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSo
 from oneclaw_core.cli.plugin_commands import make_option
 from oneclaw_core.plugins.commands import plugin_commands
 from oneclaw_core.plugins.loading import disabled_plugins, discover, load_plugins
+from oneclaw_core.plugins.missing import CORE_TOOLS
 
 OURS = sorted(path.parent.name for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"))
 
@@ -401,29 +402,16 @@ def test_a_command_of_a_module_is_registered_by_its_name():
     assert (local.target, local.options["help"]) == (None, "Of no module.")
 
 
-def test_the_installed_plugins_are_found_with_the_builtin_one_first():
-    assert [point.name for point in discover()] == ["builtin", *OURS]
+def test_plugins_with_core_tools_and_providers_of_oneclaw_are_found_first():
+    early = sorted({*CORE_TOOLS.values(), "anthropic", "gemini", "offline", "openai"} - {"builtin"})
+    assert [point.name for point in discover()] == ["builtin", *early, *(name for name in OURS if name not in early)]
 
 
 def test_everything_installed_here_loads_without_a_problem():
     catalog = load_plugins()
     assert {record.name: record.problems for record in catalog.plugins} == {name: [] for name in ["builtin", *OURS]}
     core = [definition.name for definition in catalog.registry.get_core_tool_definitions()]
-    assert sorted(core) == [
-        "browser",
-        "create_agent",
-        "exec",
-        "get_current_time",
-        "http_request",
-        "js_eval",
-        "load_skill",
-        "load_tool_group",
-        "read_file",
-        "save_memory",
-        "search_history",
-        "webfetch",
-        "write_file",
-    ]
+    assert core == list(CORE_TOOLS)
     assert catalog.registry.get_tool_groups()["pdf"] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
     assert set(catalog.provider_types) == {"offline", "openai", "openai_compatible", "anthropic", "gemini"}
 

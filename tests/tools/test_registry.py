@@ -193,3 +193,10 @@ def test_a_group_is_unregistered_and_its_tools_stay():
     assert registry.get_available_group_definitions() == []
     assert registry.get_tool_groups() == {"g": ["a"]}
     assert not registry.unregister_group("g")
+
+
+def test_tools_moved_to_the_front_are_listed_first_in_the_given_order():
+    registry = registry_with(("third", None), ("second", None), ("first", None), ("grouped", "pdf"))
+    registry.move_to_front(["first", "unknown", "second", "grouped"])
+    assert names(registry.get_core_tool_definitions()) == ["first", "second", "third"]
+    assert registry.get_all_tool_names() == ["first", "second", "third", "grouped"]
