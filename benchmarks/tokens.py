@@ -19,7 +19,7 @@ from genai_prices import Usage, calc_price
 from office_tools import register_office_tools
 from ten_turns import ALWAYS_ALL, APPENDED, DISPATCHED, GROUPS_USED, INLINE, NATIVE, NONE, Session, turns_with
 
-from oneclaw_core.plugins.loading import discover, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 from oneclaw_core.providers import anthropic_messages_wire, gemini_wire, openai_chat_wire, openai_responses_wire
 
 if TYPE_CHECKING:

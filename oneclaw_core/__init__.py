@@ -84,52 +84,52 @@ if TYPE_CHECKING:
     from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
     from oneclaw_core.javascript.running import check_javascript as check_javascript
     from oneclaw_core.javascript.running import run_javascript as run_javascript
-    from oneclaw_core.plugins.arguments import Ask as Ask
-    from oneclaw_core.plugins.arguments import CallInfo as CallInfo
-    from oneclaw_core.plugins.arguments import Deny as Deny
-    from oneclaw_core.plugins.arguments import ModelAnswer as ModelAnswer
-    from oneclaw_core.plugins.arguments import ModelCall as ModelCall
-    from oneclaw_core.plugins.arguments import ModelWork as ModelWork
-    from oneclaw_core.plugins.arguments import PermissionOutcome as PermissionOutcome
-    from oneclaw_core.plugins.arguments import PromptSection as PromptSection
-    from oneclaw_core.plugins.arguments import SessionInfo as SessionInfo
-    from oneclaw_core.plugins.arguments import ToolWork as ToolWork
-    from oneclaw_core.plugins.arguments import TurnInfo as TurnInfo
-    from oneclaw_core.plugins.arguments import TurnOutcome as TurnOutcome
-    from oneclaw_core.plugins.arguments import TurnWork as TurnWork
-    from oneclaw_core.plugins.arguments import Work as Work
-    from oneclaw_core.plugins.channel import Channel as Channel
-    from oneclaw_core.plugins.channel import OutMessage as OutMessage
-    from oneclaw_core.plugins.channel import Receipt as Receipt
-    from oneclaw_core.plugins.chat_command import ChatCommandContext as ChatCommandContext
-    from oneclaw_core.plugins.checks import CheckResult as CheckResult
-    from oneclaw_core.plugins.checks import Health as Health
-    from oneclaw_core.plugins.context import PluginContext as PluginContext
+    from oneclaw_core.plugins.contract.arguments import Ask as Ask
+    from oneclaw_core.plugins.contract.arguments import CallInfo as CallInfo
+    from oneclaw_core.plugins.contract.arguments import Deny as Deny
+    from oneclaw_core.plugins.contract.arguments import ModelAnswer as ModelAnswer
+    from oneclaw_core.plugins.contract.arguments import ModelCall as ModelCall
+    from oneclaw_core.plugins.contract.arguments import ModelWork as ModelWork
+    from oneclaw_core.plugins.contract.arguments import PermissionOutcome as PermissionOutcome
+    from oneclaw_core.plugins.contract.arguments import PromptSection as PromptSection
+    from oneclaw_core.plugins.contract.arguments import SessionInfo as SessionInfo
+    from oneclaw_core.plugins.contract.arguments import ToolWork as ToolWork
+    from oneclaw_core.plugins.contract.arguments import TurnInfo as TurnInfo
+    from oneclaw_core.plugins.contract.arguments import TurnOutcome as TurnOutcome
+    from oneclaw_core.plugins.contract.arguments import TurnWork as TurnWork
+    from oneclaw_core.plugins.contract.arguments import Work as Work
+    from oneclaw_core.plugins.contract.channel import Channel as Channel
+    from oneclaw_core.plugins.contract.channel import OutMessage as OutMessage
+    from oneclaw_core.plugins.contract.channel import Receipt as Receipt
+    from oneclaw_core.plugins.contract.chat_command import ChatCommandContext as ChatCommandContext
+    from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
+    from oneclaw_core.plugins.contract.checks import Health as Health
+    from oneclaw_core.plugins.contract.context import PluginContext as PluginContext
+    from oneclaw_core.plugins.contract.service_context import ServiceContext as ServiceContext
+    from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
+    from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
+    from oneclaw_core.plugins.contract.tool_source import SourceTool as SourceTool
+    from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
+    from oneclaw_core.plugins.contract.tool_source import ToolSource as ToolSource
+    from oneclaw_core.plugins.contract.trigger import Fire as Fire
+    from oneclaw_core.plugins.contract.web import WebRequest as WebRequest
+    from oneclaw_core.plugins.contract.web import WebResponse as WebResponse
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
-    from oneclaw_core.plugins.named_registrars import ChannelRegistrar as ChannelRegistrar
-    from oneclaw_core.plugins.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
-    from oneclaw_core.plugins.named_registrars import CheckRegistrar as CheckRegistrar
-    from oneclaw_core.plugins.named_registrars import CommandRegistrar as CommandRegistrar
-    from oneclaw_core.plugins.named_registrars import RouteRegistrar as RouteRegistrar
-    from oneclaw_core.plugins.named_registrars import ServiceRegistrar as ServiceRegistrar
-    from oneclaw_core.plugins.named_registrars import SettingsRegistrar as SettingsRegistrar
-    from oneclaw_core.plugins.named_registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.named_registrars import TriggerRegistrar as TriggerRegistrar
-    from oneclaw_core.plugins.record import PluginProblem as PluginProblem
-    from oneclaw_core.plugins.registrars import GroupRegistrar as GroupRegistrar
-    from oneclaw_core.plugins.registrars import ProviderRegistrar as ProviderRegistrar
-    from oneclaw_core.plugins.registrars import SkillRegistrar as SkillRegistrar
-    from oneclaw_core.plugins.registrars import ToolRegistrar as ToolRegistrar
-    from oneclaw_core.plugins.service_context import ServiceContext as ServiceContext
-    from oneclaw_core.plugins.tool_source import KnownTool as KnownTool
-    from oneclaw_core.plugins.tool_source import SourceGroup as SourceGroup
-    from oneclaw_core.plugins.tool_source import SourceTool as SourceTool
-    from oneclaw_core.plugins.tool_source import SourceTools as SourceTools
-    from oneclaw_core.plugins.tool_source import ToolSource as ToolSource
-    from oneclaw_core.plugins.trigger import Fire as Fire
-    from oneclaw_core.plugins.web import WebRequest as WebRequest
-    from oneclaw_core.plugins.web import WebResponse as WebResponse
+    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import ServiceRegistrar as ServiceRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import SettingsRegistrar as SettingsRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
+    from oneclaw_core.plugins.registration.record import PluginProblem as PluginProblem
+    from oneclaw_core.plugins.registration.registrars import GroupRegistrar as GroupRegistrar
+    from oneclaw_core.plugins.registration.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.plugins.registration.registrars import SkillRegistrar as SkillRegistrar
+    from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.private_files import read_private as read_private
     from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
@@ -226,15 +226,15 @@ _NAMES = {
         "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
     ),
     "config.home": "Home find_home",
-    "plugins.arguments": (
+    "plugins.contract.arguments": (
         "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
         "TurnInfo TurnOutcome TurnWork Work"
     ),
-    "plugins.checks": "CheckResult Health",
-    "plugins.channel": "Channel OutMessage Receipt",
-    "plugins.chat_command": "ChatCommandContext",
-    "plugins.context": "PluginContext",
-    "plugins.named_registrars": (
+    "plugins.contract.checks": "CheckResult Health",
+    "plugins.contract.channel": "Channel OutMessage Receipt",
+    "plugins.contract.chat_command": "ChatCommandContext",
+    "plugins.contract.context": "PluginContext",
+    "plugins.registration.named_registrars": (
         "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
         "SettingsRegistrar StoreRegistrar TriggerRegistrar"
     ),
@@ -254,12 +254,12 @@ _NAMES = {
         "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
         "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
     ),
-    "plugins.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
-    "plugins.record": "PluginProblem",
-    "plugins.service_context": "ServiceContext",
-    "plugins.trigger": "Fire",
-    "plugins.web": "WebRequest WebResponse",
-    "plugins.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
+    "plugins.registration.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
+    "plugins.registration.record": "PluginProblem",
+    "plugins.contract.service_context": "ServiceContext",
+    "plugins.contract.trigger": "Fire",
+    "plugins.contract.web": "WebRequest WebResponse",
+    "plugins.contract.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
     "config.secret_store": "SecretPlace SecretStore SecretWords",
     "secrets": "redact remember_secret",
     "skills.catalog": "SkillCatalog",

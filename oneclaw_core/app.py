@@ -25,20 +25,20 @@ from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.memory.known_secrets import known_secret_check
 from oneclaw_core.memory.shown import ShownMemory
-from oneclaw_core.plugins.arguments import SessionInfo, TurnInfo
-from oneclaw_core.plugins.context import PluginContext
+from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo
+from oneclaw_core.plugins.contract.context import PluginContext
+from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.current_settings import PluginSettings
-from oneclaw_core.plugins.given import given_plugins
-from oneclaw_core.plugins.hook_settings import hook_timeouts, plugin_order
-from oneclaw_core.plugins.hook_timeouts import HookTimeouts
-from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
-from oneclaw_core.plugins.published_tools import PublishedTools
-from oneclaw_core.plugins.record import PROGRAM_PLUGIN, PluginRecord
-from oneclaw_core.plugins.runtime import Plugins
-from oneclaw_core.plugins.secrets import PluginSecrets
+from oneclaw_core.plugins.loading.given import given_plugins
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN, PluginRecord
+from oneclaw_core.plugins.running.hook_settings import hook_timeouts, plugin_order
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.settings import registered_settings
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
+from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.plugins.stores import needs_plugin, with_found_store
-from oneclaw_core.plugins.tool_sources import ToolSources
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.providers.pool import ProviderPool
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from oneclaw_core.agents.agent import Agent
-    from oneclaw_core.plugins.merging import Catalog
+    from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.search.ranking import Findings
     from oneclaw_core.sessions.sessions import Session

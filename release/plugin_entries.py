@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.contract import PluginContract
-from oneclaw_core.plugins.description import Description
-from oneclaw_core.plugins.installed import SHIPPED_ENTRY, InstalledPlugin, find_installed
-from oneclaw_core.plugins.shipped_entry import shipped_document
+from oneclaw_core.plugins.catalogue.description import Description
+from oneclaw_core.plugins.catalogue.discovery import SHIPPED_ENTRY, InstalledPlugin, find_installed
+from oneclaw_core.plugins.catalogue.shipped_entry import shipped_document
+from oneclaw_core.plugins.registration.hook_marks import PluginContract
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:

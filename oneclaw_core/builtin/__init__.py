@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.registrars import ProviderRegistrar, SkillRegistrar, ToolRegistrar
+    from oneclaw_core.plugins.registration.registrars import ProviderRegistrar, SkillRegistrar, ToolRegistrar
     from oneclaw_core.providers.base import Provider, ProviderConfig
 
 MANIFESTS = (

@@ -6,16 +6,16 @@ import inspect
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
-from oneclaw_core.plugins.chat_command import ChatCommandContext
-from oneclaw_core.plugins.hook_calls import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.contract.chat_command import ChatCommandContext
+from oneclaw_core.plugins.running.hook_calls import ForeignError, HookError, call_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from oneclaw_core.plugins.arguments import SessionInfo
-    from oneclaw_core.plugins.record import PluginRecord
-    from oneclaw_core.plugins.registrations import Registration
-    from oneclaw_core.plugins.runtime import Plugins
+    from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.running.runtime import Plugins
 
 CHAT_COMMAND_HOOK = "register_chat_commands"
 RUN_SECONDS = 600.0

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
-from oneclaw_core.plugins.merging import Catalog
-from oneclaw_core.plugins.published_tools import PublishedTools
+from oneclaw_core.plugins.catalogue.merging import Catalog
+from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.stores import with_found_store
-from oneclaw_core.plugins.tool_source import SOURCE_HOOK
 from oneclaw_core.sessions.states import UserStates, read_states
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
         loaded = load_plugins(disabled_plugins(states.settings, os.environ), notes_directory=home.loading)
         published = PublishedTools(loaded.registry)
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
-            from oneclaw_core.plugins.known_tools import list_known_tools
+            from oneclaw_core.plugins.sources.known_tools import list_known_tools
 
             list_known_tools(published, home.tool_sources, loaded.plugins)
         if home.tools.is_dir():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import __version__
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.plugins.checks import CHECK_HOOK, Health
+from oneclaw_core.plugins.contract.checks import CHECK_HOOK, Health
 from oneclaw_core.secrets import redact
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registration.record import PluginRecord
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_SPACE_BYTES = 50_000_000
@@ -298,8 +298,8 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
     from oneclaw_core.config.home import find_home
-    from oneclaw_core.plugins.hook_timeouts import HookTimeouts
-    from oneclaw_core.plugins.loading import disabled_plugins
+    from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
+    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
     from oneclaw_core.skills.catalog import SkillCatalog
 
     # Reading the skills of plugins reports what is wrong with them.
@@ -342,7 +342,7 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
         OneClawError: the home cannot be opened.
     """
     from oneclaw_core.cli.event_loop import run_async
-    from oneclaw_core.plugins.checks import PluginCheck
+    from oneclaw_core.plugins.contract.checks import PluginCheck
 
     if not any(each.hook == CHECK_HOOK for record in catalog.plugins for each in record.registrations):
         return

@@ -24,7 +24,7 @@ from oneclaw_core.cli.checks import (
     examine,
 )
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, styled
-from oneclaw_core.plugins.checks import Health
+from oneclaw_core.plugins.contract.checks import Health
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

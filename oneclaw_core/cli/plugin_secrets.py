@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.secrets import MAX_SECRET_CHARACTERS, secret_key
+from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS, secret_key
 from oneclaw_core.plugins.settings import registered_settings
 
 if TYPE_CHECKING:

@@ -17,16 +17,16 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.plugins.catalogue import InstalledCatalogue
-from oneclaw_core.plugins.crash_guard import forget_endings
-from oneclaw_core.plugins.hook_timeouts import HookTimeouts
-from oneclaw_core.plugins.loading import discover
-from oneclaw_core.plugins.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.loading.crash_guard import forget_endings
+from oneclaw_core.plugins.loading.load_plugins import discover
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registration.record import PluginRecord
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"

@@ -22,8 +22,8 @@ from oneclaw_core.plugins.commands import PluginCommand, plugin_commands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from oneclaw_core.plugins.record import PluginRecord
-    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.services.news import ServiceNews
 
 _OWN_OPTIONS = ("--only", "--list", "--json", "--allow", "--help")

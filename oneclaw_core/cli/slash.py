@@ -13,7 +13,7 @@ from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.cli.conversation import session_label
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
-from oneclaw_core.plugins.arguments import SessionInfo
+from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.groups import one_line
 from oneclaw_core.turn.attachments import read_attachment, size_text
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.merging import Catalog
+    from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.sessions.store import Store
 
 

@@ -18,7 +18,7 @@ from oneclaw_core.config.model_names import (
 )
 from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
-from oneclaw_core.plugins.lazy_objects import LazyProviderFactory
+from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory
 from oneclaw_core.providers.base import ModelInfo
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.model_lists import ModelList, ModelLists
-    from oneclaw_core.plugins.registrars import ProviderFactory
+    from oneclaw_core.plugins.registration.registrars import ProviderFactory
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.sessions.store import Store
 

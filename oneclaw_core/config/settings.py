@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.setting_fields import SettingField
     from oneclaw_core.config.setting_values import GivenValue
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.sessions.store import Store
 
 

@@ -117,7 +117,7 @@ class SkillFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
-    """A problem that the loader reported; see :class:`oneclaw_core.plugins.record.PluginProblem`."""
+    """A problem that the loader reported; see :class:`oneclaw_core.plugins.registration.record.PluginProblem`."""
 
     where: str
     cause: str

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import importlib_metadata
 
 from oneclaw_core.plugins import hookspecs
-from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
-from oneclaw_core.plugins.loading import (
+from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP
+from oneclaw_core.plugins.loading.load_plugins import (
     EntryPoint,
     load_plugins,
 )
-from oneclaw_core.plugins.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from oneclaw_core.plugins.isolated_load import Channel
-    from oneclaw_core.plugins.merging import Catalog
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.isolation.child import Channel
+    from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.tools.manifest_tool import ManifestTool
 
 _BUILTIN_TARGET = "oneclaw_core.builtin"

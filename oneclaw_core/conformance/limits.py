@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from oneclaw_core.conformance.finding import Check, Finding, Severity, ToolCost, shortened, summarised
-from oneclaw_core.plugins.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.turn.estimate import definition_tokens

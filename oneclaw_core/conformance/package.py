@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import __version__
 from oneclaw_core.conformance.finding import Check, Finding, Severity
-from oneclaw_core.plugins.compatibility import (
+from oneclaw_core.plugins.catalogue.compatibility import (
     CORE_DISTRIBUTION,
     UnreadableRequirementError,
     core_requirements,

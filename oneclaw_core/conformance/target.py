@@ -12,8 +12,8 @@ import importlib_metadata
 
 from oneclaw_core.conformance import package as package_checks
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
-from oneclaw_core.plugins.loading import discover
+from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP
+from oneclaw_core.plugins.loading.load_plugins import discover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

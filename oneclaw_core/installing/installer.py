@@ -16,7 +16,7 @@ from oneclaw_core.installing.plugin_changes import (
 )
 from oneclaw_core.installing.record import InstallationRecord, RecordedPlugin
 from oneclaw_core.installing.requirement import PluginRequirement, parse_name, parse_requirement
-from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION, core_requirements, find_incompatibility
+from oneclaw_core.plugins.catalogue.compatibility import CORE_DISTRIBUTION, core_requirements, find_incompatibility
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.installing.neutral_process import installer_environ, neutral_directory, run_installer
 from oneclaw_core.installing.requirement import without_credentials
-from oneclaw_core.plugins.compatibility import CORE_DISTRIBUTION, CORE_VERSION
+from oneclaw_core.plugins.catalogue.compatibility import CORE_DISTRIBUTION, CORE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

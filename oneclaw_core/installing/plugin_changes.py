@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import importlib_metadata
 from packaging.utils import canonicalize_name
 
-from oneclaw_core.plugins.installed import ENTRY_POINT_GROUP
+from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

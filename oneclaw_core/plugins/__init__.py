@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.record import PluginRecord as PluginRecord
+    from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
 
 _NAMES = {
-    "record": "PluginRecord",
+    "registration.record": "PluginRecord",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

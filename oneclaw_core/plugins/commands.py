@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from oneclaw_core.plugins.record import PluginRecord
-    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from oneclaw_core.config.setting_values import GivenValue
-    from oneclaw_core.plugins.secrets import PluginSecrets
+    from oneclaw_core.plugins.contract.secrets import PluginSecrets
     from oneclaw_core.plugins.settings import RegisteredSettings
 
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pluggy
 
-from oneclaw_core.plugins.contract_version import CONTRACT_VERSION as CONTRACT_VERSION
+from oneclaw_core.plugins.contract.version import CONTRACT_VERSION as CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from contextlib import AbstractContextManager
 
-    from oneclaw_core.plugins.arguments import (
+    from oneclaw_core.plugins.contract.arguments import (
         Ask,
         CallInfo,
         Deny,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         TurnOutcome,
         Work,
     )
-    from oneclaw_core.plugins.context import PluginContext
-    from oneclaw_core.plugins.named_registrars import (
+    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.registration.named_registrars import (
         ChannelRegistrar,
         ChatCommandRegistrar,
         CheckRegistrar,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         StoreRegistrar,
         TriggerRegistrar,
     )
-    from oneclaw_core.plugins.registrars import (
+    from oneclaw_core.plugins.registration.registrars import (
         GroupRegistrar,
         ProviderRegistrar,
         SkillRegistrar,

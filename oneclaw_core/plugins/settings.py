@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from oneclaw_core.config.setting_fields import SettingField
-    from oneclaw_core.plugins.record import PluginRecord
-    from oneclaw_core.plugins.registrations import Registration
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
 
 _HOOK = "register_settings"
 # Variables of OneClaw that are no settings.

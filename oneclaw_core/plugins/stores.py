@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PluginError, StoreError, describe_error
-from oneclaw_core.plugins.loading import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.loading import EntryPoint
+    from oneclaw_core.plugins.loading.load_plugins import EntryPoint
 
 STORE_HOOK = "register_stores"
 _OWN = re.compile(r"(?:sqlite|postgres|postgresql)(?:\+\w+)?:", re.IGNORECASE)

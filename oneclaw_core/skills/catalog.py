@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_core.plugins.record import PluginRecord, PluginSkill
+    from oneclaw_core.plugins.registration.record import PluginRecord, PluginSkill
     from oneclaw_core.skills.folder import SkillFolder
     from oneclaw_core.skills.places import Place, Stamp
 

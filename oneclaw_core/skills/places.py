@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from typing import Any
 
-    from oneclaw_core.plugins.record import PluginRecord, PluginSkill
+    from oneclaw_core.plugins.registration.record import PluginRecord, PluginSkill
 
 PROJECT_DIRECTORIES = (".oneclaw/skills", ".agents/skills")
 """Where the skills of a project lie in it: OneClaw's own, and those for all programs with skills."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.given import GivenPlugin, named_plugins, plugin_name
-from oneclaw_core.plugins.loading import discover
-from oneclaw_core.plugins.record import BUILTIN_PLUGIN
+from oneclaw_core.plugins.loading.given import GivenPlugin, named_plugins, plugin_name
+from oneclaw_core.plugins.loading.load_plugins import discover
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.plugins.loading import EntryPoint
-    from oneclaw_core.plugins.record import PluginRecord
+    from oneclaw_core.plugins.loading.load_plugins import EntryPoint
+    from oneclaw_core.plugins.registration.record import PluginRecord
 
 __all__ = ["SCRIPTED_MODEL_PLUGIN", "GivenPlugin", "check_plugins", "chosen_plugins", "tested_plugins"]
 

@@ -15,7 +15,7 @@ from oneclaw_core.types.messages import TokenUsage, ToolCall
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from oneclaw_core.plugins.registrars import ProviderRegistrar
+    from oneclaw_core.plugins.registration.registrars import ProviderRegistrar
     from oneclaw_core.providers.base import ModelEvent, ProviderConfig
 
 PROVIDER = "scripted"

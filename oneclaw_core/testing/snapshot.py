@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.merging import Catalog
+    from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.testing.home_under_test import HomeUnderTest
 
 UPDATE_OPTION = "--oneclaw-update-snapshots"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.plugins.context import PluginContext
+    from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.services import HomeServices
     from oneclaw_core.tools.turn_scope import TurnScope

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
-    from oneclaw_core.plugins.context import PluginContext
-    from oneclaw_core.plugins.runtime import Plugins
-    from oneclaw_core.plugins.tool_calls import HookedCall
+    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry

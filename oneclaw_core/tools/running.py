@@ -15,7 +15,7 @@ from oneclaw_core.types.tool_result import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from oneclaw_core.plugins.around import Around
+    from oneclaw_core.plugins.running.around import Around
     from oneclaw_core.tools.call_services import RunningCall
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.home import Home
     from oneclaw_core.memory.file import MemoryFile
-    from oneclaw_core.plugins.arguments import SessionInfo
+    from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.search.ranking import Findings
     from oneclaw_core.skills.catalog import SkillCatalog
     from oneclaw_core.tools.registry import ToolRegistry

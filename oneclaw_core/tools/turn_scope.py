@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.plugins.arguments import TurnInfo
+    from oneclaw_core.plugins.contract.arguments import TurnInfo
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.turn.budget import TurnBudget
 

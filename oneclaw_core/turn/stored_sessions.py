@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.arguments import SessionInfo
+from oneclaw_core.plugins.contract.arguments import SessionInfo
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.sessions import Session

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import TurnRefusedError, describe_error
-from oneclaw_core.plugins.arguments import (
+from oneclaw_core.plugins.contract.arguments import (
     ModelAnswer,
     ModelCall,
     ModelWork,
@@ -25,8 +25,8 @@ from oneclaw_core.types.messages import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
-    from oneclaw_core.plugins.around import Around
-    from oneclaw_core.plugins.runtime import Plugins
+    from oneclaw_core.plugins.running.around import Around
+    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.types.events import TurnEvent
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import DuplicateError, OneClawError
-from oneclaw_core.plugins.loading import disabled_plugins
-from oneclaw_core.plugins.published_tools import PublishedTools
-from oneclaw_core.plugins.record import PluginProblem, PluginRecord
-from oneclaw_core.plugins.tool_source import SourceGroup, SourceTool, ToolSource
+from oneclaw_core.plugins.contract.tool_source import SourceGroup, SourceTool, ToolSource
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
+from oneclaw_core.plugins.registration.record import PluginProblem, PluginRecord
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.tools.registry import ToolSourceType
 from oneclaw_core.user_tools.atomic_pair import ToolFiles
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.merging import Catalog
-    from oneclaw_core.plugins.published_tools import PublishedBySource
-    from oneclaw_core.plugins.tool_source import SourceTools
+    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.contract.tool_source import SourceTools
+    from oneclaw_core.plugins.sources.published_tools import PublishedBySource
     from oneclaw_core.user_tools.changes import ToolChange, ToolChanges
     from oneclaw_core.user_tools.reading import Reading
 

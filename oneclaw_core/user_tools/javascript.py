@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
-from oneclaw_core.plugins.record import PluginProblem
+from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.secrets import redact
 from oneclaw_core.types.tool_result import ToolResult

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
-from oneclaw_core.plugins.record import PluginProblem
+from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.tools.function import FunctionTool
 from oneclaw_core.tools.groups import generated_group_definition
 from oneclaw_core.user_tools.manifest import parse_user_manifest

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.record import PluginProblem
+    from oneclaw_core.plugins.registration.record import PluginProblem
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.groups import ToolGroupDefinition
 

@@ -8,7 +8,7 @@ from broken_plugins.kinds import KINDS, install
 from forked_python import fork_probes
 
 from oneclaw_core import OneClaw
-from oneclaw_core.plugins import time_limit
+from oneclaw_core.plugins.isolation import time_limit
 
 pytestmark = pytest.mark.one_python
 

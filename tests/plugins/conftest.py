@@ -5,7 +5,8 @@ import sys
 import pytest
 from forked_python import fork_probes
 
-from oneclaw_core.plugins import description_process, time_limit
+from oneclaw_core.plugins.catalogue import description_process
+from oneclaw_core.plugins.isolation import time_limit
 
 
 @pytest.fixture

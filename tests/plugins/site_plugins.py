@@ -2,7 +2,7 @@
 
 import shutil
 
-from oneclaw_core.plugins.catalogue import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 
 GOOD = """
 from oneclaw_core import hookimpl, tool

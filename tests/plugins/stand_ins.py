@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 from oneclaw_core import SecretStore, SecretWords, hookimpl
-from oneclaw_core.plugins.context import PluginContext
-from oneclaw_core.plugins.loading import load_plugins
-from oneclaw_core.plugins.runtime import Plugins
-from oneclaw_core.plugins.secrets import PluginSecrets
+from oneclaw_core.plugins.contract.context import PluginContext
+from oneclaw_core.plugins.contract.secrets import PluginSecrets
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.running.runtime import Plugins
 
 
 class StandIn:

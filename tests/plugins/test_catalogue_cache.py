@@ -9,9 +9,9 @@ import pytest
 from plugin_entries import entry_file, entry_text, own_plugins
 from site_plugins import GOOD, install, ours
 
-from oneclaw_core.plugins.catalogue import InstalledCatalogue
-from oneclaw_core.plugins.loading import load_plugins
-from oneclaw_core.plugins.shipped_entry import shipped_document
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.shipped_entry import shipped_document
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
 pytestmark = pytest.mark.one_python
 
@@ -157,7 +157,7 @@ def test_an_entry_in_the_package_is_used_as_long_as_it_is_of_this_version(site, 
 def test_a_start_with_a_cache_imports_neither_plugins_nor_the_scanner(site, tmp_path):
     install(site, "good", GOOD)
     program = (
-        "import sys; from oneclaw_core.plugins.loading import load_plugins; "
+        "import sys; from oneclaw_core.plugins.loading.load_plugins import load_plugins; "
         "assert load_plugins().registry.get_tool('good_tool'); "
         "print(sorted({'good_plugin', 'importlib_metadata', 'pluggy', 'pydantic', 'jsonschema', 'asyncio'} "
         "& sys.modules.keys()))"

@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from oneclaw_core import Channel, OutMessage, Receipt, WebRequest, WebResponse, hookimpl
-from oneclaw_core.plugins.hook_calls import ForeignError, call_isolated
+from oneclaw_core.plugins.running.hook_calls import ForeignError, call_isolated
 
 
 class FileChannel(Channel):

@@ -19,8 +19,8 @@ from oneclaw_core import (
     TurnWork,
     hookimpl,
 )
-from oneclaw_core.plugins import hook_calls
-from oneclaw_core.plugins.tool_calls import HookedCall
+from oneclaw_core.plugins.running import hook_calls
+from oneclaw_core.plugins.running.tool_calls import HookedCall
 
 SESSION = SessionInfo(id="s1", agent="General Assistant")
 TURN = TurnInfo(id="t1", session=SESSION, agent="General Assistant", model="offline/rules", text="hello")

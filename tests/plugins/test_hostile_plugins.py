@@ -12,9 +12,9 @@ from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.catalogue import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.testing.chosen_plugins import GivenPlugin
 
 pytestmark = pytest.mark.one_python

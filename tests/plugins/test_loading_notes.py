@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import hookimpl
-from oneclaw_core.plugins.crash_guard import LOADING, RETRY_SECONDS, CrashGuard, forget_endings
-from oneclaw_core.plugins.loading import load_plugins
-from oneclaw_core.plugins.record import PluginRecord
+from oneclaw_core.plugins.loading.crash_guard import LOADING, RETRY_SECONDS, CrashGuard, forget_endings
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.registration.record import PluginRecord
 
 ENDING = """
 import os, pathlib, sys
-from oneclaw_core.plugins.crash_guard import CrashGuard
-from oneclaw_core.plugins.record import PluginRecord
+from oneclaw_core.plugins.loading.crash_guard import CrashGuard
+from oneclaw_core.plugins.registration.record import PluginRecord
 with CrashGuard(pathlib.Path(sys.argv[1])) as notes:
     with notes.during(PluginRecord("before", "acme-before", "1", "before"), "loading"):
         pass

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 import oneclaw_core
-from oneclaw_core.plugins import contract
-from oneclaw_core.plugins.compatibility import (
+from oneclaw_core.plugins.catalogue.compatibility import (
     UnreadableRequirementError,
     core_requirements,
     find_incompatibility,
 )
-from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.plugins.registration import hook_marks as contract
 
 HEAD = "Metadata-Version: 2.4\nName: acme-tools\nVersion: 3.1\n"
 
@@ -163,7 +163,7 @@ def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
     import sys
 
     program = (
-        "import sys; from oneclaw_core.plugins.compatibility import find_incompatibility as find; "
+        "import sys; from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find; "
         "assert find(['oneclaw-core<9.3,>=0.1']) is None; print('packaging' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -9,7 +9,7 @@ from stand_ins import StandIn, plugin
 
 from oneclaw_core import OneClaw, PluginError, SettingsError, ToolContext, UsageError, tool
 from oneclaw_core.config.keys import secret_store
-from oneclaw_core.plugins.loading import discover, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.secrets import redact
 

@@ -22,13 +22,13 @@ from oneclaw_core import (
     hookimpl,
     tool,
 )
-from oneclaw_core.plugins import tool_sources
-from oneclaw_core.plugins.entry import PluginEntry
-from oneclaw_core.plugins.known_tools import list_known_tools
-from oneclaw_core.plugins.published_tools import PublishedTools
-from oneclaw_core.plugins.record import PluginRecord
-from oneclaw_core.plugins.registrars import ToolRegistrar
-from oneclaw_core.plugins.tool_sources import ToolSources
+from oneclaw_core.plugins.registration.entry import PluginEntry
+from oneclaw_core.plugins.registration.record import PluginRecord
+from oneclaw_core.plugins.registration.registrars import ToolRegistrar
+from oneclaw_core.plugins.sources import tool_sources
+from oneclaw_core.plugins.sources.known_tools import list_known_tools
+from oneclaw_core.plugins.sources.published_tools import PublishedTools
+from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.tools.groups import LoadToolGroupTool
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 

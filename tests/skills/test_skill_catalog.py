@@ -7,7 +7,7 @@ import pytest
 from skill_files import write_skill
 
 from oneclaw_core.errors import NotFoundError, SkillError
-from oneclaw_core.plugins.record import PluginRecord, PluginSkill
+from oneclaw_core.plugins.registration.record import PluginRecord, PluginSkill
 from oneclaw_core.skills import catalog as catalog_module
 from oneclaw_core.skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_core.skills.places import is_trusted, trusted_projects

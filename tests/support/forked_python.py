@@ -35,7 +35,7 @@ FORKED_PYTHON = PreloadedPython(PRELOADED)
 
 def fork_probes(monkeypatch):
     """Let the checks of plugins look at them in such processes."""
-    from oneclaw_core.plugins import isolated_process as process
+    from oneclaw_core.plugins.isolation import process as process
 
     streams = {"PIPE": subprocess.PIPE, "TimeoutExpired": subprocess.TimeoutExpired}
     monkeypatch.setattr(process, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))

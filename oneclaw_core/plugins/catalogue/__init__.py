@@ -1,0 +1,1 @@
+"""The catalogue of installed plugins: discovery, description, cache and merging."""

@@ -1,0 +1,197 @@
+"""Merging the entries of plugins into one catalogue; of two registrations with one name the first one stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import DuplicateToolError
+from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory, LazyTool
+from oneclaw_core.plugins.missing import CORE_TOOLS
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
+from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
+    from oneclaw_core.plugins.registration.registrars import ProviderFactory
+    from oneclaw_core.plugins.registration.registrations import Registration
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Everything that plugins brought.
+
+    Attributes:
+        registry: tools and groups.
+        provider_types: how to make a provider, by type.
+        plugins: all that are installed, in the order of loading.
+        skills: the folders of their skills, in this order.
+    """
+
+    registry: ToolRegistry = field(default_factory=ToolRegistry)
+    provider_types: dict[str, ProviderFactory] = field(default_factory=dict)
+    plugins: list[PluginRecord] = field(default_factory=list)
+    skills: list[PluginSkill] = field(default_factory=list)
+
+    def merge(self, entry: PluginEntry, record: PluginRecord) -> None:
+        """Add what a plugin registers, and report what another plugin has taken before it.
+
+        Args:
+            entry: of the plugin.
+            record: of the plugin; gets the names of what was added, and the problems.
+        """
+        for problem in entry.problems:
+            record.add(problem)
+        record.manifests = list(entry.manifests)
+        record.import_ms = entry.import_ms
+        set_hooks(entry.hooks, record)
+        for group in entry.groups:
+            self._add_group(group, record)
+        for tool in entry.tools:
+            self._add_tool(tool, record)
+        _report_ignored_meanings(self.registry, record)
+        for each in entry.registrations:
+            # The record has another name where two packages have a plugin of the same one.
+            registration = each if each.plugin == record.name else replace(each, plugin=record.name)
+            if registration.hook == "register_providers":
+                self._add_provider(registration, record)
+            elif registration.hook == "register_skills":
+                self._add_skill(registration, record)
+            else:
+                record.registrations.append(registration)
+
+    def complete(self) -> None:
+        """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
+        self.registry.move_to_front(CORE_TOOLS)
+        owners = {group: record for record in reversed(self.plugins) for group in record.groups}
+        for group, tool_names in self.registry.get_tool_groups().items():
+            if group in owners:
+                self._report_joining(group, tool_names, owners[group])
+            elif self.registry.get_group_definition(group) is None:
+                self.registry.register_group(generated_group_definition(group, tool_names))
+
+    def _add_group(self, group: ToolGroupDefinition, record: PluginRecord) -> None:
+        self._look_at_permissions(group, record)
+        if self.registry.register_group(group, record.name):
+            record.groups.append(group.name)
+            return
+        first = self.registry.get_group_definition(group.name)
+        texts = (group.display_name, group.description)
+        if first is not None and (first.display_name, first.description) != texts:
+            record.report(
+                "register_groups",
+                f"the tool group {group.name!r} is declared already, with another text; the first one stays, "
+                "and tools of both belong to it",
+                "use another group name, or the same display name and description",
+                is_error=False,
+                check="groups.taken",
+            )
+
+    def _look_at_permissions(self, group: ToolGroupDefinition, record: PluginRecord) -> None:
+        """Report what the registry will not take of what a group says about permissions."""
+        for permission, meaning in group.permissions.items():
+            if permission in KNOWN_PERMISSIONS:
+                record.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, which is OneClaw's own; this is "
+                    "ignored",
+                    "leave it out, or explain a permission of your own",
+                    is_error=False,
+                    check="permissions.not-own",
+                )
+                continue
+            said = self.registry.get_permission_meaning(permission, record.name)
+            if said is not None and said.text != meaning:
+                other = (
+                    "another group says something else; the first one stays"
+                    if said.plugin == record.name
+                    else f"the plugin {said.plugin!r} says something else; each is believed for its own tools"
+                )
+                record.report(
+                    "register_groups",
+                    f"the tool group {group.name!r} says what {permission!r} means, and {other}",
+                    "use another permission, or the same words",
+                    is_error=False,
+                    check="permissions.meaning-taken",
+                )
+
+    def _add_tool(self, entry: ToolEntry, record: PluginRecord) -> None:
+        if record.name == BUILTIN_PLUGIN:
+            source_type = ToolSourceType.BUILTIN
+        else:
+            source_type = ToolSourceType.TOOL_GROUP if entry.group else ToolSourceType.PLUGIN
+        tool = entry.tool if entry.tool is not None else LazyTool(entry, record)
+        try:
+            self.registry.register(tool, ToolSourceInfo(source_type, entry.group, record.name, record.package))
+        except DuplicateToolError as error:
+            remedy = "rename the tool, or uninstall one of the two packages"
+            record.report("register_tools", str(error), remedy, check="names.taken")
+        else:
+            record.tools.append(entry.definition.name)
+
+    def _add_provider(self, registration: Registration, record: PluginRecord) -> None:
+        if registration.name in self.provider_types:
+            record.report(
+                "register_providers",
+                f"the provider type {registration.name!r} is taken; the first one stays",
+                "use another name",
+                check="names.provider-taken",
+            )
+            return
+        factory = registration.value
+        self.provider_types[registration.name] = (
+            factory if factory is not None else LazyProviderFactory(registration, record)
+        )
+        record.providers.append(registration.name)
+
+    def _add_skill(self, registration: Registration, record: PluginRecord) -> None:
+        folder = registration.value if registration.value is not None else Path(registration.options["folder"])
+        self.skills.append(PluginSkill(folder, record))
+        record.skills.append(registration.name)
+
+    def _report_joining(self, group: str, tool_names: list[str], owner: PluginRecord) -> None:
+        """Report the plugins whose tools belong to a group that another plugin declares."""
+        for record in self.plugins:
+            joining = [name for name in tool_names if name in record.tools]
+            if record is owner or not joining:
+                continue
+            record.report(
+                "register_tools",
+                f"{len(joining)} tool{'s' if len(joining) > 1 else ''} of {record.package or record.name} "
+                f"({', '.join(joining[:5])}{', ...' if len(joining) > 5 else ''}) joined the tool group {group!r} of "
+                f"{owner.package or owner.name}",
+                f"if you did not expect that: oneclaw plugins disable {record.name}",
+                is_error=False,
+                check="groups.joined",
+            )
+
+
+def set_hooks(hooks: Mapping[str, Mapping[str, Any]], record: PluginRecord) -> None:
+    """Note which event and lifecycle hooks a plugin implements.
+
+    Args:
+        hooks: their options as JSON data, by hook.
+        record: of the plugin.
+    """
+    if hooks:
+        from oneclaw_core.plugins.registration.implementations import HookOptions
+
+        record.hooks = {hook: HookOptions.from_dict(options) for hook, options in hooks.items()}
+
+
+def _report_ignored_meanings(registry: ToolRegistry, record: PluginRecord) -> None:
+    """Report which permissions a plugin explains that are not its own, once all its tools are there."""
+    for permission in registry.get_ignored_meanings(record.name):
+        record.report(
+            "register_groups",
+            f"it says what {permission!r} means, which none of its tools declares and none of its groups is named "
+            "after; this is ignored, but for its own tools",
+            "declare it in required_permissions of the tool that needs it, or begin it with the name of a group",
+            is_error=False,
+            check="permissions.not-declared",
+        )

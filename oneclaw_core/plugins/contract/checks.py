@@ -1,0 +1,101 @@
+"""Checks that plugins register for `oneclaw doctor`: the results that they return, and running them in isolation."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.registration.registrations import Registration
+
+CHECK_HOOK = "register_checks"
+CHECK_SECONDS = 15.0
+"""The time limit of one check of a plugin."""
+
+
+class Health(StrEnum):
+    """The state of what a check looked at."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line of what a plugin's check found.
+
+    Attributes:
+        status: how it is.
+        message: one line.
+        remedy: what to do about it, ``None`` if it is as it should be.
+    """
+
+    status: Health
+    message: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """A check of a plugin that was run.
+
+    Attributes:
+        registration: of the check.
+        results: what it found, or that it failed.
+    """
+
+    registration: Registration
+    results: tuple[CheckResult, ...]
+
+
+async def run_check(registration: Registration, function: Callable[..., Any], context: PluginContext) -> PluginCheck:
+    """Run a check with a time limit; an exception or a hang is a problem of its plugin.
+
+    Args:
+        registration: of the check.
+        function: sync or async, a generator or not; takes the context.
+        context: of the plugin.
+    """
+    from oneclaw_core.errors import describe_error
+    from oneclaw_core.plugins.running.hook_calls import ForeignError, call_isolated
+
+    is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    call = partial(_gathered_async if is_async else _gathered, function, context)
+    try:
+        found = await call_isolated(call, CHECK_SECONDS, is_async=is_async)
+    except TimeoutError:
+        return failed_check(registration, f"it did not end within {CHECK_SECONDS:g} s")
+    except ForeignError as error:
+        return failed_check(registration, f"it failed: {describe_error(error.raised)}")
+    if not all(isinstance(each, CheckResult) for each in found):
+        return failed_check(registration, "it returned something other than CheckResult objects")
+    return PluginCheck(registration, tuple(found))
+
+
+def failed_check(registration: Registration, message: str) -> PluginCheck:
+    """Say that a check could not be made."""
+    remedy = f"report it to the plugin's author, or disable it with: oneclaw plugins disable {registration.plugin}"
+    return PluginCheck(registration, (CheckResult(Health.PROBLEM, message, remedy),))
+
+
+def _gathered(function: Callable[..., Any], context: PluginContext) -> list[Any]:
+    return _listed(function(context))
+
+
+async def _gathered_async(function: Callable[..., Any], context: PluginContext) -> list[Any]:
+    if inspect.isasyncgenfunction(function):
+        return [each async for each in function(context)]
+    return _listed(await function(context))
+
+
+def _listed(found: Any) -> list[Any]:
+    if found is None:
+        return []
+    return [found] if isinstance(found, CheckResult) else list(found)

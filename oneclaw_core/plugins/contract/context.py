@@ -1,0 +1,191 @@
+"""The narrow services that a plugin's hooks and tools get."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import PluginError, describe_error
+from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from pathlib import Path
+
+    import httpx
+
+    from oneclaw_core.http.clients import AddressGate
+    from oneclaw_core.http.oauth.client import OAuthClient
+    from oneclaw_core.http.oauth.service import OAuthService
+    from oneclaw_core.plugins.contract.secrets import PluginSecrets
+    from oneclaw_core.plugins.current_settings import PluginSettings
+    from oneclaw_core.sessions.plugin_storage import PluginStorage
+
+END_SECONDS = 5.0
+NO_HOME = "this service of PluginContext is there only in an open home"
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class PluginContext:
+    """Services of one plugin: the same object for each of its hooks while a home is open.
+
+    Attributes:
+        name: of the plugin.
+        secrets: of the plugin, in the user's secret store.
+        logger: writes to the log in the home, under the plugin's name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        allow_address: AddressGate,
+        *,
+        secrets: PluginSecrets,
+        settings: PluginSettings | None = None,
+        storage: PluginStorage | None = None,
+        locks: Path | None = None,
+        ask_model: Callable[[str, Mapping[str, Any] | None], Awaitable[Any]] | None = None,
+    ) -> None:
+        self.name = name
+        self._locks = locks
+        self._ask_model = ask_model
+        self.secrets = secrets
+        self._settings = settings
+        self._storage = storage
+        self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
+        self._folder = folder
+        self._allow_address = allow_address
+        self._client: httpx.AsyncClient | None = None
+        self._sync_client: httpx.Client | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def settings(self) -> Any:
+        """The current instance of the model that the plugin registered with ``register_settings``.
+
+        Raises:
+            SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
+            PluginError: the plugin registered no settings.
+        """
+        if self._settings is None:
+            raise PluginError(f"plugin {self.name} registered no settings")
+        return self._settings.current
+
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> frozenset[str]:
+        """Read the settings again; return the names of the fields that changed.
+
+        Args:
+            stored: values from the store, by key, if they are at hand.
+        """
+        return await self._settings.refresh(stored) if self._settings is not None else frozenset()
+
+    @property
+    def storage(self) -> PluginStorage:
+        """The plugin's values and tables in OneClaw's database."""
+        if self._storage is None:
+            raise PluginError(f"plugin {self.name} has no storage here")
+        return self._storage
+
+    @property
+    def folder(self) -> Path:
+        """A directory in the home for the plugin's files, made when it is first asked for."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    def oauth(self, service: OAuthService) -> OAuthClient:
+        """Return a client that signs users in to a service; sign-ins are stored in the plugin's folder.
+
+        Args:
+            service: what to sign in to.
+        """
+        from oneclaw_core.http.oauth.accounts import OAuthAccounts
+        from oneclaw_core.http.oauth.client import OAuthClient
+
+        return OAuthClient(service, OAuthAccounts(service, self._folder / service.name, self._locks))
+
+    async def ask_model(self, prompt: str, schema: Mapping[str, Any] | None = None) -> Any:
+        """Ask the user's default model; what it costs is accounted to the plugin, in a session of its name.
+
+        Args:
+            prompt: the question.
+            schema: JSON Schema of the answer; ``None`` for text.
+
+        Returns:
+            The answer's text; with a schema, the JSON data in it.
+
+        Raises:
+            ProviderError: the model could not be asked, or did not answer by the schema.
+            SpendingLimitError: a limit of the day is reached.
+            PluginError: there is no open home, as in a test without one.
+        """
+        if self._ask_model is None:
+            raise PluginError(NO_HOME)
+        return await self._ask_model(prompt, schema)
+
+    @property
+    def http(self) -> httpx.AsyncClient:
+        """An HTTP client that refuses private addresses unless the user grants ``network.private``."""
+        if self._client is None:
+            self._client = create_guarded_client(self._allow_address)
+        return self._client
+
+    @property
+    def sync_http(self) -> httpx.Client:
+        """The same for code that runs in a thread."""
+
+        def allow(host: str, address: str) -> None:
+            refuse_on_loop(self._loop)
+            gate = self._ask_for(host, address)
+            asyncio.run_coroutine_threadsafe(gate, self._loop).result()
+
+        if self._sync_client is None:
+            self._sync_client = create_guarded_sync_client(allow)
+        return self._sync_client
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], *, name: str = "") -> asyncio.Task[Any]:
+        """Run a coroutine in the background until it ends or the plugin stops.
+
+        Args:
+            coroutine: what to run; an exception is logged.
+            name: for the log.
+        """
+        loop = asyncio.get_running_loop()
+        work = self._without_exit(coroutine)
+        task = loop.create_task(work, name=f"{self.name}: {name}", context=contextvars.Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        # One that is cancelled before it begins would be reported as never awaited.
+        task.add_done_callback(lambda _: coroutine.close())
+        return task
+
+    async def aclose(self) -> None:
+        """End the plugin's tasks and close its clients."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=END_SECONDS)
+        if self._client is not None:
+            await self._client.aclose()
+        if self._sync_client is not None:
+            self._sync_client.close()
+
+    async def _ask_for(self, host: str, address: str) -> None:
+        await self._allow_address(host, address)
+
+    async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""
+        try:
+            return await coroutine
+        except (KeyboardInterrupt, SystemExit) as error:
+            raise PluginError(f"plugin {self.name}: a task raised {describe_error(error)}") from error
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe_error(error), exc_info=error)

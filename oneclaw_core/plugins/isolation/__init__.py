@@ -1,0 +1,1 @@
+"""Foreign code kept apart: child processes, daemon threads and time limits."""

@@ -1,0 +1,1 @@
+"""Loading of plugins: the catalogue put together, and imports at first use."""

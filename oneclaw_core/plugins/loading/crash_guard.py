@@ -1,0 +1,240 @@
+"""Notes of which plugin is being loaded, by which the next start knows a plugin that ended the program.
+
+A process holds a lock on its note, which the operating system releases however the process ends: a note that no process
+holds a lock on tells of a process that ended while it loaded the plugin. Without a place for notes all goes on without.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from oneclaw_core.plugins.registration.record import PluginRecord
+
+RETRY_SECONDS = 3600.0
+"""After which a plugin is tried once more by itself: the process may have been killed for another reason."""
+
+LOADING = "loading"
+"""The step of importing a plugin and calling the hooks that every start needs."""
+
+_MAX_NOTE_BYTES = 65_536
+
+
+class Ending(NamedTuple):  # which every start makes ten times as fast as a dataclass
+    """The end of a process while it loaded a plugin.
+
+    Attributes:
+        path: the note that tells it.
+        name, distribution, version, target: of the plugin.
+        step: what the plugin was doing: :data:`LOADING`, or a hook that is called later.
+        began_at: when that began, in seconds since the epoch.
+    """
+
+    path: Path
+    name: str
+    distribution: str | None
+    version: str | None
+    target: str
+    step: str
+    began_at: float
+
+
+class CrashGuard:
+    """The notes of the processes that use a home, and this one's own, for as long as the ``with`` block runs.
+
+    Args:
+        directory: where they lie; ``None`` for nowhere, which notes nothing.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+        self._endings = [] if directory is None else list(_endings(directory))
+        self._path: Path | None = None
+        self._descriptor: int | None = None
+        self._is_home_made = False
+
+    def __enter__(self) -> Self:
+        """Begin; the note is made when there is something to note."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the note away."""
+        self.close()
+
+    def leaves_alone(self, record: PluginRecord) -> bool:
+        """Tell whether a plugin has ended the program, and is not to be tried again yet; if so, report it."""
+        endings = sorted(
+            (each for each in self._endings if _is_of_version(each, record)), key=lambda each: each.began_at
+        )
+        if not endings:
+            return False
+        first, last = endings[0], endings[-1]
+        retry_at = first.began_at + RETRY_SECONDS
+        # Whatever ended before it was to be tried again had begun together with the first.
+        is_tried_twice = last.began_at >= retry_at
+        if not is_tried_twice and not first.began_at <= time.time() < retry_at:
+            return False
+        again = "" if is_tried_twice else f"; by itself it is tried once more after {_told(retry_at)}"
+        when = "while it was loaded" if last.step == LOADING else "in this hook"
+        name, package = _name_of(record), record.distribution or "the package"
+        record.report(
+            last.step,
+            f"the program ended {when}, at {_told(last.began_at)}; it is left alone",
+            f"find out why with: oneclaw plugins check {name}; then install another version of {package}, or try this "
+            f"one again with: oneclaw plugins enable {name}{again}",
+        )
+        return True
+
+    @contextmanager
+    def during(self, record: PluginRecord, step: str) -> Iterator[None]:
+        """Note that a plugin's code runs while the block does; if the process gets to its end, nothing is held
+        against the plugin any more.
+        """
+        self._write(record, step)
+        yield
+        for ending in self._endings:
+            if ending.step == step and _is_of_plugin(ending, record):
+                with suppress(OSError):
+                    ending.path.unlink()
+
+    def _write(self, record: PluginRecord, step: str) -> None:
+        if self._directory is None:
+            return
+        about = {
+            "plugin": _name_of(record),
+            "package": record.distribution,
+            "version": record.version,
+            "target": record.target,
+            "step": step,
+        }
+        try:
+            if self._descriptor is None:
+                self._open(self._directory)
+            assert self._descriptor is not None
+            # A longer note before it is left behind the end of the line.
+            os.pwrite(self._descriptor, json.dumps(about).encode() + b"\n", 0)
+        except OSError:
+            # Neither is the plugin before it to be blamed, nor is each of those after it to be tried.
+            self.close()
+            self._directory = None
+
+    def _open(self, directory: Path) -> None:
+        self._path = directory / f"{os.getpid()}-{time.time_ns():x}"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            self._descriptor = os.open(self._path, flags, 0o600)
+        except FileNotFoundError:
+            home = directory.parent
+            self._is_home_made = not home.exists()
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.mkdir(mode=0o700, exist_ok=True)
+            self._descriptor = os.open(self._path, flags, 0o600)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Take the note away."""
+        if self._path is None:
+            return
+        with suppress(OSError):
+            self._path.unlink()
+        # Only now may others have the lock.
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        if self._is_home_made:
+            # A listing leaves no home behind.
+            with suppress(OSError):
+                self._path.parent.rmdir()
+                self._path.parent.parent.rmdir()
+        self._path = self._descriptor = None
+
+
+def forget_endings(directory: Path, name: str) -> bool:
+    """Have a plugin tried again at the next start.
+
+    Args:
+        directory: where the notes lie.
+        name: the plugin's.
+
+    Returns:
+        Whether something was held against it.
+    """
+    endings = [each for each in _endings(directory) if each.name == name]
+    for each in endings:
+        with suppress(OSError):
+            each.path.unlink()
+    return bool(endings)
+
+
+def _endings(directory: Path) -> Iterator[Ending]:
+    try:
+        paths = list(directory.iterdir())
+    except OSError:
+        return
+    for path in paths:
+        try:
+            content, changed_at = _left_behind(path)
+        except OSError:  # gone, or its process lives
+            continue
+        ending = _read(path, content, changed_at)
+        if ending is not None:
+            yield ending
+        elif time.time() - changed_at > RETRY_SECONDS:
+            # Its process ended before it noted anything, or with the machine.
+            with suppress(OSError):
+                path.unlink()
+
+
+def _left_behind(path: Path) -> tuple[bytes, float]:
+    """Read a note whose lock is free, and when it was changed.
+
+    Raises:
+        OSError: another process holds it, or there is no such note.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        state = os.fstat(descriptor)
+        # A process that has loaded all takes its note away before it gives back the lock.
+        if state.st_nlink == 0 or not stat.S_ISREG(state.st_mode):
+            raise FileNotFoundError(path)
+        return os.read(descriptor, _MAX_NOTE_BYTES), state.st_mtime
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path, content: bytes, changed_at: float) -> Ending | None:
+    try:
+        found = json.loads(content.partition(b"\n")[0])
+        name, target, step = found["plugin"], found["target"], found["step"]
+        distribution, version = found["package"], found["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if not all(isinstance(each, str) for each in (name, target, step)):
+        return None
+    return Ending(path, name, distribution, version, target, step, changed_at)
+
+
+def _is_of_plugin(ending: Ending, record: PluginRecord) -> bool:
+    return (ending.name, ending.distribution) == (_name_of(record), record.distribution)
+
+
+def _is_of_version(ending: Ending, record: PluginRecord) -> bool:
+    return _is_of_plugin(ending, record) and (ending.version, ending.target) == (record.version, record.target)
+
+
+def _name_of(record: PluginRecord) -> str:
+    """The name of the entry point, which a record does not bear where another package has the same one."""
+    return record.name.removesuffix(f"@{record.distribution}")
+
+
+def _told(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,0 +1,235 @@
+"""Putting together what all plugins register, and keeping what goes wrong in one away from all others.
+
+An installed plugin comes in by its entry, without being imported; a plugin that is given as an object is called here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+from oneclaw_core.errors import describe_error
+from oneclaw_core.plugins.catalogue.compatibility import (
+    CORE_DISTRIBUTION,
+    CORE_VERSION,
+    UnreadableRequirementError,
+    find_incompatibility,
+    is_python_suitable,
+    python_version,
+)
+from oneclaw_core.plugins.catalogue.discovery import BUILTIN_TARGET, InstalledPlugin, PackageMetadata, package_metadata
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.merging import Catalog, set_hooks
+from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
+    from oneclaw_core.plugins.registration.entry import PluginEntry
+    from oneclaw_core.plugins.registration.hook_marks import PluginContract
+
+
+class EntryPoint(Protocol):
+    """The part of an entry point that loading needs; that of importlib, or a stand-in.
+
+    As ``dist`` it may have the distribution that it belongs to, with ``name`` and ``version``.
+    """
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """The target, as ``module`` or ``module:attribute``."""
+        ...
+
+    def load(self) -> Any:
+        """Import it."""
+        ...
+
+
+def discover() -> list[InstalledPlugin]:
+    """Find the installed plugins: the built-in tools first, then by name and package."""
+    return InstalledCatalogue().plugins()
+
+
+def load_plugins(
+    disabled: Collection[str] = (),
+    entry_points: Iterable[EntryPoint] | None = None,
+    notes_directory: Path | None = None,
+) -> Catalog:
+    """Collect what every plugin brings that is not disabled, and what goes wrong.
+
+    Args:
+        disabled: names of plugins to leave alone; the built-in tools cannot be.
+        entry_points: what to load instead of everything that is installed. Those of :func:`discover` are imported at
+            their first use, others now.
+        notes_directory: where to note what is being imported, so that a plugin which ends the program is left alone by
+            the next start; ``None`` for no notes.
+    """
+    loading = _Loading(disabled, notes_directory)
+    loading.load(entry_points)
+    return loading.catalog
+
+
+def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
+    """Read the one setting that is needed before anything else; an invalid value counts as none, so that listings work
+    whatever is stored.
+    """
+    value = environ.get("ONECLAW_DISABLED_PLUGINS") or stored.get("disabled_plugins", ())
+    names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    return frozenset(str(name).strip() for name in names)
+
+
+class _Loading:
+    """One run of :func:`load_plugins`."""
+
+    def __init__(self, disabled: Collection[str], notes_directory: Path | None) -> None:
+        self.catalog = Catalog()
+        self._disabled = disabled
+        self._notes_directory = notes_directory
+        self._contract: PluginContract | None = None
+
+    def load(self, entry_points: Iterable[EntryPoint] | None) -> None:
+        given = None if entry_points is None else list(entry_points)
+        catalogue = None
+        if given is None or any(isinstance(each, InstalledPlugin) for each in given):
+            catalogue = InstalledCatalogue()
+        points = catalogue.plugins() if catalogue is not None and given is None else given or []
+        records = [self._record_of(point, catalogue) for point in points]
+        with CrashGuard(self._notes_directory) as notes:
+            usable = [self._is_usable(point, record, notes) for point, record in zip(points, records, strict=True)]
+        installed = [(each, record) for each, record in zip(points, records, strict=True) if _is_installed(each)]
+        entries: dict[InstalledPlugin, PluginEntry] = {}
+        if catalogue is not None:
+            wanted = zip(points, usable, strict=True)
+            entries = catalogue.entries(each for each, is_wanted in wanted if is_wanted and _is_installed(each))
+        for point, record, is_wanted in zip(points, records, usable, strict=True):
+            if not is_wanted:
+                if catalogue is not None and isinstance(point, InstalledPlugin) and not record.is_disabled:
+                    set_hooks(catalogue.guards(point), record)
+                continue
+            if isinstance(point, InstalledPlugin):
+                self.catalog.merge(entries[point], record)
+                self._make_loader(point, record)
+            else:
+                self._bring_in(point, record)
+        self.catalog.complete()
+        if any(each.hook == "register_settings" for record in records for each in record.registrations):
+            from oneclaw_core.plugins.settings import settle_settings
+
+            settle_settings(records)
+        if catalogue is not None:
+            catalogue.save(installed)
+
+    def _record_of(self, point: EntryPoint, catalogue: InstalledCatalogue | None) -> PluginRecord:
+        package = package_metadata(getattr(point, "dist", None))
+        record = PluginRecord(point.name, package.name, package.version, point.value)
+        if catalogue is not None and isinstance(point, InstalledPlugin):
+            record.known_causes = catalogue.known_causes(point)
+        if point.name in self._disabled:
+            if _is_builtin(point):
+                record.report(
+                    "settings", "the built-in tools cannot be disabled", "disable single tools instead", is_error=False
+                )
+            else:
+                record.is_disabled = True
+        if not record.is_disabled and any(other.name == point.name for other in self.catalog.plugins):
+            record.name = f"{point.name}@{package.name}"
+            record.report(
+                "discovery",
+                f"another package has a plugin named {point.name!r}",
+                "ask an author to rename the entry point, so that the two can be told apart",
+                is_error=False,
+                check="package.name-taken",
+            )
+        self.catalog.plugins.append(record)
+        return record
+
+    def _is_usable(self, point: EntryPoint, record: PluginRecord, notes: CrashGuard) -> bool:
+        if record.is_disabled:
+            return False
+        if _is_builtin(point):
+            return True
+        return _is_compatible(package_metadata(getattr(point, "dist", None)), record) and not notes.leaves_alone(record)
+
+    def _make_loader(self, point: EntryPoint, record: PluginRecord) -> None:
+        if any(problem.is_error and problem.where == "import" for problem in record.problems):
+            return  # it is not imported here
+
+        def make_loader() -> PluginLoader:
+            from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
+
+            return PluginLoader(record, point.load, self._the_contract(), self.catalog.registry, self._notes_directory)
+
+        record.make_loader = make_loader
+
+    def _bring_in(self, point: EntryPoint, record: PluginRecord) -> None:
+        """Describe a plugin here that is given as an object."""
+        from oneclaw_core.plugins.catalogue.description import Description
+        from oneclaw_core.plugins.isolation import time_limit
+        from oneclaw_core.plugins.isolation.time_limit import ForeignCall, TookTooLongError
+
+        description = Description(
+            record.name, point.load, self._the_contract(), self.catalog.registry, record.distribution
+        )
+        try:
+            with CrashGuard(self._notes_directory) as notes, notes.during(record, LOADING):
+                ForeignCall(description.make, f"description of {record.name}").wait(time_limit.LOAD_SECONDS)
+        except TookTooLongError:
+            description.report_hang(time_limit.LOAD_SECONDS)
+        record.loaded = description.loaded()
+        self.catalog.merge(description.entry, record)
+        self._make_loader(point, record)
+
+    def _the_contract(self) -> PluginContract:
+        if self._contract is None:
+            from oneclaw_core.plugins.registration.hook_marks import PluginContract
+
+            self._contract = PluginContract()
+        return self._contract
+
+
+def _is_compatible(package: PackageMetadata, record: PluginRecord) -> bool:
+    """Return True if a plugin may be imported: one that was made for another OneClaw would fail anywhere."""
+    name = record.distribution or record.name
+    try:
+        if package.fault:
+            raise UnreadableRequirementError(package.fault)
+        incompatibility = find_incompatibility(list(package.core_requirements))
+    except ValueError as error:
+        cause = f"the metadata cannot be read: {describe_error(error)}"
+        record.report("compatibility", cause, "reinstall it", is_error=False)
+        return True
+    if incompatibility is not None:
+        upgrade_plugin = f"upgrade the plugin: oneclaw plugins upgrade {name}"
+        record.report(
+            "compatibility",
+            f"{record.package or name} was made for {CORE_DISTRIBUTION}{incompatibility.required}, "
+            f"and this is {CORE_VERSION}; it was not loaded",
+            f"upgrade {CORE_DISTRIBUTION}, or install a version of {name} that goes with {CORE_VERSION}"
+            if incompatibility.is_core_too_old
+            else f"{upgrade_plugin}, or install a {CORE_DISTRIBUTION}{incompatibility.required}",
+        )
+        return False
+    if not is_python_suitable(package.python_requirement):
+        record.report(
+            "compatibility",
+            f"{record.package or name} needs Python {package.python_requirement}, and this is {python_version()}; it "
+            "was not loaded",
+            f"install a version of {name} for this Python, or disable it with: oneclaw plugins disable {record.name}",
+        )
+        return False
+    return True
+
+
+def _is_installed(point: EntryPoint) -> TypeGuard[InstalledPlugin]:
+    return isinstance(point, InstalledPlugin)
+
+
+def _is_builtin(point: EntryPoint) -> bool:
+    return point.name == BUILTIN_PLUGIN and point.value.partition(":")[0] == BUILTIN_TARGET

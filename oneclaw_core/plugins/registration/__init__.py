@@ -1,0 +1,1 @@
+"""What plugins register, as data and through registrars."""

@@ -1,0 +1,179 @@
+"""Records of installed plugins and their problems."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import PluginError
+from oneclaw_core.secrets import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
+    from oneclaw_core.plugins.registration.implementations import HookOptions, LoadedPlugin
+    from oneclaw_core.plugins.registration.registrations import Registration
+
+BUILTIN_PLUGIN = "builtin"
+PROGRAM_PLUGIN = "program"
+"""The name under which tools of an embedding program are listed."""
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProblem:
+    """Something about a plugin that its author or user should mend.
+
+    Attributes:
+        where: the step or hook, such as ``import`` or ``register_tools``.
+        cause: what is wrong, on one line.
+        remedy: what to do about it.
+        is_error: whether something does not work because of it.
+        check: what ``oneclaw plugins check`` calls it, ``""`` where ``pointer`` says that.
+        pointer: JSON Pointer to the fault within a tool's definition, or within a manifest.
+    """
+
+    where: str
+    cause: str
+    remedy: str
+    is_error: bool = True
+    check: str = ""
+    pointer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def new_problem(
+    where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+) -> PluginProblem:
+    """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
+    return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+
+
+@dataclass(slots=True)
+class PluginRecord:
+    """A plugin that is installed, and what became of it.
+
+    Attributes:
+        name: of its entry point.
+        distribution: the installed package, ``None`` if unknown.
+        version: of the package.
+        target: what the entry point names.
+        is_disabled: whether the user disabled it.
+        import_ms: how long importing it and calling its hooks took, in milliseconds.
+        tools, groups, providers, skills: the names of what it registered.
+        manifests: the paths of the manifests it registered.
+        registrations: what else it registered, by name.
+        hooks: the event and lifecycle hooks that it implements, and how.
+        problems: what went wrong.
+        make_loader: makes what imports it at its first use.
+        loaded: the imported plugin, where it was given as an object.
+        known_causes: of problems that the user was already told about.
+    """
+
+    name: str
+    distribution: str | None = None
+    version: str | None = None
+    target: str = ""
+    is_disabled: bool = False
+    import_ms: float | None = None
+    tools: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    providers: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)
+    manifests: list[str] = field(default_factory=list)
+    registrations: list[Registration] = field(default_factory=list)
+    hooks: dict[str, HookOptions] = field(default_factory=dict)
+    problems: list[PluginProblem] = field(default_factory=list)
+    make_loader: Callable[[], PluginLoader] | None = field(default=None, repr=False)
+    loaded: LoadedPlugin | None = field(default=None, repr=False)
+    known_causes: frozenset[str] = frozenset()
+    _made_loader: PluginLoader | None = field(default=None, repr=False)
+
+    @property
+    def status(self) -> str:
+        """``disabled``, ``failed`` (nothing of it works), ``degraded`` (some does not) or ``ok``."""
+        if self.is_disabled:
+            return "disabled"
+        if not any(problem.is_error for problem in self.problems):
+            return "ok"
+        registered = (self.tools, self.groups, self.providers, self.skills, self.registrations, self.hooks)
+        return "degraded" if any(registered) else "failed"
+
+    @property
+    def package(self) -> str | None:
+        """The distribution with its version, such as ``oneclaw-pdf 0.1.0``."""
+        return f"{self.distribution} {self.version}" if self.distribution else None
+
+    async def load(self) -> LoadedPlugin:
+        """Return the imported plugin.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        return self.loaded if self.loaded is not None else await self._loader().load()
+
+    def load_now(self) -> LoadedPlugin:
+        """Do the same in a program without an event loop."""
+        return self.loaded if self.loaded is not None else self._loader().load_now()
+
+    async def load_object(self, registration: Registration) -> Any:
+        """Return what the plugin registered by name.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        return registration.value if registration.value is not None else await self._loader().load_object(registration)
+
+    def load_object_now(self, registration: Registration) -> Any:
+        """Do the same in a program without an event loop."""
+        return registration.value if registration.value is not None else self._loader().load_object_now(registration)
+
+    def report(
+        self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+    ) -> None:
+        """Note a problem, and log it."""
+        self.add(new_problem(where, cause, remedy, is_error=is_error, check=check, pointer=pointer))
+
+    def add(self, problem: PluginProblem, *, is_logged: bool = True) -> None:
+        """Note a problem, and log it unless the user was told about it before."""
+        if problem in self.problems:
+            return
+        self.problems.append(problem)
+        if not is_logged or problem.cause in self.known_causes:
+            return
+        about = f"plugin {self.name} ({self.package or '?'}): {problem.where}: {problem.cause}"
+        if problem.is_error:
+            _log.warning("%s; disable it with: oneclaw plugins disable %s", about, self.name)
+        else:
+            _log.info("%s", about)
+
+    def _loader(self) -> PluginLoader:
+        if self._made_loader is None and self.make_loader is not None:
+            self._made_loader = self.make_loader()
+        if self._made_loader is None:
+            raise PluginError(
+                f"the plugin {self.name} cannot be used: see oneclaw plugins list; disable it with: oneclaw plugins "
+                f"disable {self.name}"
+            )
+        return self._made_loader
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSkill:
+    """The folder of a skill that a plugin registered; it is read when somebody asks for skills.
+
+    Attributes:
+        folder: with its ``SKILL.md``.
+        record: the plugin.
+    """
+
+    folder: Path | Traversable
+    record: PluginRecord

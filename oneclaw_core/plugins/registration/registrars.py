@@ -1,0 +1,201 @@
+"""Registrars passed to plugin hooks. They attribute and validate each registration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from oneclaw_core.errors import PluginError, ToolDefinitionError
+from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
+from oneclaw_core.plugins.registration.named_registrars import SourceRegistrar, Target
+from oneclaw_core.plugins.registration.registrations import Registration, target_name
+from oneclaw_core.tools.calling import FunctionTarget
+from oneclaw_core.tools.definition import check_name
+from oneclaw_core.tools.groups import ToolGroupDefinition
+from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.tools.registry import ToolRegistry, definition_of
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from oneclaw_core.providers.base import Provider, ProviderConfig
+    from oneclaw_core.tools.definition import Tool
+
+ProviderFactory = Callable[["ProviderConfig"], "Provider"]
+
+_SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
+
+
+@dataclass(slots=True)
+class ToolRegistrar:
+    """Registrar passed to ``register_tools``.
+
+    Attributes:
+        registry: where the tools go, for tools that need to know the others.
+    """
+
+    registry: ToolRegistry
+    _entry: PluginEntry
+
+    def __call__(self, tool: Tool, *, group: str | None = None) -> None:
+        """Register a tool.
+
+        Args:
+            tool: a function decorated with ``@tool``, or a ``Tool`` object.
+            group: the tool group it belongs to; none makes it a core tool, sent with every request.
+        """
+        group = group or getattr(tool, "group", None)
+        try:
+            if group is not None:
+                check_name(group, "tool group")
+            definition = definition_of(tool)
+        except ToolDefinitionError as error:
+            check = "" if error.pointer else "hooks.not-a-tool"
+            self._entry.report(
+                "register_tools", str(error), "correct the tool's definition", check=check, pointer=error.pointer
+            )
+            return
+        name = definition.name
+        if not _SNAKE_CASE.fullmatch(name):
+            cause = f"tool name {name!r} is not in snake_case"
+            self._entry.report("register_tools", cause, "rename the tool", is_error=False, check="names.not-snake-case")
+        target = getattr(tool, "target", None)
+        place, origin = (
+            (f"{target.module}:{target.attribute}", target.origin) if isinstance(target, FunctionTarget) else (None, "")
+        )
+        self._entry.tools.append(
+            ToolEntry(
+                definition,
+                group,
+                place,
+                origin,
+                getattr(tool, "isolation", None),
+                getattr(tool, "asks_itself", False) is True,
+                getattr(tool, "checks_own_arguments", False) is True,
+                tool,
+            )
+        )
+
+    def manifest(self, path: Path | Traversable, *, module: str | None = None) -> None:
+        """Register what a JSON manifest declares.
+
+        Args:
+            path: the file, such as ``importlib.resources.files(__package__) / "pdf.json"``.
+            module: where functions that are named without a module are looked up.
+        """
+        if isinstance(path, str):
+            # It would mean another file in each directory that the program is started in.
+            remedy = "give it as importlib.resources.files(__package__) / " + repr(path)
+            cause = f"{path!r} is a text, and no path in the package"
+            self._entry.report("manifest", f"{cause}: {remedy}", remedy, check="manifests.unreadable")
+            return
+        self._entry.manifests.append(str(path))
+        manifest = load_manifest(path, default_module=module)
+        for problem in manifest.problems:
+            remedy = "correct the manifest; its JSON Schema helps an editor"
+            check = "manifests.unreadable" if problem.entry is None else ""
+            self._entry.report(
+                "manifest", str(problem), remedy, is_error=problem.is_error, check=check, pointer=problem.pointer
+            )
+        if manifest.group is not None:
+            GroupRegistrar(self._entry)(manifest.group)
+        for tool in manifest.tools:
+            self(tool, group=manifest.group.name if manifest.group else None)
+
+    def source(
+        self,
+        name: str,
+        target: Target,
+        *,
+        starts: Literal["call", "turn"] = "call",
+        start_seconds: float = 30.0,
+    ) -> None:
+        """Register a tool source, for tools that are known only at run time.
+
+        Args:
+            name: unique within the plugin.
+            target: function of a ``PluginContext`` that makes a ``ToolSource``.
+            starts: when a source whose tools are known from an earlier time starts: with the first ``call`` of one, or
+                with the first ``turn`` or call of any tool. A source that has published nothing yet starts then, too.
+            start_seconds: how long the start may take.
+        """
+        if starts not in ("call", "turn") or not 0 < start_seconds <= 3600:
+            cause = f"the tool source {name!r} needs starts='call' or starts='turn', and start_seconds from 0 to 3600"
+            self._entry.report("register_tools", cause, "correct it", check="hooks.options")
+            return
+        SourceRegistrar(self._entry).add(name, target, starts=starts, start_seconds=start_seconds)
+
+
+@dataclass(slots=True)
+class GroupRegistrar:
+    """Registrar passed to ``register_groups``."""
+
+    _entry: PluginEntry
+
+    def __call__(self, group: ToolGroupDefinition) -> None:
+        """Register a group's metadata; of two plugins that declare one group, the first one's stay."""
+        if isinstance(group, ToolGroupDefinition):
+            self._entry.groups.append(group)
+        else:
+            cause = f"{group!r} is no ToolGroupDefinition"
+            self._entry.report("register_groups", cause, "make one", check="groups.not-a-group")
+
+
+@dataclass(slots=True)
+class ProviderRegistrar:
+    """Registrar passed to ``register_providers``."""
+
+    _entry: PluginEntry
+
+    def __call__(self, type_name: str, factory: ProviderFactory | str) -> None:
+        """Register a provider type.
+
+        Args:
+            type_name: of the wire format, such as ``openai_compatible``.
+            factory: makes a provider from its configuration; an object, or its name ``module:attribute``.
+        """
+        try:
+            target = target_name(factory)
+        except PluginError as error:
+            self._entry.report("register_providers", str(error), "correct the name", check="hooks.target")
+            return
+        value = None if isinstance(factory, str) else factory
+        self._entry.registrations.append(
+            Registration("register_providers", self._entry.name, str(type_name), target, {}, value)
+        )
+
+
+@dataclass(slots=True)
+class SkillRegistrar:
+    """Registrar passed to ``register_skills``."""
+
+    _entry: PluginEntry
+
+    def __call__(self, folder: Path | Traversable) -> None:
+        """Register a skill; its ``SKILL.md`` is read when skills are asked for.
+
+        Args:
+            folder: such as ``importlib.resources.files(__package__) / "skills" / "pdf-report"``.
+        """
+        try:
+            name = folder.name
+            has_document = folder.joinpath("SKILL.md").is_file()
+        except (AttributeError, TypeError, OSError):
+            remedy = "pass a Path, or what importlib.resources.files gives"
+            self._entry.report("register_skills", f"{folder!r} is no folder", remedy, check="skills.missing")
+            return
+        known = [each.value for each in self._entry.registrations if each.hook == "register_skills"]
+        if not has_document:
+            remedy = "write one, and include it in the package"
+            self._entry.report("register_skills", f"{folder} has no SKILL.md", remedy, check="skills.missing")
+        elif folder in known:
+            cause = f"{folder} is registered twice"
+            self._entry.report("register_skills", cause, "do it once", is_error=False, check="skills.twice")
+        else:
+            options = {"folder": str(folder)}
+            self._entry.registrations.append(
+                Registration("register_skills", self._entry.name, name, None, options, folder)
+            )

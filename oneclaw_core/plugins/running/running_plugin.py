@@ -1,0 +1,222 @@
+"""One plugin of an open home: imported and started when it is first needed, stopped when the home closes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
+from oneclaw_core.plugins.running.hook_calls import HookError, HookTimeoutError, call_hook
+from oneclaw_core.plugins.running.observers import ObserverQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.registration.implementations import Implementation, LoadedPlugin
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+
+START_SECONDS = 30.0
+STOP_SECONDS = 5.0
+CHANGE_SECONDS = 5.0
+OBSERVER_SECONDS = 30.0
+FIRST_RETRY_SECONDS = 1.0
+LAST_RETRY_SECONDS = 300.0
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class RunningPlugin:
+    """A plugin at work.
+
+    Args:
+        record: what is known of the plugin.
+        context: its context.
+        limits: the user's own time limits of hooks in seconds, by plugin.
+        timeouts: of hooks so far.
+    """
+
+    def __init__(
+        self, record: PluginRecord, context: PluginContext, limits: Mapping[str, float], timeouts: HookTimeouts
+    ) -> None:
+        self.record = record
+        self.queue = ObserverQueue(record.name, self._deliver)
+        self._context = context
+        self._limits = limits
+        self._timeouts = timeouts
+        self._loaded: LoadedPlugin | None = None
+        self._is_started = False
+        self._has_start = "plugin_started" in record.hooks or any(
+            each.hook == "register_settings" for each in record.registrations
+        )
+        self._starting: asyncio.Task[None] | None = None
+        self._is_start_attempted = False
+        self._failure: PluginError | None = None
+        self._retry_at = 0.0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.record.name
+
+    async def load(self) -> LoadedPlugin:
+        """Import the plugin.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        if self._loaded is None:
+            self._loaded = await self.record.load()
+        return self._loaded
+
+    async def start(self) -> PluginContext:
+        """Start the plugin, unless it is started.
+
+        Returns:
+            Its context.
+
+        Raises:
+            PluginError: it cannot be started now.
+        """
+        if not self._is_started and not self._has_start:
+            self._is_started = True
+        if not self._is_started:
+            if self._failure is not None and time.monotonic() < self._retry_at:
+                raise self._failure
+            if self._starting is None or self._starting.done():
+                # Started once for all that wait, and in a context that is nobody's turn.
+                loop = asyncio.get_running_loop()
+                self._starting = loop.create_task(self._start(), context=contextvars.Context())
+            await asyncio.shield(self._starting)
+        return self._context
+
+    async def call(self, hook: str, arguments: Mapping[str, Any], seconds: float) -> Any:
+        """Call the plugin's implementation of a hook.
+
+        Args:
+            hook: its name; the plugin has it.
+            arguments: of the hook, without the context.
+            seconds: the time limit of the hook's kind.
+
+        Raises:
+            PluginError: it failed, took too long, or is switched off; the message names the plugin and how to
+                disable it.
+        """
+        if self._timeouts.is_off(self.record, hook):
+            fault = "is switched off, because it timed out three times within ten minutes"
+            raise HookError(self.name, hook, fault)
+        context, implementation = await self.ready(hook)
+        try:
+            return await call_hook(implementation, {**arguments, "context": context}, self.limit(hook, seconds))
+        except HookTimeoutError as error:
+            if self._timeouts.note(self.record, hook):
+                _log.warning("%s; the hook is switched off", error)
+            raise
+
+    def limit(self, hook: str, seconds: float) -> float:
+        """Return the time limit of a hook: the user's, the plugin's own, or that of the kind."""
+        own = self.record.hooks[hook].timeout_seconds
+        return self._limits.get(self.name) or own or seconds
+
+    async def ready(self, hook: str) -> tuple[PluginContext, Implementation]:
+        """Start the plugin, and return what is needed to call a hook without waiting.
+
+        Raises:
+            PluginError: it cannot be started now.
+        """
+        return await self.start(), await self._implementation(hook)
+
+    async def context_unstarted(self) -> PluginContext:
+        """Return the context with current settings, without starting the plugin."""
+        if not self._is_start_attempted:
+            await self._context.refresh_settings()
+        return self._context
+
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
+        """Read the plugin's settings again, and call ``settings_changed`` if there are others.
+
+        A start that failed is tried again with them.
+
+        Args:
+            stored: values from the store, by key, if they are at hand.
+
+        Raises:
+            PluginError: the hook failed.
+        """
+        if not self._is_start_attempted:
+            return
+        changed = await self._context.refresh_settings(stored)
+        if changed and not self._is_started:
+            self._retry_at = 0.0
+        elif changed and "settings_changed" in self.record.hooks:
+            await self.call("settings_changed", {"changed": changed}, CHANGE_SECONDS)
+
+    async def drain(self, seconds: float) -> None:
+        """Deliver what the observers have waiting; an observer that does not end counts as a timeout.
+
+        Else a program that runs one command never gets to the limit of a hook that hangs, and waits each time.
+        """
+        hook = await self.queue.drain(seconds)
+        if hook and self._timeouts.note(self.record, hook):
+            _log.warning("plugin %s: its hook %s did not end in time; it is switched off", self.name, hook)
+
+    async def stop(self, seconds: float) -> None:
+        """Deliver what the observers have waiting, call ``plugin_stopped``, and end the plugin's tasks.
+
+        Args:
+            seconds: for the observers.
+        """
+        await self.drain(seconds)
+        if self._starting is not None and not self._starting.done():
+            self._starting.cancel()
+            await asyncio.wait({self._starting}, timeout=STOP_SECONDS)
+        if (self._is_started or self._is_start_attempted) and "plugin_stopped" in self.record.hooks:
+            try:
+                implementation = await self._implementation("plugin_stopped")
+                await call_hook(implementation, {"context": self._context}, self.limit("plugin_stopped", STOP_SECONDS))
+            except PluginError as error:
+                _log.warning("%s", error)
+        await self._context.aclose()
+
+    async def _start(self) -> None:
+        try:
+            await self._context.refresh_settings()
+            self._is_start_attempted = True
+            if "plugin_started" in self.record.hooks:
+                implementation = await self._implementation("plugin_started")
+                seconds = self.limit("plugin_started", START_SECONDS)
+                await call_hook(implementation, {"context": self._context}, seconds)
+        except PluginError as error:
+            self._failure, wait_seconds = self._explained(error)
+            self._retry_at = time.monotonic() + wait_seconds
+            if error is self._failure:
+                raise
+            raise self._failure from error.__cause__
+        self._is_started, self._failure = True, None
+
+    def _explained(self, error: PluginError) -> tuple[PluginError, float]:
+        """Return the error of a failed start, and after how many seconds the start is tried again."""
+        raised = error.__cause__
+        if isinstance(raised, OneClawError):
+            # The plugin's own words, such as the command that signs in.
+            error = HookError(self.name, "plugin_started", f"failed: {describe_error(raised).partition(': ')[2]}")
+        if not isinstance(raised, NotReadyError):
+            return error, float("inf")
+        seconds = self._retry_seconds
+        self._retry_seconds = min(seconds * 2, LAST_RETRY_SECONDS)
+        return error, seconds
+
+    async def _implementation(self, hook: str) -> Implementation:
+        implementation = (await self.load()).implementations.get(hook)
+        if implementation is None:
+            raise HookError(self.name, hook, "is not there any more", "reinstall it")
+        return implementation
+
+    async def _deliver(self, hook: str, arguments: Mapping[str, Any]) -> None:
+        if not self._timeouts.is_off(self.record, hook):
+            await self.call(hook, arguments, OBSERVER_SECONDS)

@@ -1,0 +1,318 @@
+"""The plugins of an open home at work: one method for each way in which event hooks are called."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
+from oneclaw_core.plugins.contract.arguments import Ask, CallInfo, Deny, PromptSection, ToolWork
+from oneclaw_core.plugins.contract.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
+from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
+from oneclaw_core.plugins.running.around import Around
+from oneclaw_core.plugins.running.hook_calls import HookError
+from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.running.running_plugin import RunningPlugin
+from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, HookedCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo, Work
+    from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.registration.implementations import HookOptions
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
+
+GATE_SECONDS = 15.0
+CONTEXT_SECONDS = 5.0
+EXIT_SECONDS = 5.0
+MAX_SECTION_CHARACTERS = 4_000
+MAX_SECTIONS_CHARACTERS = 8_000
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class _Step(NamedTuple):
+    """A plugin's place in the plan of a hook."""
+
+    plugin: RunningPlugin
+    options: HookOptions
+
+
+class Verdict(NamedTuple):
+    """The answer of a plugin's gate.
+
+    Attributes:
+        plugin: the plugin's name.
+        answer: a refusal, or a demand that the user is asked.
+    """
+
+    plugin: str
+    answer: Deny | Ask
+
+    @property
+    def reason(self) -> str:
+        """The reason of a refusal."""
+        return self.answer.reason if isinstance(self.answer, Deny) else ""
+
+
+class Plugins:
+    """The plugins of an open home.
+
+    Args:
+        records: the plugins that are installed.
+        make_context: makes the context of a plugin, given its name.
+        order: names of plugins whose hooks run first, in this order.
+        limits: the user's own time limits of hooks in seconds, by plugin.
+        timeouts: of hooks so far.
+
+    Attributes:
+        hooks: the event hooks that any plugin implements.
+        governs_calls: True if any of them concerns tool calls.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[PluginRecord],
+        make_context: Callable[[str], PluginContext],
+        *,
+        order: Sequence[str] = (),
+        limits: Mapping[str, float] | None = None,
+        timeouts: HookTimeouts | None = None,
+    ) -> None:
+        self._records = records
+        self._make_context = make_context
+        self._limits = limits or {}
+        self._timeouts = timeouts or HookTimeouts()
+        self._running: dict[str, RunningPlugin] = {}
+        self._plans = self._planned(list(order))
+        self.hooks = frozenset(self._plans)
+        self.governs_calls = not self.hooks.isdisjoint(CALL_HOOKS)
+
+    def registrations(self, hook: str) -> list[Registration]:
+        """Return what all plugins registered by a hook, in their order."""
+        records = [record for record in self._records if not record.is_disabled]
+        return [each for record in records for each in record.registrations if each.hook == hook]
+
+    async def context_of(self, name: str) -> PluginContext:
+        """Return the context of a plugin, which is started first.
+
+        Raises:
+            NotFoundError: there is no such plugin.
+            PluginError: it cannot be started now.
+        """
+        return await self._plugin(name).start()
+
+    async def run_checks(self) -> list[PluginCheck]:
+        """Run the checks of all plugins side by side; their plugins are not started."""
+        return list(await asyncio.gather(*(self._run_check(each) for each in self.registrations(CHECK_HOOK))))
+
+    async def _run_check(self, registration: Registration) -> PluginCheck:
+        try:
+            function = await self.object_of(registration)
+            context = await self._plugin(registration.plugin).context_unstarted()
+        except OneClawError as error:
+            return failed_check(registration, str(error))
+        return await run_check(registration, function, context)
+
+    async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
+        """Have the started plugins use the settings that are stored now.
+
+        Args:
+            stored: values from the store, by key, if they are at hand.
+        """
+        for plugin in list(self._running.values()):
+            try:
+                await plugin.refresh_settings(stored)
+            except OneClawError as error:
+                _log.warning("%s", error)
+
+    async def context_of_tool(self, plugin: str | None) -> PluginContext | None:
+        """Return the context for a tool of a plugin, which is started first; ``None`` for a tool of no plugin.
+
+        Raises:
+            PluginError: the plugin cannot be started now.
+        """
+        if plugin is None:
+            return None
+        try:
+            found = self._running.get(plugin) or self._plugin(plugin)
+        except NotFoundError:
+            return None
+        return await found.start()
+
+    async def object_of(self, registration: Registration) -> Any:
+        """Return a registered object; it is imported when it is first asked for.
+
+        Raises:
+            PluginError: it cannot be imported; the message names the plugin.
+        """
+        return await self._plugin(registration.plugin).record.load_object(registration)
+
+    async def before_turn(self, turn: TurnInfo) -> Verdict | None:
+        """Ask the gates whether a turn may begin; ``None`` if it may."""
+        for step in self._plans.get("before_turn", ()):
+            verdict = await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
+            if verdict is not None:
+                return verdict
+        return None
+
+    async def before_tool_call(self, call: CallInfo) -> list[Verdict]:
+        """Ask the gates whether a call may run.
+
+        Returns:
+            The first ``Deny`` alone, else every ``Ask``, in order.
+        """
+        questions: list[Verdict] = []
+        for plugin in self.concerned("before_tool_call", call):
+            verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
+            if verdict is None:
+                continue
+            if isinstance(verdict.answer, Deny):
+                return [verdict]
+            questions.append(verdict)
+        return questions
+
+    def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
+        """Return the plugins whose implementation of a hook is about a tool call, in order."""
+        return [step.plugin for step in self._plans.get(hook, ()) if step.options.is_about(call.tool, call.group)]
+
+    def of_call(self, **about: Any) -> HookedCall | None:
+        """Return the hooks on a tool call, described as in :class:`CallInfo`; ``None`` if no plugin has any."""
+        return HookedCall(self, CallInfo(**about)) if self.governs_calls else None
+
+    async def message_context(self, turn: TurnInfo) -> list[tuple[str, str]]:
+        """Gather texts to send with a user's message.
+
+        Returns:
+            The plugins' names with their texts.
+        """
+        texts: list[tuple[str, str]] = []
+        for step in sorted(self._plans.get("message_context", ()), key=lambda step: step.plugin.name):
+            text = await self._gathered(step, "message_context", {"turn": turn}, CONTEXT_SECONDS)
+            if isinstance(text, str):
+                texts += [(step.plugin.name, text)] if text.strip() else []
+            elif text is not None:
+                self._complain(step.plugin, "message_context", f"returned a {type(text).__name__}, not a text")
+        return texts
+
+    async def prompt_sections(self, session: SessionInfo) -> str:
+        """Gather the plugins' sections of the system prompt as one text, sorted by plugin and id."""
+        found: list[tuple[str, str, str]] = []
+        for step in self._plans.get("prompt_sections", ()):
+            sections = await self._gathered(step, "prompt_sections", {"session": session}, GATE_SECONDS)
+            if sections is None:
+                continue
+            sections = list(sections) if isinstance(sections, list | tuple) else [sections]
+            if not all(isinstance(each, PromptSection) and isinstance(each.text, str) for each in sections):
+                self._complain(step.plugin, "prompt_sections", "returned something other than PromptSection objects")
+                continue
+            for each in sections:
+                if len(each.text) > MAX_SECTION_CHARACTERS:
+                    fault = f"returned the section {each.id!r} with more than {MAX_SECTION_CHARACTERS:,} characters"
+                    self._complain(step.plugin, "prompt_sections", fault)
+                elif each.text.strip():
+                    found.append((step.plugin.name, str(each.id), each.text.strip()))
+        return _joined(sorted(found))
+
+    def around(self, work: Work) -> Around:
+        """Return an async context manager that enters the context managers of plugins in the running task."""
+        if isinstance(work, ToolWork):
+            return Around(self.concerned("around", work.call), work)
+        return Around([step.plugin for step in self._plans.get("around", ())], work)
+
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Queue an event for the observers of a hook."""
+        for step in self._plans.get(hook, ()):
+            call = arguments.get("call")
+            if call is None or step.options.is_about(call.tool, call.group):
+                step.plugin.queue.put(hook, arguments)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until the observers have had all events; drop those that are left."""
+        await asyncio.gather(*(each.drain(seconds) for each in self._running.values()))
+
+    async def aclose(self) -> None:
+        """Stop all plugins that were started."""
+        await asyncio.gather(*(each.stop(EXIT_SECONDS) for each in self._running.values()))
+
+    def _planned(self, order: list[str]) -> dict[str, tuple[_Step, ...]]:
+        places = {name: place for place, name in enumerate(order)}
+        plans: dict[str, list[_Step]] = {}
+        for record in self._records:
+            for hook, options in () if record.is_disabled else record.hooks.items():
+                if HOOK_KINDS[hook] is not HookKind.LIFECYCLE:
+                    plans.setdefault(hook, []).append(_Step(self._plugin(record.name), options))
+
+        def place(step: _Step) -> tuple[int, int, str]:
+            return places.get(step.plugin.name, len(places)), step.options.order, step.plugin.name
+
+        return {hook: tuple(sorted(steps, key=place)) for hook, steps in plans.items()}
+
+    def _plugin(self, name: str) -> RunningPlugin:
+        found = self._running.get(name)
+        if found is None:
+            record = next((each for each in self._records if each.name == name), None)
+            if record is None or record.is_disabled:
+                raise NotFoundError(f"there is no plugin {name!r}; list them with: oneclaw plugins list")
+            found = RunningPlugin(record, self._make_context(name), self._limits, self._timeouts)
+            self._running[name] = found
+        return found
+
+    async def _verdict(
+        self, plugin: RunningPlugin, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]
+    ) -> Verdict | None:
+        """Call a gate; whatever is wrong with it is a refusal."""
+        name = plugin.name
+        try:
+            answer = await plugin.call(hook, arguments, GATE_SECONDS)
+        except PluginError as error:
+            _log.warning("%s", error)
+            return Verdict(name, Deny(str(error)))
+        if answer is None:
+            return None
+        if isinstance(answer, Deny) and isinstance(answer.reason, str):
+            return Verdict(name, Deny(f"The plugin {name} refuses this: {answer.reason}"))
+        if isinstance(answer, Ask) and Ask in kinds and _is_sound(answer):
+            return Verdict(name, answer)
+        names = " or ".join(kind.__name__ for kind in kinds)
+        fault = f"returned a {type(answer).__name__} that is no {names} or None"
+        return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
+
+    async def _gathered(self, step: _Step, hook: str, arguments: dict[str, Any], seconds: float) -> Any:
+        """Call a hook that fails open."""
+        try:
+            return await step.plugin.call(hook, arguments, seconds)
+        except PluginError as error:
+            _log.warning("%s", error)
+            return None
+
+    def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:
+        error = HookError(plugin.name, hook, fault)
+        _log.warning("%s", error)
+        return error
+
+
+def _joined(sections: list[tuple[str, str, str]]) -> str:
+    texts: list[str] = []
+    left = MAX_SECTIONS_CHARACTERS
+    for plugin, section, text in sections:
+        if len(text) > left:
+            _log.warning(
+                "plugin %s: its section %r of the system prompt is left out: all sections together may have %s "
+                "characters",
+                plugin,
+                section,
+                f"{MAX_SECTIONS_CHARACTERS:,}",
+            )
+            continue
+        left -= len(text)
+        texts.append(text)
+    return "\n\n".join(texts)
+
+
+def _is_sound(ask: Ask) -> bool:
+    texts = (ask.permission, ask.detail, ask.subject or "")
+    return bool(ask.permission) and all(isinstance(each, str) for each in texts)

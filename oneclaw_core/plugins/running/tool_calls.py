@@ -1,0 +1,163 @@
+"""The hooks of plugins on one tool call, in the order in which the engine asks for them."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import PermissionDeniedError, PluginError
+from oneclaw_core.plugins.contract.arguments import Deny, PermissionOutcome, ToolWork
+from oneclaw_core.plugins.running.frozen import frozen
+from oneclaw_core.plugins.running.hook_calls import HookError
+from oneclaw_core.types.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from oneclaw_core.plugins.contract.arguments import CallInfo
+    from oneclaw_core.plugins.running.around import Around
+    from oneclaw_core.plugins.running.runtime import Plugins
+
+CALL_HOOKS = frozenset(
+    {"rewrite_tool_call", "before_tool_call", "around", "rewrite_tool_result", "after_tool_call", "permission_decided"}
+)
+"""The hooks that a tool call concerns."""
+
+REWRITER_SECONDS = 15.0
+
+
+class HookedCall:
+    """A tool call that plugins govern or observe.
+
+    Args:
+        plugins: at work.
+        info: the call; its arguments are copied.
+    """
+
+    def __init__(self, plugins: Plugins, info: CallInfo) -> None:
+        self._plugins = plugins
+        self._info = info
+        self._started = time.perf_counter()
+        self.arguments = info.arguments
+
+    @property
+    def info(self) -> CallInfo:
+        """The call as plugins see it."""
+        return self._info
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments that the tool gets."""
+        return self._info.arguments
+
+    @arguments.setter
+    def arguments(self, value: Mapping[str, Any]) -> None:
+        self._info = replace(self._info, arguments=frozen(dict(value)))
+
+    async def rewrite(
+        self, arguments: dict[str, Any], faults_of: Callable[[dict[str, Any]], list[str]]
+    ) -> dict[str, Any]:
+        """Have plugins rewrite the arguments, each those of the one before.
+
+        Args:
+            arguments: as the caller gave them, validated.
+            faults_of: validates arguments.
+
+        Returns:
+            The arguments to use.
+
+        Raises:
+            PluginError: a plugin failed, or returned arguments that are invalid; the call must not run.
+        """
+        self.arguments = arguments
+        for plugin in self._plugins.concerned("rewrite_tool_call", self._info):
+            value = await plugin.call("rewrite_tool_call", {"call": self._info}, REWRITER_SECONDS)
+            if value is None:
+                continue
+            rewritten = _json_object(value)
+            if rewritten is None:
+                raise HookError(
+                    plugin.name, "rewrite_tool_call", f"returned a {type(value).__name__}, not JSON arguments"
+                )
+            faults = faults_of(rewritten)
+            if faults:
+                raise HookError(plugin.name, "rewrite_tool_call", f"returned invalid arguments: {' '.join(faults)}")
+            self.arguments = arguments = rewritten
+        return arguments
+
+    async def check(self, ask: Callable[[str, str, str | None], Awaitable[None]]) -> None:
+        """Ask the gates; the call goes on if this returns.
+
+        Args:
+            ask: asks for a permission, with a detail and a subject.
+
+        Raises:
+            PermissionDeniedError: a gate refuses the call, or the user does.
+        """
+        for plugin, answer in await self._plugins.before_tool_call(self._info):
+            if isinstance(answer, Deny):
+                self.decided(self._info.tool, None, is_granted=False, decided_by=f"plugin {plugin}")
+                raise PermissionDeniedError(answer.reason, self._info.tool)
+            detail = f"{answer.detail} (the plugin {plugin} asks)" if answer.detail else f"the plugin {plugin} asks"
+            await ask(answer.permission, detail, answer.subject)
+
+    def around(self) -> Around:
+        """Return a context manager to enter around the tool."""
+        return self._plugins.around(ToolWork(self._info))
+
+    async def rewrite_result(self, result: ToolResult) -> ToolResult:
+        """Have plugins rewrite the result of a call that ran.
+
+        Returns:
+            The result to store. If a plugin failed, an error that says that the call ran.
+        """
+        result = _frozen_result(result)
+        try:
+            for plugin in self._plugins.concerned("rewrite_tool_result", self._info):
+                given = {"call": self._info, "result": result}
+                value = await plugin.call("rewrite_tool_result", given, REWRITER_SECONDS)
+                if value is None:
+                    continue
+                if not isinstance(value, ToolResult):
+                    fault = f"returned a {type(value).__name__}, not a ToolResult"
+                    raise HookError(plugin.name, "rewrite_tool_result", fault)
+                result = _frozen_result(value)
+        except PluginError as error:
+            return ToolResult.error(
+                "unknown_outcome",
+                f"The call ran and may have had its effect, but its result is withheld: {error}. "
+                "Do not repeat it; look for what it did, or tell the user.",
+            )
+        return result
+
+    def decided(self, permission: str, subject: str | None, *, is_granted: bool, decided_by: str) -> None:
+        """Tell observers of a decision on a permission."""
+        if "permission_decided" in self._plugins.hooks:
+            decision = PermissionOutcome(
+                permission=permission, subject=subject, is_granted=is_granted, decided_by=decided_by
+            )
+            self._plugins.observe("permission_decided", call=self._info, decision=decision)
+
+    def finished(self, result: ToolResult) -> None:
+        """Tell observers of the result."""
+        if "after_tool_call" in self._plugins.hooks:
+            given = {"call": self._info, "result": _frozen_result(result), "duration_ms": self._duration_ms()}
+            self._plugins.observe("after_tool_call", **given)
+
+    def _duration_ms(self) -> float:
+        return (time.perf_counter() - self._started) * 1000
+
+
+def _frozen_result(result: ToolResult) -> ToolResult:
+    return replace(result, result=frozen(result.result))
+
+
+def _json_object(value: object) -> dict[str, Any] | None:
+    """Return a copy of a value that shares nothing with it; ``None`` if it is no JSON object."""
+    try:
+        copy = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return copy if isinstance(value, dict) and isinstance(copy, dict) else None

@@ -1,0 +1,1 @@
+"""Tool sources of an open home, and the tools that they publish."""

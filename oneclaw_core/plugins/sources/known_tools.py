@@ -1,0 +1,232 @@
+"""Files of the home with what tool sources published last, so that listing it starts no source."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError
+from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, KnownTool, SourceGroup, SourceTool
+from oneclaw_core.plugins.registration.record import PluginProblem
+from oneclaw_core.private_files import read_private, write_private
+from oneclaw_core.tools.groups import ToolGroupDefinition
+from oneclaw_core.types.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+    from pathlib import Path
+
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
+
+_FORMAT = 1
+_MAX_BYTES = 64_000_000
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGroup:
+    """A tool group that a source published when it last ran.
+
+    Attributes:
+        definition: its metadata.
+        is_open: False if its tools are found when a model loads it.
+        origin: where it comes from.
+    """
+
+    definition: ToolGroupDefinition
+    is_open: bool = True
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The tools and groups that a source published when it last ran.
+
+    Attributes:
+        tools: all tools.
+        groups: the metadata of their groups.
+        problem: why its last start failed, ``None`` if it did not.
+    """
+
+    tools: tuple[KnownTool, ...] = ()
+    groups: tuple[KnownGroup, ...] = ()
+    problem: PluginProblem | None = None
+
+    @classmethod
+    def of(cls, published: PublishedBySource, problem: PluginProblem | None = None) -> Known:
+        """Take what a source has published now."""
+        groups = (KnownGroup(each.definition, each.open is None, each.origin) for each in published.wanted_groups)
+        return cls(published.known(), tuple(groups), problem)
+
+    def to_json(self) -> bytes:
+        """Write it as JSON."""
+        problem = self.problem
+        document = {
+            "format": _FORMAT,
+            "tools": [each.to_dict() for each in self.tools],
+            "groups": [
+                {
+                    "name": each.definition.name,
+                    "display_name": each.definition.display_name,
+                    "description": each.definition.description,
+                    "permissions": dict(each.definition.permissions),
+                    "is_open": each.is_open,
+                    "origin": each.origin,
+                }
+                for each in self.groups
+            ],
+            "problem": None if problem is None else {"cause": problem.cause, "remedy": problem.remedy},
+        }
+        return json.dumps(document, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes, where: str) -> Known:
+        """Read what :meth:`to_json` wrote; nothing is known if another version of OneClaw wrote it."""
+        document: Any = json.loads(text)
+        if document["format"] != _FORMAT:
+            return cls()
+        groups = (
+            KnownGroup(
+                ToolGroupDefinition(
+                    stored["name"], stored["display_name"], stored["description"], stored["permissions"]
+                ),
+                stored["is_open"],
+                stored["origin"],
+            )
+            for stored in document["groups"]
+        )
+        problem = document["problem"]
+        return cls(
+            tuple(KnownTool.from_dict(each) for each in document["tools"]),
+            tuple(groups),
+            None if problem is None else PluginProblem(where, problem["cause"], problem["remedy"]),
+        )
+
+
+def read_known(path: Path, where: str) -> Known:
+    """Read what is known of a source; nothing if the file is missing or damaged."""
+    try:
+        text = read_private(path, _MAX_BYTES)
+        return Known() if text is None else Known.from_json(text, where)
+    except (OneClawError, ValueError, LookupError, TypeError, ToolDefinitionError) as error:
+        _log.warning("%s cannot be used, its tools are found anew: %s", path, error)
+        return Known()
+
+
+def write_known(path: Path, text: bytes) -> None:
+    """Keep what is known of a source; without room for it, its tools are found anew each time."""
+    try:
+        write_private(path, text)
+    except OSError as error:
+        _log.warning("%s could not be written: %s", path, error)
+
+
+def publish_known(
+    published: PublishedBySource, known: Known, start: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """Register the known tools of a source that does not run.
+
+    Args:
+        published: the source's tools; afterwards it may have published others.
+        known: what it published when it last ran.
+        start: starts it; ``None`` in listings, where nothing is called.
+    """
+
+    def opener(name: str) -> Callable[[], Awaitable[None]]:
+        async def open_group() -> None:
+            await _started(start, published)
+            found = next((each for each in published.wanted_groups if each.definition.name == name), None)
+            if found is not None and found.open is not None:
+                await found.open()
+
+        return open_group
+
+    published.publish(
+        [SourceTool(StandInTool(each.definition, published, start), each.group, each.origin) for each in known.tools],
+        [
+            SourceGroup(each.definition, None if each.is_open else opener(each.definition.name), each.origin)
+            for each in known.groups
+        ],
+    )
+    published.report([] if known.problem is None else [known.problem])
+
+
+def list_known_tools(published: PublishedTools, folder: Path, records: Iterable[PluginRecord]) -> None:
+    """Register what the sources of plugins published when they last ran, for listings.
+
+    Args:
+        published: their tools.
+        folder: where it is kept.
+        records: the plugins.
+    """
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook == SOURCE_HOOK:
+                where = source_label(registration)
+                publish_known(published.add(record, where), read_known(known_path(folder, registration), where))
+
+
+def source_label(registration: Registration) -> str:
+    """Name a source in messages."""
+    return f"tool source {registration.name!r}"
+
+
+def known_path(folder: Path, registration: Registration) -> Path:
+    """Return the file in which what is known of a source is kept."""
+    return folder / f"{registration.plugin}.{registration.name}.json"
+
+
+class StandInTool:
+    """A known tool of a source that does not run; the first call starts the source.
+
+    Args:
+        definition: as the source published it.
+        published: the source's tools.
+        start: starts the source.
+    """
+
+    def __init__(
+        self, definition: ToolDefinition, published: PublishedBySource, start: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        self.definition = definition
+        self._published = published
+        self._start = start
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Start the source and run the tool itself. The time of the start does not count as the tool's."""
+        name = self.definition.name
+        try:
+            with context.paused() if context is not None else nullcontext():
+                await _started(self._start, self._published)
+        except PluginError as error:
+            return ToolResult.error("not_available", f"Tool '{name}' is not available: {error}")
+        found = self._published.tools.get(name)
+        if found is None or isinstance(found.tool, StandInTool):
+            cause = f"{self._published.where} does not have it any more."
+            return ToolResult.error("not_available", f"Tool '{name}' is not available: {cause}")
+        if _contract(found.tool) != _contract(self):
+            # These arguments were checked, and the user was asked, for the tool as it was.
+            cause = "it has changed since it was listed. Nothing was done; call it again as it is now."
+            return ToolResult.error("not_available", f"Tool '{name}' was not run: {cause}")
+        from oneclaw_core.tools.running import invoke
+
+        return await invoke(found.tool, arguments, context)
+
+
+async def _started(start: Callable[[], Awaitable[None]] | None, published: PublishedBySource) -> None:
+    if start is None:
+        raise PluginError(f"{published.where} cannot be started in a listing")
+    await start()
+
+
+def _contract(tool: Tool) -> tuple[Any, ...]:
+    definition = tool.definition
+    return json.dumps(definition.parameters, sort_keys=True), definition.required_permissions

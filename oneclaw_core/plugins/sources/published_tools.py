@@ -1,0 +1,251 @@
+"""Tools of tool sources in the registry: published in one step, in the order of the sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
+from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
+from oneclaw_core.plugins.registration.record import PluginProblem
+from oneclaw_core.secrets import redact
+from oneclaw_core.tools.definition import ToolDefinition, check_name
+from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.registry import ToolRegistry
+
+
+class PublishedTools:
+    """All that tool sources have published, in one registry.
+
+    The tools of a source keep their place among those of the others, whenever they change. So the same tools are always
+    sent in the same order, and of two tools of one name always the same one is left out.
+
+    Args:
+        registry: gets the tools, behind those that plugins registered.
+    """
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self.registry = registry
+        self._sources: list[PublishedBySource] = []
+
+    def add(self, record: PluginRecord, where: str) -> PublishedBySource:
+        """Add a source behind the others.
+
+        Args:
+            record: of its plugin; gets the names of its tools and its problems.
+            where: the source, in messages.
+        """
+        source = PublishedBySource(self, record, where)
+        self._sources.append(source)
+        return source
+
+    def renew(self, changed: PublishedBySource) -> None:
+        """Register the tools of a source that has changed, and of those behind it, anew."""
+        later = self._sources[self._sources.index(changed) :]
+        for source in later:
+            source.withdraw()
+        for source in later:
+            source.register()
+
+
+class PublishedBySource:
+    """The tools of one source. Implements :class:`~oneclaw_core.plugins.contract.tool_source.SourceTools`.
+
+    Attributes:
+        record: of the plugin.
+        where: the source, in messages.
+        tools: the tools that are registered, by name.
+        groups: the names of the groups whose metadata come from this source.
+        run: runs a function in the thread that the registry belongs to.
+        changed: called when the source has published something else.
+    """
+
+    def __init__(self, published: PublishedTools, record: PluginRecord, where: str) -> None:
+        self.record = record
+        self.where = where
+        self.tools: dict[str, SourceTool] = {}
+        self.groups: list[str] = []
+        self.run: Callable[[Callable[[], None]], None] = lambda function: function()
+        self.changed: Callable[[], None] = lambda: None
+        self._published = published
+        self._registry = published.registry
+        self._wanted: tuple[SourceTool, ...] = ()
+        self._wanted_groups: tuple[SourceGroup, ...] = ()
+        self._said: tuple[PluginProblem, ...] = ()
+        self._faults: tuple[PluginProblem, ...] = ()
+        self._left_out: tuple[PluginProblem, ...] = ()
+        self._reported: list[PluginProblem] = []
+
+    @property
+    def wanted(self) -> tuple[SourceTool, ...]:
+        """All tools that the source published, those that were left out as well."""
+        return self._wanted
+
+    @property
+    def wanted_groups(self) -> tuple[SourceGroup, ...]:
+        """All groups that it published."""
+        return self._wanted_groups
+
+    def publish(
+        self,
+        tools: Iterable[Tool | SourceTool],
+        groups: Iterable[ToolGroupDefinition | SourceGroup] = (),
+        problems: Iterable[PluginProblem] = (),
+    ) -> None:
+        """Replace everything that the source has published, in one step.
+
+        Raises:
+            PluginError: something is of another type; nothing has changed.
+        """
+        new_tools = tuple(each if isinstance(each, SourceTool) else SourceTool(each) for each in tools)
+        new_groups = tuple(each if isinstance(each, SourceGroup) else SourceGroup(each) for each in groups)
+        new_problems = tuple(problems)
+        for wrong in (each.definition for each in new_groups if not isinstance(each.definition, ToolGroupDefinition)):
+            raise PluginError(f"{wrong!r} is no ToolGroupDefinition")
+        for other in (each for each in new_problems if not isinstance(each, PluginProblem)):
+            raise PluginError(f"{other!r} is no PluginProblem")
+        self.run(lambda: self._replace(new_tools, new_groups, new_problems))
+
+    def known(self) -> tuple[KnownTool, ...]:
+        """Return the tools that the source published last, possibly in an earlier process."""
+        found = ((each, _definition_of(each)) for each in self._wanted)
+        return tuple(
+            KnownTool(definition, _group_of(each), each.origin) for each, definition in found if definition is not None
+        )
+
+    def report(self, problems: Iterable[PluginProblem]) -> None:
+        """Replace what OneClaw finds wrong with the source, and leave its tools as they are."""
+        self._faults = tuple(problems)
+        self._report()
+
+    def _replace(
+        self, tools: tuple[SourceTool, ...], groups: tuple[SourceGroup, ...], problems: tuple[PluginProblem, ...]
+    ) -> None:
+        if (tools, groups, problems) == (self._wanted, self._wanted_groups, self._said):
+            return
+        self._wanted, self._wanted_groups, self._said = tools, groups, problems
+        self._published.renew(self)
+        self.changed()
+
+    def withdraw(self) -> None:
+        """Take the tools and groups out of the registry."""
+        for name in self.tools:
+            self._registry.unregister(name)
+        for group in self.groups:
+            self._registry.unregister_group(group)
+        record = self.record
+        record.tools = [name for name in record.tools if name not in self.tools]
+        record.groups = [name for name in record.groups if name not in self.groups]
+        self.tools, self.groups = {}, []
+
+    def register(self) -> None:
+        """Put what was published into the registry, and report what is left out."""
+        self._left_out = (*self._register_tools(), *self._register_groups())
+        self._generate_groups()
+        self.record.tools += self.tools
+        self.record.groups += self.groups
+        self._report()
+
+    def _report(self) -> None:
+        problems = [
+            replace(each, cause=" ".join(redact(each.cause).split()))
+            for each in (*self._faults, *self._said, *self._left_out)
+        ]
+        record, before = self.record, self._reported
+        record.problems = [each for each in record.problems if each not in before]
+        for problem in problems:
+            if problem in before:  # it stands in the log
+                record.problems.append(problem)
+            else:
+                record.report(problem.where, problem.cause, problem.remedy, is_error=problem.is_error)
+        self._reported = problems
+
+    def _register_tools(self) -> Iterator[PluginProblem]:
+        for each in self._wanted:
+            group, definition = _group_of(each), _definition_of(each)
+            name = definition.name if definition is not None else ""
+            kind = each.type or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN)
+            prefix = f"{each.origin}: " if each.origin else ""
+            try:
+                if group is not None:
+                    check_name(group, "tool group")
+                source = ToolSourceInfo(kind, group, self.record.name, self.record.package)
+                self._registry.register(each.tool, source)
+            except DuplicateToolError:
+                cause = f"{prefix}there is a tool {name!r} already, from {self._holder(name)}; this one is left out"
+                yield PluginProblem(self.where, cause, "give one of the two another name")
+            except ToolDefinitionError as error:
+                yield PluginProblem(self.where, f"{prefix}{error}", "correct the tool's definition")
+            except Exception as error:  # noqa: BLE001  # a foreign object; the other tools are still to be registered
+                yield PluginProblem(self.where, f"{prefix}{type(error).__name__}", "correct the tool's definition")
+            else:
+                self.tools[name] = each
+
+    def _register_groups(self) -> Iterator[PluginProblem]:
+        with_tools = {_group_of(each) for each in self.tools.values()}
+        for group in self._wanted_groups:
+            definition = group.definition
+            name, prefix = definition.name, f"{group.origin}: " if group.origin else ""
+            if name not in with_tools and group.open is None:
+                continue
+            first = self._registry.get_group_definition(name)
+            if first is None:
+                yield from self._other_meanings(definition, prefix)
+                self._registry.register_group(definition, self.record.name)
+                if name not in with_tools:
+                    self._registry.set_group_opener(name, group.open)
+                self.groups.append(name)
+            elif first != definition:
+                cause = (
+                    f"{prefix}there is a tool group {name!r} already; its description stays, and these tools belong "
+                    "to it"
+                )
+                yield PluginProblem(self.where, cause, "use another group name", is_error=False)
+
+    def _other_meanings(self, group: ToolGroupDefinition, prefix: str) -> Iterator[PluginProblem]:
+        """Find the permissions that a group explains otherwise than one before it."""
+        plugin = self.record.name
+        for permission, meaning in group.permissions.items():
+            said = self._registry.get_permission_meaning(permission, plugin)
+            if said is not None and said.plugin == plugin and said.text != meaning:
+                cause = f"{prefix}{permission!r} is explained already, with other words; those stay"
+                yield PluginProblem(self.where, cause, "use another permission, or the same words", is_error=False)
+
+    def _generate_groups(self) -> None:
+        """Describe the groups that have no metadata."""
+        by_group: dict[str, list[str]] = {}
+        for name, each in self.tools.items():
+            group = _group_of(each)
+            if group is not None:
+                by_group.setdefault(group, []).append(name)
+        for group, names in by_group.items():
+            if self._registry.register_group(generated_group_definition(group, names)):
+                self.groups.append(group)
+
+    def _holder(self, name: str) -> str:
+        if name in self.tools:
+            return self.tools[name].origin or self.where
+        source = self._registry.get_source_info(name)
+        return source.distribution or source.plugin or str(source.type) if source is not None else "another"
+
+
+def _group_of(each: SourceTool) -> str | None:
+    try:
+        return each.group or getattr(each.tool, "group", None)
+    except Exception:  # noqa: BLE001  # a foreign object, which is about to be reported
+        return None
+
+
+def _definition_of(each: SourceTool) -> ToolDefinition | None:
+    try:
+        definition = each.tool.definition
+    except Exception:  # noqa: BLE001  # likewise
+        return None
+    return definition if isinstance(definition, ToolDefinition) else None
