@@ -15,9 +15,9 @@ from oneclaw_core import (
     ToolLoading,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, active_tools
 from oneclaw_core.turn.dispatch import dispatched_request
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core._lazy import lazy_names
+from oneclaw_core._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from oneclaw_core.agents.agent import Agent as Agent
-    from oneclaw_core.agents.agent import AgentLimits as AgentLimits
-    from oneclaw_core.agents.service import AgentService as AgentService
+    from oneclaw_core.agents import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.app import ask as ask
     from oneclaw_core.builtin.javascript_bridges import javascript_bridges as javascript_bridges
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.home import Home as Home
     from oneclaw_core.config.home import find_home as find_home
-    from oneclaw_core.config.models import ModelState as ModelState
+    from oneclaw_core.config.models.service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
-    from oneclaw_core.config.secret_store import SecretPlace as SecretPlace
-    from oneclaw_core.config.secret_store import SecretStore as SecretStore
-    from oneclaw_core.config.secret_store import SecretWords as SecretWords
-    from oneclaw_core.config.settings import SettingState as SettingState
+    from oneclaw_core.config.settings.service import SettingState as SettingState
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
@@ -145,8 +141,11 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import WireRequest as WireRequest
-    from oneclaw_core.secrets import redact as redact
-    from oneclaw_core.secrets import remember_secret as remember_secret
+    from oneclaw_core.secrets.redaction import redact as redact
+    from oneclaw_core.secrets.redaction import remember_secret as remember_secret
+    from oneclaw_core.secrets.store import SecretPlace as SecretPlace
+    from oneclaw_core.secrets.store import SecretStore as SecretStore
+    from oneclaw_core.secrets.store import SecretWords as SecretWords
     from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
     from oneclaw_core.sessions.storage_connection import StorageConnection as StorageConnection
@@ -173,6 +172,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.services import HomeServices as HomeServices
     from oneclaw_core.tools.untrusted import untrusted as untrusted
     from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
+    from oneclaw_core.types.agents import Agent as Agent
+    from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
     from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
     from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
@@ -197,11 +198,9 @@ if TYPE_CHECKING:
     from oneclaw_core.user_tools.folder import UserTools as UserTools
     from oneclaw_core.user_tools.user_tool import UserTool as UserTool
 
-__version__ = "0.1.0"
-
 _NAMES = {
-    "agents.service": "AgentService",
-    "agents.agent": "Agent AgentLimits",
+    "agents": "AgentService",
+    "types.agents": "Agent AgentLimits",
     "app": "OneClaw ask",
     "builtin.javascript_bridges": "javascript_bridges",
     "types.events": (
@@ -213,9 +212,9 @@ _NAMES = {
     "cli.line_reader": "read_input_line",
     "cli.output": "json_option print_json print_table print_text",
     "config.configuration": "Configuration",
-    "config.models": "ModelState",
+    "config.models.service": "ModelState",
     "config.providers": "ProviderState",
-    "config.settings": "SettingState",
+    "config.settings.service": "SettingState",
     "errors": (
         "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
         "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
@@ -260,8 +259,8 @@ _NAMES = {
     "plugins.contract.trigger": "Fire",
     "plugins.contract.web": "WebRequest WebResponse",
     "plugins.contract.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
-    "config.secret_store": "SecretPlace SecretStore SecretWords",
-    "secrets": "redact remember_secret",
+    "secrets.store": "SecretPlace SecretStore SecretWords",
+    "secrets.redaction": "redact remember_secret",
     "skills.catalog": "SkillCatalog",
     "skills.skill": "Skill",
     "sessions.plugin_storage": "PluginStorage",

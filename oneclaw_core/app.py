@@ -12,15 +12,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.agents.service import AgentService
+from oneclaw_core.agents import AgentService
 from oneclaw_core.config.configuration import Configuration
-from oneclaw_core.config.core_settings import Settings, core_reader
 from oneclaw_core.config.home import Home, find_home
 from oneclaw_core.config.keys import KeyStore, secret_store
-from oneclaw_core.config.model_lists import ModelLists
-from oneclaw_core.config.model_names import LEARNED_SETTING, OFFLINE_MODEL, provider_configs, split_model, with_key
-from oneclaw_core.config.model_overrides import model_facts, model_overrides
+from oneclaw_core.config.models.lists import ModelLists
+from oneclaw_core.config.models.overrides import model_facts, model_overrides
+from oneclaw_core.config.models.provider_configs import (
+    LEARNED_SETTING,
+    OFFLINE_MODEL,
+    provider_configs,
+    split_model,
+    with_key,
+)
+from oneclaw_core.config.settings.core import Settings, core_reader
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.memory.known_secrets import known_secret_check
@@ -31,14 +36,14 @@ from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.current_settings import PluginSettings
 from oneclaw_core.plugins.loading.given import given_plugins
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.stores import needs_plugin, with_found_store
 from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN, PluginRecord
+from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.plugins.running.hook_settings import hook_timeouts, plugin_order
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins
-from oneclaw_core.plugins.settings import registered_settings
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.plugins.stores import needs_plugin, with_found_store
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.providers.pool import ProviderPool
@@ -70,13 +75,14 @@ from oneclaw_core.turn.model_calls import ChosenModel, ModelCalls
 from oneclaw_core.turn.plugin_question import ask_model as answer_to_plugin
 from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
 from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.spending import SpendingLimits
 from oneclaw_core.turn.stored_sessions import StoredSessions, session_info
 from oneclaw_core.turn.tracker import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
 from oneclaw_core.turn.turn_hooks import TurnHooks
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
+from oneclaw_core.types.spending import SpendingLimits
 from oneclaw_core.types.tool_selection import ToolSelection
 from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
@@ -85,7 +91,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from datetime import date
 
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.search.ranking import Findings
@@ -94,6 +99,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
 

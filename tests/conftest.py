@@ -24,7 +24,7 @@ atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 @pytest.fixture(autouse=True)
 def forgotten_secrets():
     """What one test has redacted in its process is not redacted in the next."""
-    from oneclaw_core import secrets
+    from oneclaw_core.secrets import redaction as secrets
 
     before = set(secrets._remembered)
     yield

@@ -15,9 +15,9 @@ from oneclaw_core.types.tool_selection import EVERYTHING, ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.agents import Agent
 
 
 async def create_agent(

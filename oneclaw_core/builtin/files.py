@@ -20,7 +20,7 @@ from oneclaw_core.builtin.text_content import (
     read_all,
     read_lines,
 )
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tool_result import ToolResult
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.files import SHORTEST_KEY_CHARACTERS
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:

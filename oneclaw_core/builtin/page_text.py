@@ -11,9 +11,9 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.page_noise import main_content
-from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.tools.calling import FunctionTarget
+from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tool_result import ToolResult, clean_text
 

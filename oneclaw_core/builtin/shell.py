@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.builtin.processes import CommandEnd, run_command
 from oneclaw_core.builtin.truncation import TruncatedOutput
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.secrets import redact, without_secrets
+from oneclaw_core.secrets.redaction import redact, without_secrets
 from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:

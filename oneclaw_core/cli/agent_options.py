@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.agents.agent import MAX_SYSTEM_PROMPT_CHARACTERS
-from oneclaw_core.agents.service import selection_of
+from oneclaw_core.agents import selection_of
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS
 from oneclaw_core.types.tool_selection import ALL_TOOLS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def changes_of(given: GivenOptions, selection: ToolSelection) -> dict[str, Any]:
-    """Put what the user gave into the words of :class:`oneclaw_core.agents.service.AgentChanges`.
+    """Put what the user gave into the words of :class:`oneclaw_core.agents.AgentChanges`.
 
     Args:
         given: the options.

@@ -16,10 +16,10 @@ from oneclaw_core.tools.groups import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.agents.agent import Agent
-    from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.agents import AgentService
     from oneclaw_core.cli.agent_options import GivenOptions
     from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.tool_selection import ToolSelection
 
 _DESCRIPTION_CHARACTERS = 100

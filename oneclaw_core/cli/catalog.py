@@ -15,8 +15,8 @@ from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.stores import with_found_store
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.plugins.stores import with_found_store
 from oneclaw_core.sessions.states import UserStates, read_states
 
 if TYPE_CHECKING:

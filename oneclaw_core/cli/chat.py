@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
@@ -102,7 +102,7 @@ async def _chat(
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.slash import completions
-    from oneclaw_core.config.model_names import OFFLINE_MODEL
+    from oneclaw_core.config.models.provider_configs import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)

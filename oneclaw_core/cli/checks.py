@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.plugins.contract.checks import CHECK_HOOK, Health
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -139,7 +139,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     Raises:
         StoreError: it cannot be used.
     """
-    from oneclaw_core.plugins.stores import with_found_store
+    from oneclaw_core.plugins.loading.stores import with_found_store
     from oneclaw_core.sessions import postgres_address
     from oneclaw_core.sessions.sqlite_file import path_of
     from oneclaw_core.sessions.states import looking_into
@@ -211,10 +211,10 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """
     from oneclaw_core.cli.plugin_secrets import all_secrets
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.setting_fields import variable_of
-    from oneclaw_core.config.settings import setting_states, settings_without_plugin, unknown_settings
+    from oneclaw_core.config.settings.fields import variable_of
+    from oneclaw_core.config.settings.service import setting_states, settings_without_plugin, unknown_settings
     from oneclaw_core.plugins.missing import how_to_install
-    from oneclaw_core.plugins.settings import registered_settings
+    from oneclaw_core.plugins.registration.settings import registered_settings
 
     if catalog.states_error is not None:
         raise catalog.states_error
@@ -256,7 +256,13 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.model_names import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
+    from oneclaw_core.config.models.provider_configs import (
+        OFFLINE_TYPE,
+        default_model,
+        lacks_key,
+        provider_configs,
+        split_model,
+    )
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"

@@ -6,17 +6,17 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.cli.output import printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.event_lines import EventLines
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Attachment
 
 _SHORT_ID_CHARACTERS = 8

@@ -103,7 +103,7 @@ def _progress() -> Callable[[str, int], None]:
 
 
 def _own_url() -> str:
-    from oneclaw_core.plugins.stores import with_found_store
+    from oneclaw_core.plugins.loading.stores import with_found_store
 
     home = with_found_store(find_home(), os.environ)
     home.create()

@@ -12,8 +12,8 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
-from oneclaw_core.config.model_names import OFFLINE_TYPE, provider_configs
-from oneclaw_core.config.setting_fields import variable_of
+from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, provider_configs
+from oneclaw_core.config.settings.fields import variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install, plugin_of
 

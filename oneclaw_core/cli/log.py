@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 from oneclaw_core.cli.output import warn
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.secrets import SecretFilter
+from oneclaw_core.secrets.redaction import SecretFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

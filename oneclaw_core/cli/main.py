@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, print_error, printable_line, warn
 from oneclaw_core.errors import OneClawError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.cli.log import HomeLog
-    from oneclaw_core.plugins.commands import PluginCommand
+    from oneclaw_core.plugins.registration.commands import PluginCommand
 
 INTERRUPTED_STATUS = 130
 _OBJECTS_PER_COLLECTION = 10_000
@@ -122,7 +122,7 @@ class CommandLine(click.Group):
     def _plugin_commands(self) -> dict[str, PluginCommand]:
         if self._of_plugins is None:
             from oneclaw_core.cli.catalog import load_catalog
-            from oneclaw_core.plugins.commands import plugin_commands
+            from oneclaw_core.plugins.registration.commands import plugin_commands
 
             self._of_plugins = {}
             try:

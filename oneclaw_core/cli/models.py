@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.model_names import MODEL_VARIABLE, provider_configs, split_model
+from oneclaw_core.config.models.provider_configs import MODEL_VARIABLE, provider_configs, split_model
 from oneclaw_core.errors import ProviderError, UsageError
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.model_overrides import ModelOverrides
-    from oneclaw_core.config.models import Answer, ModelState
+    from oneclaw_core.config.models.overrides import ModelOverrides
+    from oneclaw_core.config.models.service import Answer, ModelState
 
 _PRICES = ("input_price", "cached_input_price", "output_price")
 _CHECK_SECONDS = 5
@@ -117,7 +117,7 @@ def unset_override(model: str, key: str | None) -> None:
 
 def _show(as_json: bool) -> None:
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.model_names import default_model
+    from oneclaw_core.config.models.provider_configs import default_model
 
     stored = load_catalog().states.settings
     model, source = default_model(stored, os.environ)

@@ -8,7 +8,7 @@ import subprocess
 from datetime import date
 from typing import TYPE_CHECKING
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import print_text
 from oneclaw_core.scaffold.files import PluginDetails, plugin_files

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from oneclaw_core.cli.output import reserved_stdout
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.commands import PluginCommand
+    from oneclaw_core.plugins.registration.commands import PluginCommand
 
 _TYPES: dict[str, Any] = {
     "string": str,

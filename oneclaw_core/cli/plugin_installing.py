@@ -143,7 +143,7 @@ def _show_plans(plans: Sequence[InstallationPlan], recorded: Mapping[str, Record
 def _show(line: str) -> None:
     """Print progress on stderr; stdout is for the outcome."""
     from oneclaw_core.installing.requirement import without_credentials
-    from oneclaw_core.secrets import redact
+    from oneclaw_core.secrets.redaction import redact
 
     if not line.startswith(_NOT_WORTH_SHOWING):
         click.echo(f"  {printable(redact(without_credentials(line)))}", err=True)

@@ -17,7 +17,7 @@ from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
 from oneclaw_core.cli.plugin_commands import load_command, make_option
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.plugins.commands import PluginCommand, plugin_commands
+from oneclaw_core.plugins.registration.commands import PluginCommand, plugin_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ from oneclaw_core.config.home import find_home
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.sessions.store import Store
 
@@ -30,7 +30,7 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.event_loop import run_async
-    from oneclaw_core.plugins.stores import with_found_store
+    from oneclaw_core.plugins.loading.stores import with_found_store
     from oneclaw_core.sessions.store import Store
 
     home = with_found_store(find_home(), os.environ)
@@ -74,9 +74,9 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
-    from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.agents import AgentService
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.model_names import provider_configs, split_model
+    from oneclaw_core.config.models.provider_configs import provider_configs, split_model
 
     registry = load_catalog(is_quiet=True).registry
 

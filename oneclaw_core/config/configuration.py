@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.config.environment import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.config.model_lists import ModelLists
-from oneclaw_core.config.models import ModelService
+from oneclaw_core.config.models.lists import ModelLists
+from oneclaw_core.config.models.service import ModelService
 from oneclaw_core.config.providers import ProviderService
-from oneclaw_core.config.settings import SettingService
+from oneclaw_core.config.settings.service import SettingService
 from oneclaw_core.config.tools import ToolSwitches
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.private_files import read_private, write_private
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

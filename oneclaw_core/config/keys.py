@@ -6,9 +6,9 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.secret_store import SecretStore, SecretUnreadableError, SecretWords
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.secrets import remember_secrets_of
+from oneclaw_core.secrets.redaction import remember_secrets_of
+from oneclaw_core.secrets.store import SecretStore, SecretUnreadableError, SecretWords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.config.keys import KeySource, key_variable_of
-from oneclaw_core.config.model_names import (
+from oneclaw_core.config.models.provider_configs import (
     OFFLINE_MODEL,
     OFFLINE_TYPE,
     PROVIDER_SETTING,
@@ -17,7 +17,7 @@ from oneclaw_core.config.model_names import (
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
 from oneclaw_core.providers.service_url import shown_url
-from oneclaw_core.secrets import is_secret_name
+from oneclaw_core.secrets.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -108,7 +108,7 @@ def entry_points(request: Mapping[str, Any], channel: Channel) -> list[EntryPoin
 def look(request: Mapping[str, Any], channel: Channel) -> None:
     """Load the plugin and send one message with its facts."""
     from oneclaw_core.cli.main import BUILTIN_COMMANDS  # before the plugin, which does not pay for what this imports
-    from oneclaw_core.plugins.commands import plugin_commands
+    from oneclaw_core.plugins.registration.commands import plugin_commands
 
     catalog = load_plugins(entry_points=entry_points(request, channel))
     record = catalog.plugins[-1]

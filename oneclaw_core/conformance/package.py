@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.conformance.finding import Check, Finding, Severity
 from oneclaw_core.plugins.catalogue.compatibility import (
     CORE_DISTRIBUTION,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 from oneclaw_core.errors import SettingsError, UsageError
 from oneclaw_core.http.addresses import is_public_address
 

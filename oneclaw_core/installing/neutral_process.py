@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.secrets import without_secrets
+from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -20,7 +20,7 @@ from packaging.utils import (
 
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.catalogue.compatibility import CORE_DISTRIBUTION
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 _URL = re.compile(r"[a-z+]+://", re.IGNORECASE)

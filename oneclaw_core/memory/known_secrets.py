@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.config.environment import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.setting_values import given_values, read_model
+from oneclaw_core.config.settings.values import given_values, read_model
 from oneclaw_core.errors import OneClawError, SettingsError
 from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from pydantic import BaseModel
 
-    from oneclaw_core.config.setting_values import GivenValue
+    from oneclaw_core.config.settings.values import GivenValue
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
-    from oneclaw_core.plugins.settings import RegisteredSettings
+    from oneclaw_core.plugins.registration.settings import RegisteredSettings
 
 
 class PluginSettings:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from oneclaw_core.agents import stored as agents
 from oneclaw_core.errors import NotFoundError, SessionBusyError
+from oneclaw_core.sessions import agents as agents
 from oneclaw_core.sessions import (
     memory_snapshots,
     messages,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.search.query import Query
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.plugin_storage import PluginStorage
@@ -39,8 +38,9 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.settings import Decision, SwitchKind, ToolStates
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
-    from oneclaw_core.turn.spending import Spending
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.spending import Spending
 
     Arguments = ParamSpec("Arguments")
 

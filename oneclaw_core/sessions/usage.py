@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.timestamps import now
-from oneclaw_core.turn.spending import Spending
+from oneclaw_core.types.spending import Spending
 from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ package in every project that has ``oneclaw-core`` installed, also where nobody 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.testing.assertions import assert_group_loaded as assert_group_loaded
@@ -38,37 +39,20 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.web_server import ReceivedRequest as ReceivedRequest
     from oneclaw_core.testing.web_server import WebServer as WebServer
 
-_MODULE_OF = {
-    name: module
-    for module, names in {
-        "assertions": (
-            "assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called assert_tool_error "
-            "assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
-        ),
-        "authorization_server": "AuthorizationServer",
-        "home_under_test": "CallTool HomeFactory HomeUnderTest",
-        "hook_events": "made_call made_outcome made_session made_turn",
-        "scripted_model": "ScriptedModel",
-        "scripted_user": "ScriptedUser",
-        "snapshot": "DefinitionsSnapshot",
-        "turn_record": "CalledTool TurnRecord",
-        "web_routes": "RoutedWebServer WebAnswer",
-        "web_server": "ReceivedRequest WebServer",
-    }.items()
-    for name in names.split()
+_NAMES = {
+    "assertions": (
+        "assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called assert_tool_error "
+        "assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
+    ),
+    "authorization_server": "AuthorizationServer",
+    "home_under_test": "CallTool HomeFactory HomeUnderTest",
+    "hook_events": "made_call made_outcome made_session made_turn",
+    "scripted_model": "ScriptedModel",
+    "scripted_user": "ScriptedUser",
+    "snapshot": "DefinitionsSnapshot",
+    "turn_record": "CalledTool TurnRecord",
+    "web_routes": "RoutedWebServer WebAnswer",
+    "web_server": "ReceivedRequest WebServer",
 }
 
-__all__ = sorted(_MODULE_OF)  # names, every one
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
+from oneclaw_core.types.tool_selection import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.tool_result import ToolResult
 
-# What OpenAI (Chat and Responses), Anthropic and Gemini all accept, one character to spare.
-NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
 

@@ -73,7 +73,7 @@ class ManifestTool:
         """
         context = context or detached_context(self.name)
         if self.isolation is not None:
-            from oneclaw_core.process.isolation import call_in_process
+            from oneclaw_core.tools.isolation import call_in_process
 
             return await call_in_process(self.target, arguments, context, is_converted=False)
         loaded = self._loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from oneclaw_core.agents.service import AgentService
+    from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.home import Home
     from oneclaw_core.memory.file import MemoryFile

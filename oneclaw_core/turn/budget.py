@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.turn.spending import Spending
+from oneclaw_core.types.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.turn.spending import SpendingLimits
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.spending import SpendingLimits
 
 
 class TurnBudget:

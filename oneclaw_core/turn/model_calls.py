@@ -7,25 +7,25 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from oneclaw_core.config.model_names import LEARNED_SETTING
+from oneclaw_core.config.models.prices import cost_of, load_prices, needs_prices
+from oneclaw_core.config.models.provider_configs import LEARNED_SETTING
 from oneclaw_core.errors import SpendingLimitError
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.closing import closing
-from oneclaw_core.turn.costs import cost_of, load_prices, needs_prices
 from oneclaw_core.turn.dispatch import undispatched_response
 from oneclaw_core.turn.prepare_request import is_dispatched, prepare_request
-from oneclaw_core.turn.spending import Spending, start_of_day
 from oneclaw_core.types.events import UsageEvent
+from oneclaw_core.types.spending import Spending, start_of_day
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from oneclaw_core.config.models.prices import ModelPrices
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.budget import TurnBudget
     from oneclaw_core.turn.cache_prefix import CachePrefixes
-    from oneclaw_core.turn.costs import ModelPrices
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.messages import TokenUsage
 

@@ -15,9 +15,9 @@ from oneclaw_core.types.tool_result import shown_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.skills.skill import Skill
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.agents import Agent
 
 
 def system_prompt(agent: Agent, registry: ToolRegistry, *, memory: str = "", skills: Sequence[Skill] = ()) -> str:

@@ -29,7 +29,6 @@ from oneclaw_core.turn.compactor import Compactor
 from oneclaw_core.turn.deadline import until
 from oneclaw_core.turn.model_calls import ChosenModel, ModelCalls
 from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.spending import SpendingLimits
 from oneclaw_core.turn.summary import can_summarise
 from oneclaw_core.types.events import (
     CompactedEvent,
@@ -45,11 +44,11 @@ from oneclaw_core.types.events import (
     UsageEvent,
 )
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.spending import SpendingLimits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
-    from oneclaw_core.agents.agent import Agent
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store, TurnStart
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.cache_prefix import CachePrefixes
     from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.turn_hooks import TurnHooks
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import TokenUsage
 
 # The result of a call that was cut off; whose it is, is filled in.

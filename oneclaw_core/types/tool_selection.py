@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 EVERYTHING = "*"
+
+# What OpenAI (Chat and Responses), Anthropic and Gemini all accept, one character to spare.
+NAME_PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)

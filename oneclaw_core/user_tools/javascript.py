@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import JavaScriptError, JavaScriptTimeoutError, UsageError
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.tool_result import ToolResult
 from oneclaw_core.user_tools.manifest import parse_user_manifest
 from oneclaw_core.user_tools.user_tool import FileTools, Language, UserTool

@@ -19,8 +19,8 @@ from oneclaw_core import (
     ToolSelection,
     TurnLimitError,
 )
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.errors import DuplicateError, ProtectedError
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 PROMPT = "You write poems."
 MODEL = "openai_compatible/test"

@@ -3,7 +3,7 @@
 import pytest
 
 from oneclaw_core import Agent, AgentError, AgentLimits, ToolSelection
-from oneclaw_core.agents.agent import BUILTIN_AGENTS, GENERAL_ASSISTANT, builtin_agent, name_key
+from oneclaw_core.types.agents import BUILTIN_AGENTS, GENERAL_ASSISTANT, builtin_agent, name_key
 
 
 def agent(**fields):

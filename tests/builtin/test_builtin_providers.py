@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oneclaw_core.config.model_names import provider_configs
+from oneclaw_core.config.models.provider_configs import provider_configs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
 CONFIGS = provider_configs({}, {})

@@ -42,7 +42,7 @@ def set_key(oneclaw, give):
 @pytest.fixture
 def stored(home, monkeypatch):
     """A stored key that this process knows nothing of yet, as in a new process."""
-    monkeypatch.setattr("oneclaw_core.secrets._remembered", set())
+    monkeypatch.setattr("oneclaw_core.secrets.redaction._remembered", set())
     home.mkdir(mode=0o700)
     (home / "keys.json").write_text(json.dumps({"keys": {"openai_compatible": {"key": CANARY}}}))
     (home / "keys.json").chmod(0o600)

@@ -9,7 +9,7 @@ import pytest
 
 from oneclaw_core import ModelInfo, ProviderConfig, ProviderError
 from oneclaw_core.config.home import Home
-from oneclaw_core.config.model_lists import FRESH_SECONDS, ModelList, ModelLists
+from oneclaw_core.config.models.lists import FRESH_SECONDS, ModelList, ModelLists
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 
 CONFIG = ProviderConfig("lab", "openai_compatible", "https://me:hunter22@lab.example/v1", "sk-canary-0123456789")

@@ -4,9 +4,9 @@ import pytest
 
 from oneclaw_core import ModelInfo, ProviderConfig, SettingsError
 from oneclaw_core.config.home import Home
-from oneclaw_core.config.model_lists import ModelLists
-from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_facts, model_overrides
-from oneclaw_core.turn.costs import ModelPrices
+from oneclaw_core.config.models.lists import ModelLists
+from oneclaw_core.config.models.overrides import ModelOverrides, check_override, model_facts, model_overrides
+from oneclaw_core.config.models.prices import ModelPrices
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from oneclaw_core import SettingsError
-from oneclaw_core.config.core_settings import Settings, check_setting, core_reader, load_settings
-from oneclaw_core.config.setting_fields import CORE_KEYS
+from oneclaw_core.config.settings.core import Settings, check_setting, core_reader, load_settings
+from oneclaw_core.config.settings.fields import CORE_KEYS
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():

@@ -16,16 +16,16 @@ from page_reader import PageReader, assert_shown
 from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
-from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
-from oneclaw_core.config.model_names import provider_configs
-from oneclaw_core.config.model_overrides import ModelOverrides
+from oneclaw_core.config.models.overrides import ModelOverrides
+from oneclaw_core.config.models.provider_configs import provider_configs
+from oneclaw_core.config.settings.core import Settings
 from oneclaw_core.conformance import imports
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.turn.spending import SpendingLimits
+from oneclaw_core.types.spending import SpendingLimits
 
 pytestmark = pytest.mark.one_python
 

@@ -18,7 +18,7 @@ from parts import errors as errors_part
 import oneclaw_core
 from oneclaw_core import errors, testing
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, command_line
-from oneclaw_core.config.core_settings import Settings
+from oneclaw_core.config.settings.core import Settings
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 

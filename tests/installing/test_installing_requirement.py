@@ -7,7 +7,7 @@ from installations import write_wheel
 
 from oneclaw_core import UsageError
 from oneclaw_core.installing.requirement import parse_requirement, without_credentials
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from oneclaw_core import OneClaw, StoreError, hookimpl
 from oneclaw_core.config.home import find_home
-from oneclaw_core.plugins.stores import with_found_store
+from oneclaw_core.plugins.loading.stores import with_found_store
 from oneclaw_core.testing.chosen_plugins import GivenPlugin
 
 

@@ -11,10 +11,10 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
-from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
+from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult
@@ -230,7 +230,7 @@ def test_large_arguments_and_results_fit(context):
 
 
 def test_an_answer_without_end_is_not_taken(context, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.process.isolation.MAX_ANSWER_BYTES", 100_000)
+    monkeypatch.setattr("oneclaw_core.tools.isolation.MAX_ANSWER_BYTES", 100_000)
     assert run(isolated_functions.talk, {"characters": 90_000}, context).result == "x" * 90_000
     result = run(isolated_functions.talk, {"characters": 3_000_000}, context)
     assert result.error_type == "execution_error"

@@ -15,11 +15,11 @@ import pytest
 from audit import faults_of_file
 
 from oneclaw_core import OneClaw
-from oneclaw_core.agents.agent import Agent
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.sessions import copying
 from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 
 pytestmark = pytest.mark.one_python

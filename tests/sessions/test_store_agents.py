@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from histories import assistant, database_path, opened, user
 
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT, Agent, AgentLimits
 from oneclaw_core.errors import AgentError, DuplicateError, NotFoundError, ProtectedError, StoreDamagedError
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits
 from oneclaw_core.types.tool_selection import ToolSelection
 
 

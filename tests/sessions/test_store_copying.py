@@ -14,7 +14,6 @@ import pytest
 from histories import assistant, call, change, database_path, database_url, rows, success, url_of, user
 from postgres_server import database_on_server
 
-from oneclaw_core.agents.agent import Agent
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import copying
@@ -22,6 +21,7 @@ from oneclaw_core.sessions.backend import backend_of
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
+from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from postgres_server import administer, database_on_server
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.search.query import parse_query
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import postgres_address, settings
 from oneclaw_core.sessions import usage as stored_usage

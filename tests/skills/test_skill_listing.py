@@ -3,10 +3,10 @@
 from skill_files import write_skill
 
 from oneclaw_core import ToolGroupDefinition, ToolRegistry
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.skills.listing import MAX_PROMPT_CHARACTERS, found_skills, skills_section
 from oneclaw_core.turn.prompt import system_prompt
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 LONG = "Writes reports of all kinds, " * 30
 

@@ -9,7 +9,7 @@ PRELOADED = (
     "genai_prices",
     "httpx",
     "jsonschema",
-    "oneclaw_core.agents.service",
+    "oneclaw_core.agents",
     "oneclaw_core.app",
     "oneclaw_core.builtin",
     "oneclaw_core.turn.turn",

@@ -22,13 +22,13 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.cache_prefix import CachePrefixes
 from oneclaw_core.turn.model_calls import ChosenModel
 from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 
 class ScriptedModel:

@@ -23,13 +23,13 @@ from oneclaw_core import (
     UsageError,
     UsageEvent,
 )
-from oneclaw_core.agents.agent import GENERAL_ASSISTANT
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.tools.groups import restore_loaded_groups
 from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, ContextLimits
 from oneclaw_core.turn.compactor import Compactor
 from oneclaw_core.turn.prompt import model_request, shown_history
 from oneclaw_core.turn.summary import INSTRUCTIONS
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 WINDOW = ContextLimits(context_window=20_000)
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oneclaw_core.config.core_settings import load_settings
-from oneclaw_core.turn.spending import Spending, SpendingLimits, dollars, start_of_day
+from oneclaw_core.config.settings.core import load_settings
 from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.spending import Spending, SpendingLimits, dollars, start_of_day
 
 NOTHING = Spending()
 

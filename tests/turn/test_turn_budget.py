@@ -2,7 +2,7 @@
 
 from oneclaw_core import TokenUsage
 from oneclaw_core.turn.budget import TurnBudget
-from oneclaw_core.turn.spending import Spending, SpendingLimits
+from oneclaw_core.types.spending import Spending, SpendingLimits
 
 DAY = Spending()
 

@@ -38,8 +38,9 @@ def hook_names() -> list[str]:
 
 
 def _names_below(module: str, package: str) -> list[str]:
-    places: dict[str, str] = import_module(module)._MODULE_OF
-    found = [(place, name) for name, place in places.items() if f"{place}.".startswith(f"{package}.")]
+    places: dict[str, str] = import_module(module)._NAMES
+    below = {place: names for place, names in places.items() if f"{place}.".startswith(f"{package}.")}
+    found = [(place, name) for place, names in below.items() for name in names.split()]
     return [name for _, name in sorted(found)]
 
 

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.secret_store import SecretPlace, SecretStore, SecretWords
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
 from oneclaw_core.http.oauth.grant import AccessToken
 from oneclaw_core.private_files import make_private_directory, read_private, write_private
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
+from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretWords
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

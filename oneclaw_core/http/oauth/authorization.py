@@ -13,7 +13,7 @@ from oneclaw_core.errors import OAuthError, OAuthUnavailableError
 from oneclaw_core.http.oauth.consent import OAuthConsent
 from oneclaw_core.http.oauth.redirect import RedirectListener
 from oneclaw_core.http.oauth.token_endpoint import client_fields, described
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

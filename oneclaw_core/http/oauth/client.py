@@ -16,12 +16,12 @@ from oneclaw_core.http.oauth.tokens import AccessTokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from oneclaw_core.config.secret_store import SecretPlace
     from oneclaw_core.http.oauth.consent import ReadLine
     from oneclaw_core.http.oauth.grant import OAuthGrant
     from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.http.oauth.token_endpoint import OpenHttp
     from oneclaw_core.http.oauth.tokens import Renewal
+    from oneclaw_core.secrets.store import SecretPlace
 
 
 class OAuthClient:

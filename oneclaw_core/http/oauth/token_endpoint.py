@@ -13,7 +13,7 @@ from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.faults import connection_fault
 from oneclaw_core.http.oauth.grant import OAuthGrant, read_grant
-from oneclaw_core.secrets import redact, remember_secret
+from oneclaw_core.secrets.redaction import redact, remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw_core import __version__
+from oneclaw_core._version import __version__
 
 CORE_DISTRIBUTION = "oneclaw-core"
 CORE_VERSION = __version__

@@ -145,7 +145,7 @@ class Description:
         for place, registration in enumerate(registrations):
             if registration.hook != "register_settings" or "schema" in registration.options:
                 continue
-            from oneclaw_core.plugins.settings import with_schema
+            from oneclaw_core.plugins.registration.settings import with_schema
 
             self.step = registration.hook
             try:

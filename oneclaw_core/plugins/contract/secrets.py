@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.secret_store import SecretPlace
-from oneclaw_core.config.setting_fields import variable_of
+from oneclaw_core.config.settings.fields import variable_of
 from oneclaw_core.errors import UsageError
 from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
+from oneclaw_core.secrets.store import SecretPlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.config.secret_store import SecretStore
+    from oneclaw_core.secrets.store import SecretStore
 
 MAX_SECRET_CHARACTERS = 8_192
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")

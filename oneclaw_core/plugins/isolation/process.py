@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from oneclaw_core.process.worker_process import EXIT_SECONDS, describe_end
-from oneclaw_core.secrets import without_secrets
+from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -120,7 +120,7 @@ class _Loading:
                 self._bring_in(point, record)
         self.catalog.complete()
         if any(each.hook == "register_settings" for record in records for each in record.registrations):
-            from oneclaw_core.plugins.settings import settle_settings
+            from oneclaw_core.plugins.registration.settings import settle_settings
 
             settle_settings(records)
         if catalogue is not None:

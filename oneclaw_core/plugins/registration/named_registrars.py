@@ -84,7 +84,7 @@ class SettingsRegistrar(_NamedRegistrar):
         if isinstance(target, str):
             self._add("settings", target)
             return
-        from oneclaw_core.plugins.settings import model_options
+        from oneclaw_core.plugins.registration.settings import model_options
 
         try:
             options = model_options(target)

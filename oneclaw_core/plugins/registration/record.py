@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

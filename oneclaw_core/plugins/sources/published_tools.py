@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
 from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.record import PluginProblem
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType

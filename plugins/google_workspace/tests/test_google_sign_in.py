@@ -358,7 +358,7 @@ def test_signing_out_forgets_the_account_also_where_the_keyring_keeps_its_secret
     def refuse(self, name):
         raise OneClawError("the system keyring did not delete it")
 
-    monkeypatch.setattr("oneclaw_core.config.secret_store.SecretStore.remove", refuse)
+    monkeypatch.setattr("oneclaw_core.secrets.store.SecretStore.remove", refuse)
     status, _, error = run("logout")
 
     assert status == 1

@@ -6,8 +6,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from oneclaw_core.agents.agent import BUILTIN_AGENTS, Agent, check_own
 from oneclaw_core.errors import AgentError, NotFoundError
+from oneclaw_core.types.agents import BUILTIN_AGENTS, Agent, check_own
 from oneclaw_core.types.tool_result import clean_text
 from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
-from oneclaw_core.config.model_names import MODEL_SETTING
+from oneclaw_core.config.models.prices import ModelPrices
+from oneclaw_core.config.models.provider_configs import MODEL_SETTING
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.turn.costs import ModelPrices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.config.model_lists import ModelLists
+    from oneclaw_core.config.models.lists import ModelLists
     from oneclaw_core.providers.base import ProviderConfig
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]*")

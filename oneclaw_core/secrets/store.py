@@ -10,10 +10,10 @@ from enum import StrEnum
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.system_keyring import NoKeyringError, delete_from_keyring, read_from_keyring, store_in_keyring
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.private_files import KeptFiles, make_private_directory, read_private, write_private
-from oneclaw_core.secrets import remember_secret
+from oneclaw_core.secrets.redaction import remember_secret
+from oneclaw_core.secrets.system_keyring import NoKeyringError, delete_from_keyring, read_from_keyring, store_in_keyring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

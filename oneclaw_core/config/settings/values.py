@@ -12,7 +12,7 @@ from oneclaw_core.errors import SettingsError, describe_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from oneclaw_core.config.setting_fields import SettingField
+    from oneclaw_core.config.settings.fields import SettingField
 
 Model = TypeVar("Model", bound=BaseModel)
 

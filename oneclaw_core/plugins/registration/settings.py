@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.setting_fields import CORE_KEYS, fields_of, schema_of, variable_of
+from oneclaw_core.config.settings.fields import CORE_KEYS, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from oneclaw_core.config.setting_fields import SettingField
+    from oneclaw_core.config.settings.fields import SettingField
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
 

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.model_names import OFFLINE_TYPE, is_on_this_machine
+from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, is_on_this_machine
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError
 from oneclaw_core.private_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
 
 _BOOTSTRAP = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from oneclaw_core.process.isolation import serve; serve()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from oneclaw_core.tools.isolation import serve; serve()"
 )
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 20

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from oneclaw_core.config.setting_fields import fields_of, schema_of
-from oneclaw_core.config.setting_values import SettingsReader, check_value, given_values, read_model
+from oneclaw_core.config.settings.fields import fields_of, schema_of
+from oneclaw_core.config.settings.values import SettingsReader, check_value, given_values, read_model
 from oneclaw_core.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.core_settings import CORE_FIELDS, Settings
-from oneclaw_core.config.setting_values import check_value, faults_of, given_values, missing
+from oneclaw_core.config.settings.core import CORE_FIELDS, Settings
+from oneclaw_core.config.settings.values import check_value, faults_of, given_values, missing
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.missing import how_to_install, plugin_of
-from oneclaw_core.plugins.settings import RegisteredSettings, registered_settings
+from oneclaw_core.plugins.registration.settings import RegisteredSettings, registered_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import BaseModel
 
-    from oneclaw_core.config.setting_fields import SettingField
-    from oneclaw_core.config.setting_values import GivenValue
+    from oneclaw_core.config.settings.fields import SettingField
+    from oneclaw_core.config.settings.values import GivenValue
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.sessions.store import Store
 

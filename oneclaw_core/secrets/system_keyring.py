@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.secrets import redact
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.core_settings import check_setting
-from oneclaw_core.config.model_names import (
+from oneclaw_core.config.models.overrides import ModelOverrides, check_override, model_overrides
+from oneclaw_core.config.models.provider_configs import (
     LEARNED_SETTING,
     MODEL_SETTING,
     default_model,
@@ -16,7 +16,7 @@ from oneclaw_core.config.model_names import (
     split_model,
     with_key,
 )
-from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
+from oneclaw_core.config.settings.core import check_setting
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory
 from oneclaw_core.providers.base import ModelInfo
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.model_lists import ModelList, ModelLists
+    from oneclaw_core.config.models.lists import ModelList, ModelLists
     from oneclaw_core.plugins.registration.registrars import ProviderFactory
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.sessions.store import Store
@@ -279,7 +279,7 @@ class ModelService:
 
         Args:
             model: ``PROVIDER/MODEL``.
-            key: a field of :class:`~oneclaw_core.config.model_overrides.ModelOverrides`.
+            key: a field of :class:`~oneclaw_core.config.models.overrides.ModelOverrides`.
             value: as the user writes it.
 
         Returns:

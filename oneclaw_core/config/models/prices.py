@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.model_names import OFFLINE_TYPE
+from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig

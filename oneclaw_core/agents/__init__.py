@@ -1,1 +1,0 @@
-"""Agents: personas with a system prompt, a toolset and limits."""

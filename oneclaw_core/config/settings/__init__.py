@@ -1,0 +1,1 @@
+"""Settings of OneClaw and of plugins: fields, values and where they come from."""

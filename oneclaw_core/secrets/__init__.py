@@ -1,0 +1,1 @@
+"""Secrets: kept in the keyring or a private file, and out of output and logs."""

@@ -1,1 +1,0 @@
-"""Settings of OneClaw and of plugins: their fields, where a value comes from, and how it is checked."""
