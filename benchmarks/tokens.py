@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from genai_prices import Usage, calc_price
 from office_tools import register_office_tools
+from oneclaw_anthropic import wire as anthropic_messages_wire
+from oneclaw_gemini import wire as gemini_wire
+from oneclaw_openai import chat_wire as openai_chat_wire
+from oneclaw_openai import responses_wire as openai_responses_wire
 from ten_turns import ALWAYS_ALL, APPENDED, DISPATCHED, GROUPS_USED, INLINE, NATIVE, NONE, Session, turns_with
 
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
-from oneclaw_core.providers import anthropic_messages_wire, gemini_wire, openai_chat_wire, openai_responses_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

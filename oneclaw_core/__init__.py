@@ -193,6 +193,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
     from oneclaw_core.types.tool_result import ToolResult as ToolResult
     from oneclaw_core.types.tool_result import ToolResultStatus as ToolResultStatus
+    from oneclaw_core.types.tool_result import clean_text as clean_text
     from oneclaw_core.types.tool_selection import ToolSelection as ToolSelection
     from oneclaw_core.user_tools.changes import ToolChange as ToolChange
     from oneclaw_core.user_tools.folder import UserTools as UserTools
@@ -277,7 +278,7 @@ _NAMES = {
     "tools.permissions": "PermissionAnswer PermissionRequest",
     "tools.services": "HomeServices",
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
-    "types.tool_result": "ToolResult ToolResultStatus",
+    "types.tool_result": "ToolResult ToolResultStatus clean_text",
     "types.tool_selection": "ToolSelection",
     "tools.untrusted": "untrusted",
     "user_tools.changes": "ToolChange",

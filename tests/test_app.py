@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from model_server import ModelServer, calls, text
+from oneclaw_offline.provider import OfflineProvider
 
 import oneclaw_core
 from oneclaw_core import (
@@ -28,7 +29,6 @@ from oneclaw_core import (
     UsageError,
     tool,
 )
-from oneclaw_core.providers.offline import OfflineProvider
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

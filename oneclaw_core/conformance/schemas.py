@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.conformance.finding import Check, Finding, Severity, summarised
 from oneclaw_core.conformance.schema_places import Place, places, referred
-from oneclaw_core.providers.gemini_schema import gemini_schema
 from oneclaw_core.tools.schema import argument_faults, compile_schema
 
 if TYPE_CHECKING:
@@ -180,8 +179,7 @@ def _whole(tool: ToolFacts, found: list[Place]) -> Iterator[Finding]:
         yield DEEP.found(tool.where, f"its objects are nested {depth} deep")
     recursive = next((place for place in found if place.is_recursive), None)
     if recursive is not None:
-        told = " (Gemini is told: any object)" if gemini_schema(schema) == {"type": "object"} else ""
-        yield RECURSIVE.found(_where(tool, recursive), f"{recursive.schema['$ref']!r} contains itself{told}")
+        yield RECURSIVE.found(_where(tool, recursive), f"{recursive.schema['$ref']!r} contains itself")
 
 
 def _place(tool: ToolFacts, place: Place) -> Iterator[Finding]:

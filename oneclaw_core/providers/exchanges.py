@@ -1,4 +1,4 @@
-"""A history as every wire format tells it: what the user wrote, and rounds of an answer, its calls and their results.
+"""A history as wire formats send it: user messages, and exchanges of an answer, its calls and their results.
 
 What services insist on always holds: every call is answered, if only as interrupted, every result has its call, and
 nothing that a model invented, or another service gave, has the requests of a session refused from then on. No I/O.
@@ -44,7 +44,7 @@ class AnsweredCall:
     @property
     def name(self) -> str:
         """The tool's name, of characters and a length that services take; a model may have invented it."""
-        return acceptable_name(self.message.tool_name)[:_MAX_NAME_CHARACTERS] or "unknown"
+        return valid_name(self.message.tool_name)[:_MAX_NAME_CHARACTERS] or "unknown"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class AnsweredCall:
 
 
 @dataclass(slots=True)
-class Round:
+class Exchange:
     """An answer of the model with its calls.
 
     Attributes:
@@ -93,40 +93,40 @@ class Round:
         return data if isinstance(data, dict) else {}
 
 
-def rounds(messages: Sequence[Message]) -> Iterator[Message | Round]:
+def exchanges(messages: Sequence[Message]) -> Iterator[Message | Exchange]:
     """Put the calls of one answer together, each with its result, wherever that stands in the history.
 
     Args:
         messages: a history, in its order.
 
     Returns:
-        The user's messages as they are, and the rounds between them.
+        The user's messages as they are, and the exchanges between them.
     """
     results: dict[str | None, Message] = {}
     for message in messages:
         if message.type is MessageType.TOOL_RESULT:
             results.setdefault(message.tool_call_id, message)
-    current: Round | None = None
+    current: Exchange | None = None
     for message in messages:
         if message.type is MessageType.TOOL_CALL:
-            current = current or Round()
+            current = current or Exchange()
             current.calls.append(AnsweredCall(message, _result(results.get(message.tool_call_id))))
             continue
         if current is not None:
             yield current
-        current = Round(message) if message.type is MessageType.ASSISTANT else None
+        current = Exchange(message) if message.type is MessageType.ASSISTANT else None
         if message.type is MessageType.USER:
             yield message
     if current is not None:
         yield current
 
 
-def acceptable_name(name: str | None) -> str:
+def valid_name(name: str | None) -> str:
     """Replace the characters of a tool's name that services refuse to read back, in every later request."""
     return _REFUSED_IN_NAMES.sub("_", name or "")
 
 
-def acceptable_id(given: str, accepted: re.Pattern[str], characters: int = 64) -> str:
+def valid_id(given: str, accepted: re.Pattern[str], characters: int = 64) -> str:
     """Make an id acceptable, always the same for the same id; other services use other characters.
 
     Args:
@@ -134,12 +134,11 @@ def acceptable_id(given: str, accepted: re.Pattern[str], characters: int = 64) -
         accepted: what the service takes as one.
         characters: how long the ids are that stand for those it does not take, at most 64.
     """
-    return given if accepted.fullmatch(given) else digest(given)[:characters]
-
-
-def digest(text: str) -> str:
-    """64 hexadecimal digits that stand for a text."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return (
+        given
+        if accepted.fullmatch(given)
+        else hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:characters]
+    )
 
 
 def _result(message: Message | None) -> ToolResult:

@@ -11,7 +11,7 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def whole_characters(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Join the halves of characters that JSON escapes write in two, and replace single ones."""
     if text.isascii():
         return text
@@ -36,11 +36,11 @@ class TextStream:
         """Take a piece and give what can be shown of it now."""
         text = self.held_back + text
         self.held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        text = whole_characters(text[:-1] if self.held_back else text)
+        text = join_surrogates(text[:-1] if self.held_back else text)
         if text:
             self.pieces.append(text)
         return text
 
     def whole(self) -> str:
         """The whole text."""
-        return "".join(self.pieces) + whole_characters(self.held_back)
+        return "".join(self.pieces) + join_surrogates(self.held_back)

@@ -10,11 +10,11 @@ from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# So much that no count is larger, and so little that the database can hold the sum of a few.
+# So much that no count_member is larger, and so little that the database can hold the sum of a few.
 _MAX_COUNT = 2**60
 
 
-def dicts(value: object) -> Iterator[dict[str, Any]]:
+def objects_in(value: object) -> Iterator[dict[str, Any]]:
     """The objects in a list; none if it is no list."""
     if isinstance(value, list):
         yield from (each for each in value if isinstance(each, dict))
@@ -25,8 +25,8 @@ def member(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
 
-def count(counts: object, key: str) -> int | None:
-    """A count among others, such as of tokens; ``None`` if it is not there, or no count."""
+def count_member(counts: object, key: str) -> int | None:
+    """A count_member among others, such as of tokens; ``None`` if it is not there, or no count_member."""
     value = member(counts, key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_COUNT else None
 
@@ -37,7 +37,7 @@ def text_member(value: object, key: str) -> str | None:
     return text if isinstance(text, str) and text else None
 
 
-def read_object(arguments: str) -> dict[str, Any] | None:
+def parse_object(arguments: str) -> dict[str, Any] | None:
     """Read the arguments of a call; ``None`` if they are no JSON object."""
     try:
         return parse_arguments(arguments)
@@ -45,12 +45,12 @@ def read_object(arguments: str) -> dict[str, Any] | None:
         return None
 
 
-def are_whole(arguments: str) -> bool:
+def are_complete_arguments(arguments: str) -> bool:
     """Whether arguments have come to their end; nothing at all has not, though it would mean that there are none."""
-    return bool(arguments.strip()) and read_object(arguments) is not None
+    return bool(arguments.strip()) and parse_object(arguments) is not None
 
 
-def distinct_id(given: str, taken: set[str]) -> str:
+def unique_call_id(given: str, taken: set[str]) -> str:
     """Give a call its id, another one if the service gave it none or one that is taken, and note it as taken.
 
     Args:

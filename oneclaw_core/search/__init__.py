@@ -8,9 +8,14 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.search.ranking import bm25 as bm25
+    from oneclaw_core.search.words import folded as folded
+    from oneclaw_core.search.words import is_unspaced as is_unspaced
+    from oneclaw_core.search.words import pairs as pairs
+    from oneclaw_core.search.words import parts as parts
 
 _NAMES = {
     "ranking": "bm25",
+    "words": "folded is_unspaced pairs parts",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -263,7 +263,7 @@ def test_a_crash_does_not_get_a_key_into_the_log(stored, served, oneclaw, home, 
     def crash(*arguments, **options):
         raise RuntimeError(f"sent {CANARY}")
 
-    monkeypatch.setattr("oneclaw_core.providers.openai_chat.OpenAIChatProvider._key_headers", crash)
+    monkeypatch.setattr("oneclaw_openai.chat.OpenAIChatProvider._key_headers", crash)
     outcome = oneclaw("run", *MODEL, "hi")
     assert outcome.status == 1
     log = (home / "logs" / "oneclaw.log").read_text()

@@ -19,17 +19,17 @@ from tempfile import TemporaryFile
 
 import pytest
 from model_server import ModelServer
+from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_gemini.provider import GeminiProvider
+from oneclaw_openai.chat import OpenAIChatProvider
+from oneclaw_openai.responses import OpenAIResponsesProvider
 from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.cli.main import main
 from oneclaw_core.config.models.prices import cost_of
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
-from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import ProviderConfig
-from oneclaw_core.providers.gemini import GeminiProvider
-from oneclaw_core.providers.openai_chat import OpenAIChatProvider
-from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
 from oneclaw_core.types.events import CompactedEvent, GroupLoadedEvent, UsageEvent
 from oneclaw_core.types.messages import Attachment, MessageType, ToolCallStatus
 

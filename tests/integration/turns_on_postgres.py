@@ -15,7 +15,7 @@ from oneclaw_core import OneClaw
 IMPORTED = (
     "jsonschema",
     "oneclaw_core.builtin.clock",
-    "oneclaw_core.providers.offline.rules",
+    "oneclaw_offline.rules",
     "oneclaw_core.sessions.postgres_backend",
     "psycopg",
 )

@@ -7,15 +7,15 @@ import messages_stream
 import pytest
 import responses_stream
 from model_server import ModelServer, chunk, named_events, raw, silence, sse
+from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_gemini.provider import GeminiProvider
+from oneclaw_openai.chat import OpenAIChatProvider
+from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.providers import http_provider
-from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import TextDelta
-from oneclaw_core.providers.gemini import GeminiProvider
-from oneclaw_core.providers.openai_chat import OpenAIChatProvider
-from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
 
 
 def gemini(text, **more):

@@ -6,14 +6,14 @@ import messages_stream
 import pytest
 from history_entries import user
 from model_server import ModelServer, named_events, raw, status, text
+from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_anthropic.wire import RequestEncoder
+from oneclaw_openai.chat import OpenAIChatProvider
+from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 from responses_stream import message, stream
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.anthropic_messages import AnthropicProvider
-from oneclaw_core.providers.anthropic_messages_wire import RequestEncoder
-from oneclaw_core.providers.openai_chat import OpenAIChatProvider
-from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
 from oneclaw_core.providers.sampling import RefusedParameters
 
 ALL = {"temperature": 0.5, "top_p": 0.9, "metadata": {"user_id": "x"}}

@@ -3,15 +3,15 @@
 import pytest
 from history_entries import user
 from model_server import ModelServer, status
+from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_gemini.provider import GeminiProvider
+from oneclaw_offline.provider import OfflineProvider
+from oneclaw_openai.chat import OpenAIChatProvider
+from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.anthropic_messages import AnthropicProvider
 from oneclaw_core.providers.base import ProviderConfig, wire_request
-from oneclaw_core.providers.gemini import GeminiProvider
-from oneclaw_core.providers.offline import OfflineProvider
-from oneclaw_core.providers.openai_chat import OpenAIChatProvider
-from oneclaw_core.providers.openai_responses import OpenAIResponsesProvider
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools
 

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.providers.wire_text import TextStream, compact_json, whole_characters
+from oneclaw_core.providers.wire_text import TextStream, compact_json, join_surrogates
 
 
 def test_json_is_compact_and_in_the_order_of_the_value():
@@ -11,8 +11,8 @@ def test_json_is_compact_and_in_the_order_of_the_value():
 
 
 def test_halves_of_a_character_are_joined_and_single_ones_replaced():
-    assert whole_characters("a\ud83d\ude00b") == "a😀b"
-    assert whole_characters("a\ud83db\ude00") == "a\ufffdb\ufffd"
+    assert join_surrogates("a\ud83d\ude00b") == "a😀b"
+    assert join_surrogates("a\ud83db\ude00") == "a\ufffdb\ufffd"
 
 
 @given(st.text(), st.integers(1, 3))

@@ -39,7 +39,7 @@ TURN_MODULES = (
     "oneclaw_core.builtin.javascript_bridges",
     "oneclaw_core.builtin.shell",
     "oneclaw_core.javascript.running",
-    "oneclaw_core.providers.openai_chat",
+    "oneclaw_openai.chat",
     "oneclaw_core.tools.bounded_validation",
     "oneclaw_core.tools.function",
 )

@@ -18,12 +18,16 @@ from messages_stream import call as messages_call
 from messages_stream import events as messages_events
 from messages_stream import text as messages_text
 from model_server import chunk
+from oneclaw_anthropic.answer import MessagesAnswer
+from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_google_workspace.gmail.addresses import addresses_in
 from oneclaw_google_workspace.gmail.headers import moment, preview, readable
 from oneclaw_google_workspace.gmail.html_text import html_to_text
 from oneclaw_google_workspace.gmail.mail_parts import decoded, decoded_text, file_name, take_apart
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.sheets.a1 import format_reference, parse_reference
+from oneclaw_openai.chat_answer import ChatAnswer
+from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.page_lists import format_page_list, parse_page_list
 from oneclaw_scheduled_tasks.occurrences import Occurrences
@@ -33,11 +37,7 @@ from responses_stream import stream as responses_stream
 from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.providers.anthropic_messages_answer import MessagesAnswer
-from oneclaw_core.providers.gemini_answer import GeminiAnswer
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
-from oneclaw_core.providers.openai_chat_answer import ChatAnswer
-from oneclaw_core.providers.openai_responses_answer import ResponsesAnswer
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 from oneclaw_core.skills.format import parse_document

@@ -8,11 +8,12 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oneclaw_anthropic import wire as anthropic_messages_wire
+from oneclaw_gemini.wire import GeminiEncoder
+from oneclaw_openai import chat_wire as openai_chat_wire
+from oneclaw_openai.responses_wire import ResponsesEncoder
 
 from oneclaw_core import ActiveTools, Message, MessageType, ModelRequest, ToolCallStatus
-from oneclaw_core.providers import anthropic_messages_wire, openai_chat_wire
-from oneclaw_core.providers.gemini_wire import GeminiEncoder
-from oneclaw_core.providers.openai_responses_wire import ResponsesEncoder
 from oneclaw_core.turn.compaction import (
     NOT_SHOWN,
     SUMMARY_HEADING,

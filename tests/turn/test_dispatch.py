@@ -6,9 +6,9 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core.providers.base import ModelRequest, ModelResponse, ToolLoading
-from oneclaw_core.providers.openai_chat_wire import RequestEncoder
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup

@@ -6,11 +6,11 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oneclaw_offline.provider import OfflineProvider
+from oneclaw_openai.chat import OpenAIChatProvider
+from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core import Attachment, Message, MessageType, ModelResponse, ProviderConfig, ToolCallStatus
-from oneclaw_core.providers.offline import OfflineProvider
-from oneclaw_core.providers.openai_chat import OpenAIChatProvider
-from oneclaw_core.providers.openai_chat_wire import RequestEncoder
 from oneclaw_core.turn.estimate import Estimator
 from oneclaw_core.turn.summary import (
     INSTRUCTIONS,

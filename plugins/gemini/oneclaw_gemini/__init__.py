@@ -1,1 +1,16 @@
-"""Google's Gemini models for OneClaw."""
+"""Google's wire format, Gemini's generateContent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import ProviderRegistrar
+
+
+@hookimpl
+def register_providers(register: ProviderRegistrar) -> None:
+    """Register Gemini's wire format."""
+    register("gemini", "oneclaw_gemini.provider:GeminiProvider")

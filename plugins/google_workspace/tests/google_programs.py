@@ -29,7 +29,7 @@ IMPORTED = (
     "oneclaw_core.builtin",
     "oneclaw_core.cli.main",
     "oneclaw_core.cli.run",
-    "oneclaw_core.providers.openai_chat",
+    "oneclaw_openai.chat",
     "oneclaw_core.sessions.migrations",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.tools.function",

@@ -25,7 +25,7 @@ IMPORTED = (
     "oneclaw_core.app",
     "oneclaw_core.builtin.web",
     "oneclaw_core.cli.main",
-    "oneclaw_core.providers.offline",
+    "oneclaw_offline.provider",
     "oneclaw_core.sessions.postgres_backend",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_scheduled_tasks.commands",

@@ -1,0 +1,302 @@
+"""An answer of Anthropic's Messages API, put together from its events. No I/O.
+
+Source: Anthropic's "Streaming Messages", "Handling stop reasons" and "Extended thinking".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_anthropic.tools import renamed_parameters
+from oneclaw_anthropic.wire import PROVIDER_TYPE, is_block
+from oneclaw_core import (
+    ModelEvent,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    TokenUsage,
+    ToolCall,
+    clean_text,
+)
+from oneclaw_core.providers import (
+    AnswerCutError,
+    AnswerFailedError,
+    AnswerGarbledError,
+    are_complete_arguments,
+    compact_json,
+    count_member,
+    member,
+    parse_object,
+    text_member,
+    unique_call_id,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from oneclaw_core import ToolDefinition
+
+# The key of the text in a delta, and in the block that it belongs to.
+_KEY_OF_DELTA = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+_BLOCK_OF_KEY = {"text": "text", "thinking": "thinking", "signature": "thinking"}
+_STOP_REASONS = {
+    "end_turn": StopReason.COMPLETE,
+    "tool_use": StopReason.COMPLETE,
+    "stop_sequence": StopReason.COMPLETE,
+    "max_tokens": StopReason.LENGTH_LIMIT,
+}
+_SHOWN_AS: dict[str, type[TextDelta] | type[ReasoningDelta]] = {"text": TextDelta, "thinking": ReasoningDelta}
+
+
+@dataclass(slots=True)
+class _Block:
+    """A content block: as it began, and what was added to it."""
+
+    begun: dict[str, Any]
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+    is_open: bool = True
+
+    @property
+    def type(self) -> str:
+        return str(self.begun.get("type"))
+
+    def text(self, key: str) -> str:
+        first = self.begun.get(key)
+        return (first if isinstance(first, str) else "") + "".join(self.pieces.get(key, ()))
+
+    @property
+    def arguments(self) -> str:
+        """The arguments as the model wrote them; of a server that does not stream them, as JSON."""
+        written = clean_text("".join(self.pieces.get("partial_json", ())))
+        if not written.strip() and self.begun.get("input"):
+            return clean_text(compact_json(self.begun["input"]))
+        return written
+
+    @property
+    def is_whole_call(self) -> bool:
+        return are_complete_arguments(self.arguments)
+
+    def complete(self) -> dict[str, Any]:
+        """The block as it would have come in one piece; a call without what its own entry in the history says."""
+        if self.type == "tool_use":
+            return {key: value for key, value in self.begun.items() if key not in {"id", "input"} and value is not None}
+        block = dict(self.begun)
+        for key in self.pieces:
+            if key == "partial_json":
+                block["input"] = parse_object(self.arguments) or {}
+            else:
+                block[key] = self.text(key)
+        return block
+
+
+class MessagesAnswer:
+    """Takes the events of an answer one by one, or the one body of a server that does not stream.
+
+    Args:
+        server: the origin of the server, noted beside what goes back to this server only.
+        model: the model asked, likewise.
+        tools: what it was told it may call.
+
+    Attributes:
+        has_begun: whether anything has come.
+        is_final: whether the last event has come.
+    """
+
+    def __init__(self, server: str, model: str, tools: Iterable[ToolDefinition] = ()) -> None:
+        self._server = server
+        self._model = model
+        self._tools = tools
+        self._blocks: dict[int, _Block] = {}
+        self._counts: dict[str, Any] = {}
+        self._stop_reason = StopReason.COMPLETE
+        self._is_stopped = False
+        self.has_begun = False
+        self.is_final = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server has said that the model is done, and no call was left open."""
+        if not self._is_stopped:
+            return False
+        is_cut = self._stop_reason is StopReason.LENGTH_LIMIT
+        return is_cut or not any(block.is_open for block in self._blocks.values() if block.type == "tool_use")
+
+    def add(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
+        """Take an event.
+
+        Args:
+            chunk: the JSON object of an event, or a whole message.
+
+        Returns:
+            What to show now, often nothing.
+
+        Raises:
+            AnswerFailedError: the service gave up, or the model refuses to answer.
+            AnswerGarbledError: the event cannot follow those before it.
+        """
+        kind = chunk.get("type")
+        if kind == "error":
+            raise AnswerFailedError(chunk.get("error"))
+        self.has_begun = self.has_begun or kind != "ping"
+        match kind:
+            case "message" if not self._is_stopped:
+                return self._add_message(chunk)
+            case "message_start":
+                self._add_counts(member(chunk.get("message"), "usage"))
+            case "content_block_start":
+                return self._start_block(chunk.get("index"), chunk.get("content_block"))
+            case "content_block_delta":
+                return self._add_delta(self._open_block(chunk), chunk.get("delta"))
+            case "content_block_stop":
+                self._open_block(chunk).is_open = False
+            case "message_delta":
+                self._add_counts(chunk.get("usage"))
+                delta = chunk.get("delta")
+                if isinstance(delta, dict) and delta.get("stop_reason") and not self._is_stopped:
+                    self._stop(delta)
+            case "message_stop":
+                self.is_final = True
+        return []
+
+    def response(self) -> ModelResponse:
+        """Put the response together.
+
+        Raises:
+            AnswerCutError: the server stopped the model in the middle of a call.
+        """
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        calls = [block for block in blocks if block.type == "tool_use"]
+        if self._stop_reason is StopReason.LENGTH_LIMIT and not all(call.is_whole_call for call in calls):
+            raise AnswerCutError(self._stop_reason.ended_by)
+        return ModelResponse(
+            text="".join(clean_text(block.text("text")) for block in blocks if block.type == "text"),
+            tool_calls=tuple(self._tool_calls(calls)),
+            usage=_token_usage(self._counts),
+            stop_reason=self._stop_reason,
+            provider_data=self._provider_data([block.complete() for block in blocks]),
+        )
+
+    def _add_message(self, message: Mapping[str, Any]) -> list[ModelEvent]:
+        self._add_counts(message.get("usage"))
+        shown: list[ModelEvent] = []
+        content = message.get("content")
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            shown += self._start_block(index, block)
+            self._blocks[index].is_open = False
+        self._stop(message)
+        self.is_final = True
+        return shown
+
+    def _start_block(self, index: object, begun: object) -> list[ModelEvent]:
+        if self._is_stopped or not isinstance(index, int) or index in self._blocks or not is_block(begun):
+            raise AnswerGarbledError
+        try:
+            json.dumps(begun, allow_nan=False)
+        except (ValueError, RecursionError):  # it could not be sent back
+            raise AnswerGarbledError from None
+        block = self._blocks[index] = _Block(begun)
+        return _shown(block.type, block.text(block.type)) if block.type in _SHOWN_AS else []
+
+    def _open_block(self, chunk: Mapping[str, Any]) -> _Block:
+        index = chunk.get("index")
+        block = self._blocks.get(index) if isinstance(index, int) else None
+        if block is None or not block.is_open:
+            raise AnswerGarbledError
+        return block
+
+    def _add_delta(self, block: _Block, delta: object) -> list[ModelEvent]:
+        if self._is_stopped or not isinstance(delta, dict):
+            raise AnswerGarbledError
+        kind = delta.get("type")
+        if kind == "citations_delta":
+            earlier = block.begun.get("citations")
+            block.begun["citations"] = [*(earlier if isinstance(earlier, list) else ()), delta.get("citation")]
+        key = _KEY_OF_DELTA.get(str(kind))
+        if key is None:
+            return []
+        piece = delta.get(key)
+        if not isinstance(piece, str) or _BLOCK_OF_KEY.get(key, block.type) != block.type:
+            raise AnswerGarbledError
+        block.pieces.setdefault(key, []).append(piece)
+        return _shown(key, piece)
+
+    def _stop(self, said: Mapping[str, Any]) -> None:
+        reason = said.get("stop_reason")
+        if reason == "refusal":
+            raise AnswerFailedError({"type": "invalid_request_error", "message": _refusal(said.get("stop_details"))})
+        if reason == "model_context_window_exceeded":
+            raise AnswerFailedError({"type": "context_length_exceeded"})
+        self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER) if reason else StopReason.COMPLETE
+        self._is_stopped = True
+
+    def _add_counts(self, usage: object) -> None:
+        # Those at the end are totals, and leave out what they do not change.
+        if isinstance(usage, dict):
+            self._counts |= {name: number for name, number in usage.items() if number is not None}
+
+    def _tool_calls(self, blocks: list[_Block]) -> Iterator[ToolCall]:
+        taken: set[str] = set()
+        names = {block.begun.get("name") for block in blocks}
+        tools = {tool.name: tool for tool in self._tools if tool.name in names} if blocks else {}
+        for block in blocks:
+            given, name = (clean_text(str(block.begun.get(key) or "")) for key in ("id", "name"))
+            call_id = unique_call_id(given, taken)
+            arguments = block.arguments
+            if name in tools:
+                arguments = _with_real_names(arguments, renamed_parameters(tools[name].parameters))
+            yield ToolCall(call_id, name, arguments if arguments.strip() else "{}")
+
+    def _provider_data(self, content: list[dict[str, Any]]) -> dict[str, Any] | None:
+        if _is_plain(content):
+            return None
+        data = {"server": self._server, "model": self._model, "content": content}
+        try:
+            return {PROVIDER_TYPE: json.loads(clean_text(json.dumps(data, ensure_ascii=False, allow_nan=False)))}
+        except (ValueError, RecursionError):  # no real service sends what cannot be sent back
+            return None
+
+
+def _shown(key: str, piece: str) -> list[ModelEvent]:
+    return [_SHOWN_AS[key](clean_text(piece))] if piece and key in _SHOWN_AS else []
+
+
+def _refusal(details: object) -> str:
+    category, explanation = text_member(details, "category"), text_member(details, "explanation")
+    named = f" ({category})" if category else ""
+    return f"the model declines to answer this{named}" + (f": {explanation}" if explanation else "")
+
+
+def _is_plain(content: list[dict[str, Any]]) -> bool:
+    """Whether the content can be made anew from the text and the calls: one text at most, and before the calls."""
+    texts = [place for place, block in enumerate(content) if block.keys() == {"type", "text"}]
+    calls = [block for block in content if block.get("type") == "tool_use" and block.keys() == {"type", "name"}]
+    return texts in ([], [0]) and len(texts) + len(calls) == len(content)
+
+
+def _with_real_names(arguments: str, renamed: Mapping[str, str]) -> str:
+    parsed = parse_object(arguments) if renamed else None
+    if parsed is None:
+        return arguments
+    real = {shown: name for name, shown in renamed.items()}
+    return compact_json({real.get(name, name): value for name, value in parsed.items()})
+
+
+def _token_usage(counts: Mapping[str, Any]) -> TokenUsage:
+    uncached, read, written = (
+        count_member(counts, key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    return TokenUsage(
+        input_tokens=None if uncached is None else uncached + (read or 0) + (written or 0),
+        cached_input_tokens=read,
+        cache_write_tokens=written,
+        output_tokens=count_member(counts, "output_tokens"),
+        reasoning_tokens=count_member(counts.get("output_tokens_details"), "thinking_tokens"),
+    )

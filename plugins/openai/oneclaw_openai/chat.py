@@ -1,0 +1,65 @@
+"""The provider type ``openai_compatible``: Chat Completions over server-sent events.
+
+OpenAI's older wire format, which Ollama, LM Studio, vLLM, llama.cpp, OpenRouter, DeepSeek and many others speak.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.providers import HttpProvider
+from oneclaw_openai.chat_answer import ChatAnswer
+from oneclaw_openai.chat_dialect import dialect_of
+from oneclaw_openai.chat_wire import RequestEncoder
+from oneclaw_openai.model_list import offered_models
+
+if TYPE_CHECKING:
+    from oneclaw_core import ModelInfo, ModelRequest, ProviderConfig
+
+
+# A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of
+# another model, and one that a turn made to load a group.
+_REASONING_MISSED = re.compile(r"missing\W+reasoning_content|reasoning_content\W.*must be passed back", re.IGNORECASE)
+
+
+class OpenAIChatProvider(HttpProvider):
+    """A service that speaks Chat Completions."""
+
+    default_base_url = "https://api.openai.com/v1"
+
+    def __init__(self, config: ProviderConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self._encoder = RequestEncoder(self._url.origin)
+        self._wanting_reasoning: set[str] = set()  # models
+
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """The media types of the attachments that the server takes, if the model does."""
+        return dialect_of(self._url.origin).attachment_media_types
+
+    async def list_models(self) -> list[ModelInfo]:
+        """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
+        body = await self._get_json("models")
+        models = offered_models(body)
+        if models is None:
+            raise self._errors.no_answer("it sent no list of models").error
+        return models
+
+    def _endpoint(self, request: ModelRequest) -> str:
+        return "chat/completions"
+
+    def _encode(self, request: ModelRequest) -> bytes:
+        return self._encoder.encode(request, wants_reasoning=request.model in self._wanting_reasoning)
+
+    def _new_answer(self, request: ModelRequest) -> ChatAnswer:
+        return ChatAnswer(self._url.origin)
+
+    def _concede(self, refusal: str, request: ModelRequest) -> bool:
+        if request.model in self._wanting_reasoning or not _REASONING_MISSED.search(refusal):
+            return False
+        self._wanting_reasoning.add(request.model)
+        return True
+
+    def _key_headers(self, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"}

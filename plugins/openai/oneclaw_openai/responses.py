@@ -1,0 +1,90 @@
+"""The provider type ``openai``: the Responses API over server-sent events."""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import ProviderRequestError, ReasoningDelta, TextDelta, ToolLoading
+from oneclaw_core.providers import HttpProvider
+from oneclaw_openai.model_list import offered_models
+from oneclaw_openai.responses_answer import ResponsesAnswer
+from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from oneclaw_core import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
+
+# How servers say that they do not know the item that carries loaded tools. Not all name it.
+_ADDITIONAL_TOOLS_REFUSED = re.compile(
+    r"additional_?tools|namespace|(input|item)\W* type|input item|invalid input\b|input tag|discriminator",
+    re.IGNORECASE,
+)
+# Models without reasoning refuse to be asked for it; and what another account or server encrypted cannot be read.
+_ENCRYPTED_REASONING_REFUSED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
+
+
+class OpenAIResponsesProvider(HttpProvider):
+    """A service that speaks the Responses API."""
+
+    default_base_url = "https://api.openai.com/v1"
+    loads_natively = True
+
+    def __init__(self, config: ProviderConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self._encoder = ResponsesEncoder(self._url.origin)
+        # The sessions and models that what is to be echoed was refused for.
+        self._without_echo: set[tuple[str, str]] = set()
+
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """The media types of the attachments that the wire format carries."""
+        return (*IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE)
+
+    async def list_models(self) -> list[ModelInfo]:
+        """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
+        models = offered_models(await self._get_json("models"))
+        if models is None:
+            raise self._errors.no_answer("it sent no list of models").error
+        return models
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`.
+
+        Where encrypted reasoning is refused, the request is sent again without it, and so are the next of the session.
+        """
+        has_answered = False
+        try:
+            async with aclosing(super().stream(request)) as events:
+                async for event in events:
+                    has_answered = has_answered or isinstance(event, TextDelta | ReasoningDelta)
+                    yield event
+            return
+        except ProviderRequestError as error:
+            asked = (request.session_id, request.model)
+            is_about_echo = bool(_ENCRYPTED_REASONING_REFUSED.search(str(error)))
+            if has_answered or asked in self._without_echo or not is_about_echo:
+                raise
+            self._without_echo.add(asked)
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
+    def _endpoint(self, request: ModelRequest) -> str:
+        return "responses"
+
+    def _encode(self, request: ModelRequest) -> bytes:
+        with_echo = (request.session_id, request.model) not in self._without_echo
+        return self._encoder.encode(request, with_echo=with_echo)
+
+    def _new_answer(self, request: ModelRequest) -> ResponsesAnswer:
+        return ResponsesAnswer(self._url.origin)
+
+    def _key_headers(self, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"}
+
+    def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
+        has_asked = request.tool_loading.is_native and bool(request.tools.groups)
+        return ToolLoading.APPEND if has_asked and _ADDITIONAL_TOOLS_REFUSED.search(str(error)) else None

@@ -1,0 +1,377 @@
+import asyncio
+import itertools
+import json
+
+import pytest
+from how_long import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from model_server import chunk, sse
+from oneclaw_openai.chat_answer import ChatAnswer
+
+from oneclaw_core.providers.base import ReasoningDelta, TextDelta
+from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
+from oneclaw_core.providers.sse import StreamTooLargeError, event_data
+from oneclaw_core.types.messages import TokenUsage, ToolCall
+
+
+def events_of(*chunks):
+    answer = ChatAnswer("http://a")
+    return answer, [event for each in chunks for event in answer.add(each)]
+
+
+def answer_to(*chunks):
+    answer, events = events_of(*chunks)
+    return answer, "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def fragment(arguments=None, *, name=None, **more):
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    return {"function": function} | more
+
+
+def calls_of(*deltas, reason="tool_calls"):
+    answer, _ = answer_to(*(chunk({"tool_calls": list(delta)}) for delta in deltas), chunk({}, reason))
+    return [(call.id, call.name, call.arguments) for call in answer.response().tool_calls]
+
+
+def test_text_is_shown_as_it_comes():
+    answer, shown = answer_to(chunk({"role": "assistant"}), chunk({"content": "Hel"}), chunk({"content": "lo"}, "stop"))
+    assert shown == "Hello"
+    assert answer.is_complete
+    assert (answer.response().text, answer.response().stop_reason) == ("Hello", "complete")
+
+
+def test_a_refusal_and_text_parts_are_text_thinking_parts_are_not():
+    parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "?", {"type": "text", "text": 3}]
+    answer, shown = answer_to(chunk({"content": parts}), chunk({"refusal": " I will not."}, "stop"))
+    assert shown == answer.response().text == "Yes. I will not."
+
+
+def test_fragments_of_parallel_calls_are_joined_by_index():
+    assert calls_of(
+        [fragment("", name="a", index=0, id="x")],
+        [fragment("", name="b", index=1, id="y")],
+        [fragment('{"n"', index=0), fragment('{"m":', index=1)],
+        [fragment(":1}", index=0)],
+        [fragment("2}", index=1)],
+    ) == [("x", "a", '{"n":1}'), ("y", "b", '{"m":2}')]
+
+
+def test_another_id_at_the_same_index_is_another_call():
+    assert calls_of(
+        [fragment('{"n":1}', name="a", index=0, id="x")],
+        [fragment('{"n":', name="a", index=0, id="y")],
+        [fragment("2}", index=0)],
+    ) == [("x", "a", '{"n":1}'), ("y", "a", '{"n":2}')]
+
+
+def test_an_id_and_a_name_repeated_in_each_fragment_are_one_call():
+    assert calls_of([fragment('{"n"', name="a", index=0, id="x")], [fragment(":1}", name="a", index=0, id="x")]) == [
+        ("x", "a", '{"n":1}')
+    ]
+
+
+def test_a_name_repeated_in_each_fragment_without_id_is_one_call():
+    found = calls_of([fragment('{"n"', name="a", index=0)], [fragment(":1}", name="a", index=0)])
+    assert [(name, arguments) for _, name, arguments in found] == [("a", '{"n":1}')]
+
+
+def test_fragments_without_index_belong_to_the_call_of_their_id_or_to_the_last():
+    assert calls_of(
+        [fragment('{"n":', name="a", id="x"), fragment("{", name="b", id="y")],
+        [fragment("}")],
+        [fragment("1}", id="x")],
+    ) == [("x", "a", '{"n":1}'), ("y", "b", "{}")]
+
+
+def test_whole_calls_without_ids_at_one_index_are_told_apart_and_get_ids():
+    found = calls_of([fragment("{}", name="a", index=0)], [fragment('{"n":1}', name="b", index=0)])
+    assert [(name, arguments) for _, name, arguments in found] == [("a", "{}"), ("b", '{"n":1}')]
+    ids = [call_id for call_id, *_ in found]
+    assert len(set(ids)) == 2
+    assert all(call_id.startswith("call_") and len(call_id) == 37 for call_id in ids)
+
+
+def test_a_repeated_id_is_replaced():
+    found = calls_of([fragment("{}", name="a", index=0, id="x")], [fragment("{}", name="b", index=1, id="x")])
+    assert found[0][0] == "x"
+    assert found[1][0] not in ("", "x")
+
+
+def test_empty_arguments_are_an_empty_object_and_malformed_ones_stay_as_they_are():
+    assert calls_of([fragment(name="a", index=0, id="x")], [fragment("{oops", name="b", index=1, id="y")]) == [
+        ("x", "a", "{}"),
+        ("y", "b", "{oops"),
+    ]
+
+
+def test_arguments_that_are_an_object_are_written_as_json():
+    assert calls_of([fragment({"n": "ä"}, name="a", index=0, id="x")]) == [("x", "a", '{"n":"ä"}')]
+
+
+@pytest.mark.parametrize("arguments", ['{"path": "/etc', ""])
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_call_that_was_cut_off_is_never_given_out(arguments, reason):
+    with pytest.raises(AnswerCutError):
+        calls_of([fragment(arguments, name="a", index=0, id="x")], reason=reason)
+
+
+@pytest.mark.parametrize("arguments", ['{"path": "/etc', ""])
+def test_a_call_that_is_not_whole_is_not_given_out_when_the_stream_ends_without_a_reason(arguments):
+    answer, _ = answer_to(chunk({"tool_calls": [fragment(arguments, name="a", index=0, id="x")]}), END_OF_STREAM)
+    with pytest.raises(AnswerCutError, match="the end of the stream"):
+        answer.response()
+
+
+def test_whole_calls_before_the_token_limit_are_kept():
+    assert calls_of([fragment("{}", name="a", index=0, id="x")], reason="length") == [("x", "a", "{}")]
+
+
+def test_a_whole_body_of_a_server_that_does_not_stream():
+    message = {
+        "role": "assistant",
+        "content": "Look:",
+        "tool_calls": [fragment("{}", name="a"), fragment('{"n":1}', name="b", id="y")],
+    }
+    answer, shown = answer_to(
+        {"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 5}}
+    )
+    assert answer.is_complete
+    response = answer.response()
+    assert (shown, response.text) == ("Look:", "Look:")
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("a", "{}"), ("b", '{"n":1}')]
+    assert response.usage == TokenUsage(input_tokens=5)
+
+
+def test_usage_comes_in_a_chunk_without_choices():
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 6},
+        "completion_tokens_details": {"reasoning_tokens": 15},
+    }
+    answer, _ = answer_to(chunk({"content": "x"}, "stop"), chunk(usage=usage), chunk(usage=None))
+    assert answer.response().usage == TokenUsage(
+        input_tokens=10, cached_input_tokens=4, cache_write_tokens=6, output_tokens=20, reasoning_tokens=15
+    )
+
+
+def test_usage_that_makes_no_sense_counts_as_not_said():
+    usage = {
+        "prompt_tokens": -1,
+        "completion_tokens": "9",
+        "prompt_tokens_details": [],
+        "prompt_cache_hit_tokens": True,
+    }
+    answer, _ = answer_to(chunk({}, "stop"), chunk(usage=usage))
+    assert answer.response().usage == TokenUsage()
+
+
+def test_only_the_end_of_stream_completes_an_answer_without_reason():
+    answer, _ = answer_to(chunk({"content": "x"}), chunk({"content": "y"}, ""))
+    assert not answer.is_complete
+    answer.add(END_OF_STREAM)
+    assert answer.is_complete
+    assert answer.response().stop_reason == "complete"
+
+
+@pytest.mark.parametrize(
+    ("word", "stop_reason"),
+    [
+        ("stop", "complete"),
+        ("tool_calls", "complete"),
+        ("eos", "complete"),  # one of the many words that servers have for an end like any other
+        ("length", "length_limit"),
+        ("MAX_TOKENS", "length_limit"),
+        ("model_length", "length_limit"),
+        ("content_filter", "content_filter"),
+        ("error", "other"),
+        ("insufficient_system_resource", "other"),
+    ],
+)
+def test_an_answer_says_why_it_ends_in_the_same_words_whatever_the_server(word, stop_reason):
+    answer, _ = answer_to(chunk({"content": "Half of"}), chunk({}, word))
+    assert answer.is_complete
+    assert (answer.response().text, answer.response().stop_reason) == ("Half of", stop_reason)
+
+
+def test_a_refusal_is_the_text_and_the_reason():
+    answer, shown = answer_to(chunk({"refusal": "I will"}), chunk({"refusal": " not."}), chunk({}, "stop"))
+    assert (shown, answer.response().text, answer.response().stop_reason) == ("I will not.", "I will not.", "refusal")
+    answer, _ = answer_to(chunk({"refusal": "I will"}), chunk({}, "length"))
+    assert answer.response().stop_reason == "length_limit"
+
+
+def test_reasoning_is_kept_for_the_server_that_sent_it():
+    answer, shown = answer_to(
+        chunk({"reasoning_content": "Let me ", "reasoning": "Let me "}),
+        chunk({"reasoning_content": "see.", "reasoning": "see."}),
+        chunk({"content": "4"}, "stop"),
+    )
+    assert shown == "4"
+    assert answer.response().provider_data == {
+        "openai_compatible": {"server": "http://a", "reasoning_content": "Let me see."}
+    }
+
+
+def test_a_character_of_the_reasoning_that_comes_in_two_halves_goes_back_as_one():
+    halves = (chunk({"reasoning_content": "Hm \ud83d"}), chunk({"reasoning_content": "\ude00"}))
+    answer, _ = answer_to(*halves, chunk({"content": "4"}, "stop"))
+    assert answer.response().provider_data["openai_compatible"]["reasoning_content"] == "Hm \U0001f600"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"reasoning_content": "Hm. "},
+        {"reasoning": "Hm. "},
+        {"reasoning_content": "Hm. ", "reasoning": "Hm. "},
+        {"reasoning": "Hm. ", "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "Hm. "}]},
+        {"reasoning_details": [{"type": "reasoning.summary", "index": 0, "summary": "Hm. "}]},
+    ],
+)
+def test_reasoning_is_shown_once_and_before_the_text_of_the_same_chunk(said):
+    _, events = events_of(chunk(said), chunk(said | {"content": "4"}, "stop"))
+    assert events == [ReasoningDelta("Hm. "), ReasoningDelta("Hm. "), TextDelta("4")]
+
+
+def test_encrypted_reasoning_is_kept_but_not_shown():
+    answer, events = events_of(chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "AA"}]}, "stop"))
+    assert events == []
+    assert answer.response().provider_data["openai_compatible"]["reasoning_details"][0]["data"] == "AA"
+
+
+def test_characters_of_reasoning_split_between_chunks_are_whole():
+    halves = [json.loads(f'"{half}"') for half in ("a\\ud83d", "\\ude42b")]
+    _, events = events_of(*(chunk({"reasoning": half}) for half in halves))
+    assert [event.text for event in events] == ["a", "🙂b"]
+
+
+def test_reasoning_details_are_joined_piece_by_piece():
+    pieces = [
+        {"type": "reasoning.text", "index": 0, "text": "Let ", "signature": None},
+        {"type": "reasoning.text", "index": 0, "text": "me", "signature": "sig"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "AA"},
+    ]
+    chunks = [chunk({"reasoning": "Let me", "reasoning_details": [piece]}) for piece in pieces]
+    answer, _ = answer_to(*chunks, chunk({}, "stop"))
+    assert answer.response().provider_data == {
+        "openai_compatible": {
+            "server": "http://a",
+            "reasoning_details": [
+                {"type": "reasoning.text", "index": 0, "text": "Let me", "signature": "sig"},
+                {"type": "reasoning.encrypted", "index": 1, "data": "AA"},
+            ],
+        }
+    }
+    assert pieces[0]["text"] == "Let "
+
+
+def test_characters_split_between_chunks_are_whole_and_lone_halves_are_replaced():
+    halves = [json.loads(f'"{half}"') for half in ("a\\ud83d", "\\ude42b", "\\ud83d")]
+    answer, shown = answer_to(*(chunk({"content": half}) for half in halves), chunk({}, "stop"))
+    assert shown == "a🙂b"
+    assert answer.response().text == "a🙂b\ufffd"
+
+
+# A busy machine is no fault of the code.
+patient = settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
+
+WORDS = """choices delta message tool_calls function arguments name id index content refusal usage finish_reason
+reasoning reasoning_details prompt_tokens text type"""
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS.split()), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@patient
+@given(st.lists(st.dictionaries(st.sampled_from(["choices", "usage", "x"]), json_values), max_size=4))
+def test_no_chunk_breaks_the_answer(chunks):
+    answer, shown = answer_to(*chunks)
+    try:
+        response = answer.response()
+    except AnswerCutError:
+        return
+    assert response.text.startswith(shown)
+    assert len({call.id for call in response.tool_calls}) == len(response.tool_calls)
+
+
+STREAM = (
+    b"\xef\xbb\xbf: OPENROUTER PROCESSING\r\n\r\n"
+    + sse([chunk({"role": "assistant", "content": "Grüße 🙂"})], done=False).replace(b"\\u00fc", "ü".encode())
+    + b"event: ping\nid: 7\n\n"
+    + b'data: {"choices": [{"delta":\r\ndata: {"content": "two lines \xff"}}]}\r\n\r\n'
+    + sse(
+        [
+            chunk({"tool_calls": [fragment("", name="a", index=0, id="x")]}),
+            chunk({"tool_calls": [fragment('{"n":', index=0)]}),
+            chunk({"tool_calls": [fragment("1}", index=0)]}, "tool_calls"),
+            chunk(usage={"prompt_tokens": 1}),
+        ]
+    )
+)
+
+
+def read(pieces):
+    async def main():
+        async def chunks():
+            for piece in pieces:
+                yield piece
+
+        return [data async for data in event_data(chunks())]
+
+    return asyncio.run(main())
+
+
+def respond(pieces):
+    answer = ChatAnswer("http://a")
+    for data in read(pieces):
+        answer.add(END_OF_STREAM if data == "[DONE]" else json.loads(data))
+    return answer.response()
+
+
+def test_a_stream_with_comments_foreign_fields_and_invalid_bytes_is_read():
+    response = respond([STREAM])
+    assert response.text == "Grüße 🙂two lines \ufffd"
+    assert response.tool_calls == (ToolCall("x", "a", '{"n":1}'),)
+    assert response.usage == TokenUsage(input_tokens=1)
+
+
+@patient
+@given(st.lists(st.integers(0, len(STREAM)), max_size=40))
+def test_it_does_not_matter_where_the_stream_is_split(cuts):
+    places = [0, *sorted(cuts), len(STREAM)]
+    pieces = [STREAM[start:end] for start, end in itertools.pairwise(places)]
+    assert b"".join(pieces) == STREAM
+    assert respond(pieces) == respond([STREAM])
+
+
+def test_byte_by_byte_is_the_same_too():
+    assert read([STREAM[place : place + 1] for place in range(len(STREAM))]) == read([STREAM])
+
+
+def test_an_event_that_is_not_finished_is_not_given_out():
+    assert read([b'data: {"a": 1}\n\ndata: {"b": 2}\n']) == ['{"a": 1}']
+
+
+def test_an_event_or_a_stream_without_end_is_stopped():
+    def run(piece, **limits):
+        async def main():
+            async def endless():
+                while True:
+                    yield piece
+
+            async for _ in event_data(endless(), **limits):
+                pass
+
+        asyncio.run(main())
+
+    with pytest.raises(StreamTooLargeError):
+        run(b"data: " + b"x" * 1000, max_event_bytes=100_000)
+    with pytest.raises(StreamTooLargeError):
+        run(b"data: x\n", max_event_bytes=100_000)
+    with pytest.raises(StreamTooLargeError):
+        run(b"data: x\n\n", max_stream_bytes=100_000)
