@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.exchanges import AnsweredCall as AnsweredCall
-    from oneclaw_core.providers.exchanges import Exchange as Exchange
-    from oneclaw_core.providers.exchanges import exchanges as exchanges
-    from oneclaw_core.providers.exchanges import valid_id as valid_id
-    from oneclaw_core.providers.exchanges import valid_name as valid_name
+    from oneclaw_core.providers.history import AnsweredCall as AnsweredCall
+    from oneclaw_core.providers.history import Exchange as Exchange
+    from oneclaw_core.providers.history import exchanges as exchanges
+    from oneclaw_core.providers.history import valid_id as valid_id
+    from oneclaw_core.providers.history import valid_name as valid_name
     from oneclaw_core.providers.http_provider import END_OF_STREAM as END_OF_STREAM
     from oneclaw_core.providers.http_provider import AnswerCutError as AnswerCutError
     from oneclaw_core.providers.http_provider import AnswerFailedError as AnswerFailedError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.wire_values import unique_call_id as unique_call_id
 
 _NAMES = {
-    "exchanges": "AnsweredCall Exchange exchanges valid_id valid_name",
+    "history": "AnsweredCall Exchange exchanges valid_id valid_name",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
     "loading": "loading_calls",
     "retry": "AttemptFailed",

@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 
 PNG = Attachment("chart.png", "image/png", b"\x89PNG")
@@ -53,3 +55,12 @@ def forced(value):
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
         return value
     return [forced(each) for each in value]
+
+
+def unknown_fields(event):
+    """The fields that the SDK does not know, but keeps."""
+    if isinstance(event, list):
+        return [name for each in event for name in unknown_fields(each)]
+    if not isinstance(event, BaseModel):
+        return []
+    return [*(event.model_extra or ()), *unknown_fields([getattr(event, name) for name in type(event).model_fields])]

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from anthropic_types import messages_beta_request
 from history_entries import assistant, call, forced, load, result, user
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from oneclaw_anthropic import tools as anthropic_messages_tools
 from oneclaw_anthropic.provider import INLINE_TOOLS_BETA, AnthropicProvider
 from oneclaw_anthropic.wire import RequestEncoder
 from provider_session import Service, hello
-from vendor_types import messages_beta_request
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import LoadingRefused, ModelRequest, ModelResponse, ToolLoading

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import history_entries as entries
 import pytest
+from anthropic_types import messages_request
 from history_entries import PDF, PNG, assistant, forced, load, result, user
 from how_long import is_few
 from messages_session import MODEL, SERVER, played_session
 from oneclaw_anthropic import tools as anthropic_messages_tools
 from oneclaw_anthropic.wire import Concessions, RequestEncoder, wire_id
 from pydantic import ValidationError
-from vendor_types import messages_request
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition

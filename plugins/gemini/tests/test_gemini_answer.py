@@ -1,12 +1,12 @@
 import json
 
 import pytest
+from gemini_types import checked_gemini_chunk, without_none
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import is_acceptable
-from vendor_types import checked_gemini_chunk, without_none
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta

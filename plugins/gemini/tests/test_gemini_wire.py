@@ -4,13 +4,13 @@ import warnings
 from typing import Any
 
 import pytest
+from gemini_types import gemini_request
 from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, result, user
 from how_long import is_few
 from oneclaw_gemini import contents as gemini_contents
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import NO_SIGNATURE
 from oneclaw_gemini.wire import GeminiEncoder
-from vendor_types import gemini_request
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import ModelRequest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from history_entries import PDF, PNG, assistant, call, failure, forced, result, user
 from oneclaw_openai.chat_wire import ECHOED_KEYS, RequestEncoder
+from openai_types import chat_request
 from pydantic import ValidationError
-from vendor_types import chat_request
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition

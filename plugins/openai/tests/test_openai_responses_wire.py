@@ -7,10 +7,10 @@ import pytest
 from history_entries import INTERRUPTED, PDF, PNG, assistant, failure, load, result, user
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import ResponsesEncoder
+from openai_types import checked_responses_request
 from responses_stream import call as call_item
 from responses_stream import message as message_item
 from responses_stream import reasoning, response
-from vendor_types import checked_responses_request
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
