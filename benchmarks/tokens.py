@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from genai_prices import Usage, calc_price
 from office_tools import register_office_tools
-from oneclaw_anthropic import wire as anthropic_messages_wire
+from oneclaw_anthropic import wire as anthropic_wire
 from oneclaw_gemini import wire as gemini_wire
 from oneclaw_openai import chat_wire as openai_chat_wire
 from oneclaw_openai import responses_wire as openai_responses_wire
@@ -134,7 +134,7 @@ SERVICES = (
         "anthropic",
         "claude-sonnet-5-5",
         1024,
-        anthropic_messages_wire.RequestEncoder("https://api.anthropic.com").encode,
+        anthropic_wire.RequestEncoder("https://api.anthropic.com").encode,
         anthropic_prompt,
         (ALWAYS_ALL, APPENDED, NATIVE, INLINE),
     ),

@@ -111,7 +111,10 @@ def test_a_stored_key_is_told_by_its_place_and_outlives_its_provider(oneclaw, ok
         (("My Lab", "--type", "offline"), "'My Lab' is no name for a provider"),
         (("a/b", "--type", "offline"), "'a/b' is no name for a provider"),
         (("ollama", "--type", "openai_compatible"), "'ollama' is known from the start"),
-        (("lab", "--type", "telepathy"), "there is no provider type 'telepathy'; there are: offline"),
+        (
+            ("lab", "--type", "telepathy"),
+            "there is no provider type 'telepathy'; there are: anthropic, gemini, offline",
+        ),
         (("lab",), "Missing option '--type'"),
     ],
 )

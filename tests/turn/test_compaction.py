@@ -8,7 +8,7 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oneclaw_anthropic import wire as anthropic_messages_wire
+from oneclaw_anthropic import wire as anthropic_wire
 from oneclaw_gemini.wire import GeminiEncoder
 from oneclaw_openai import chat_wire as openai_chat_wire
 from oneclaw_openai.responses_wire import ResponsesEncoder
@@ -284,7 +284,7 @@ def test_the_summary_stands_before_the_rest_as_a_message_of_the_user():
     [
         (openai_chat_wire.RequestEncoder, "messages", ["system", "user", "user", "assistant", "tool", "assistant"]),
         (ResponsesEncoder, "input", ["user", "user", None, None, "assistant"]),
-        (anthropic_messages_wire.RequestEncoder, "messages", ["user", "user", "assistant", "user", "assistant"]),
+        (anthropic_wire.RequestEncoder, "messages", ["user", "user", "assistant", "user", "assistant"]),
         # Gemini wants the roles in turn, and a message of the user last: its first one holds both.
         (GeminiEncoder, "contents", ["user", "model", "user", "model", "user"]),
     ],

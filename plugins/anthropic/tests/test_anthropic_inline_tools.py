@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from messages_session import MODEL, SERVER, Session, played_session
 from messages_stream import reply, text
 from model_server import ModelServer, status
-from oneclaw_anthropic import tools as anthropic_messages_tools
+from oneclaw_anthropic import tools as anthropic_tools
 from oneclaw_anthropic.provider import INLINE_TOOLS_BETA, AnthropicProvider
 from oneclaw_anthropic.wire import RequestEncoder
 from provider_session import Service, hello
@@ -125,7 +125,7 @@ def test_the_marks_of_the_cache_stand_on_definitions_too():
 
 
 def test_no_bound_holds_for_groups_that_are_defined_when_loaded(monkeypatch):
-    monkeypatch.setattr(anthropic_messages_tools, "MAX_DEFERRED_TOOLS", 1)
+    monkeypatch.setattr(anthropic_tools, "MAX_DEFERRED_TOOLS", 1)
     session = Session(loading=INLINE)
     session.say("go")
     session.answer(text("So."))

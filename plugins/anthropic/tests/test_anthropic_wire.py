@@ -11,7 +11,7 @@ from anthropic_types import messages_request
 from history_entries import PDF, PNG, assistant, forced, load, result, user
 from how_long import is_few
 from messages_session import MODEL, SERVER, played_session
-from oneclaw_anthropic import tools as anthropic_messages_tools
+from oneclaw_anthropic import tools as anthropic_tools
 from oneclaw_anthropic.wire import Concessions, RequestEncoder, wire_id
 from pydantic import ValidationError
 
@@ -457,7 +457,7 @@ def test_groups_beyond_the_bounds_are_added_as_they_are_loaded(monkeypatch):
     assert tools_of(tools, *loaded) != in_order_of_loading
     for bound in ("MAX_DEFERRED_TOOLS", "MAX_DEFERRED_CHARACTERS"):
         with monkeypatch.context() as patch:
-            patch.setattr(anthropic_messages_tools, bound, 2)
+            patch.setattr(anthropic_tools, bound, 2)
             assert tools_of(tools, *loaded) == in_order_of_loading
             assert tools_of(replace(tools, groups=())) == in_order_of_loading[:1]
 
@@ -509,9 +509,7 @@ def test_lone_surrogates_become_question_marks():
 def test_thousands_of_names_that_the_api_refuses_cost_little_and_stay_apart():
     names = [f"é{number}" for number in range(10_000)] + [chr(0x4E00 + number) for number in range(900)]
     started = time.monotonic()
-    renamed = anthropic_messages_tools.renamed_parameters(
-        {"properties": {key: {} for key in [*names, "_1", "_", "__7"]}}
-    )
+    renamed = anthropic_tools.renamed_parameters({"properties": {key: {} for key in [*names, "_1", "_", "__7"]}})
     assert time.monotonic() - started < 5
     assert list(renamed) == names
     assert len({*renamed.values(), "_1", "_", "__7"}) == len(names) + 3
