@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agents import AgentService
-from oneclaw_core.config.configuration import Configuration
 from oneclaw_core.config.home import Home, find_home
 from oneclaw_core.config.keys import KeyStore, secret_store
 from oneclaw_core.config.models.lists import ModelLists
@@ -26,6 +25,7 @@ from oneclaw_core.config.models.provider_configs import (
     with_key,
 )
 from oneclaw_core.config.settings.core import Settings, core_reader
+from oneclaw_core.config.settings.current import CurrentSettings
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
 from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.memory.known_secrets import known_secret_check
@@ -33,7 +33,6 @@ from oneclaw_core.memory.shown import ShownMemory
 from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
-from oneclaw_core.plugins.current_settings import PluginSettings
 from oneclaw_core.plugins.loading.given import given_plugins
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import needs_plugin, with_found_store
@@ -143,7 +142,7 @@ class OneClaw:
         self.agents = AgentService(store, catalog.registry, self._check_model)
         self.skills = SkillCatalog(catalog.skills, home.skills, start_directory)
         self.user_tools = UserTools(home, catalog, environ)
-        self.configuration = Configuration.of(home, store, catalog, environ)
+        self.configuration = catalog.configuration(home, store, environ)
         self.memory = MemoryFile(home.memory_file, known_secret_check(home, environ))
         self._shown_memory = ShownMemory(self.memory)
         self._environ = environ
@@ -676,7 +675,7 @@ class OneClaw:
         registered = next((each for each in registered_settings(self.catalog.plugins) if each.plugin == name), None)
         settings = None
         if registered is not None:
-            settings = PluginSettings(registered, self._environ, secrets, self.store.settings)
+            settings = CurrentSettings(registered, self._environ, secrets.get, self.store.settings)
         folder = self.home.plugin_folder(name)
 
         async def ask_model(prompt: str, schema: Mapping[str, Any] | None) -> Any:

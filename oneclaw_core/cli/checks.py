@@ -213,7 +213,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.settings.fields import variable_of
     from oneclaw_core.config.settings.service import setting_states, settings_without_plugin, unknown_settings
-    from oneclaw_core.plugins.missing import how_to_install
+    from oneclaw_core.distributions import how_to_install
     from oneclaw_core.plugins.registration.settings import registered_settings
 
     if catalog.states_error is not None:

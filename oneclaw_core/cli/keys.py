@@ -14,8 +14,8 @@ from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_sec
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
 from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, provider_configs
 from oneclaw_core.config.settings.fields import variable_of
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install, plugin_of
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog

@@ -83,7 +83,7 @@ def all_secrets(catalog: HomeCatalog, stored: Iterable[str]) -> list[PluginSecre
         PluginSecret(each.plugin, field.name, field.is_required)
         for each in registered_settings(catalog.plugins)
         for field in each.fields
-        if field.is_secret
+        if each.plugin is not None and field.is_secret
     ]
     known = {each.stored_as for each in found}
     for name in stored:

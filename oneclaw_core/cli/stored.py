@@ -56,10 +56,9 @@ def with_configuration(work: Callable[[Configuration], Awaitable[Value]]) -> Val
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.configuration import Configuration
 
     catalog = load_catalog()
-    return with_store(lambda store: work(Configuration.of(catalog.home, store, catalog, os.environ)))
+    return with_store(lambda store: work(catalog.configuration(catalog.home, store, os.environ)))
 
 
 def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:

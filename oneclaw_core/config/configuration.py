@@ -18,11 +18,13 @@ from oneclaw_core.config.settings.service import SettingService
 from oneclaw_core.config.tools import ToolSwitches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.config.settings.model import SettingsModel
+    from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,33 @@ class Configuration:
     environment: EnvironmentVariables
 
     @classmethod
-    def of(cls, home: Home, store: Store, catalog: Catalog, environ: Mapping[str, str]) -> Self:
+    def of(
+        cls,
+        home: Home,
+        store: Store,
+        environ: Mapping[str, str],
+        *,
+        registry: ToolRegistry,
+        provider_types: Mapping[str, ProviderFactory],
+        plugin_settings: Callable[[], Iterable[SettingsModel]],
+        plugin_names: Iterable[str],
+    ) -> Self:
         """Make the services for an open home.
 
         Args:
             home: where files lie.
             store: where the rest is stored.
-            catalog: what is installed.
             environ: the environment.
+            registry: the tools.
+            provider_types: of plugins.
+            plugin_settings: returns the settings of plugins.
+            plugin_names: of the installed plugins.
         """
         keys, lists = KeyStore(home, environ), ModelLists(home)
         return cls(
-            providers=ProviderService(store, catalog.provider_types, keys, environ),
-            models=ModelService(store, catalog.provider_types, keys, lists, environ),
-            settings=SettingService(store, environ, catalog.plugins),
-            tools=ToolSwitches(store, catalog.registry),
+            providers=ProviderService(store, provider_types, keys, environ),
+            models=ModelService(store, provider_types, keys, lists, environ),
+            settings=SettingService(store, environ, plugin_settings, plugin_names),
+            tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError
-from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory
+from oneclaw_core.providers.factory import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core.plugins.missing import OUR_DISTRIBUTIONS, how_to_install
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, how_to_install
 
 WEATHER = """
     from typing import Literal

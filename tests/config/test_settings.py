@@ -2,14 +2,15 @@
 
 import pytest
 
-from oneclaw_core import SettingsError
-from oneclaw_core.config.settings.core import Settings, check_setting, core_reader, load_settings
+from oneclaw_core import NotFoundError, SettingsError
+from oneclaw_core.config.settings.core import Settings, core_reader
 from oneclaw_core.config.settings.fields import CORE_KEYS
+from oneclaw_core.config.settings.service import SettingService
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
     stored = {"turn_max_tool_rounds": 7, "session_wait_seconds": 5, "provider:box": {"type": "x"}}
-    settings = load_settings(stored, {"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""})
+    settings = core_reader({"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""}).read(stored)
     assert settings.turn_max_tool_rounds == 9
     assert settings.session_wait_seconds == 5
     assert settings.turn_deadline_seconds == 3600
@@ -35,27 +36,32 @@ def test_every_setting_has_a_meaning():
 )
 def test_a_value_that_does_not_fit_says_where_it_comes_from(stored, environ, source):
     with pytest.raises(SettingsError, match=source):
-        load_settings(stored, environ)
+        core_reader(environ).read(stored)
 
 
-def test_what_a_user_types_is_stored_in_its_own_type():
-    assert check_setting("turn_max_tool_rounds", "12") == 12
-    assert check_setting("disabled_plugins", "pdf, acme") == ["pdf", "acme"]
-    assert check_setting("model", "offline/rules") == "offline/rules"
+@pytest.fixture
+def check():
+    return SettingService(None, {}).check
+
+
+def test_what_a_user_types_is_stored_in_its_own_type(check):
+    assert check("turn_max_tool_rounds", "12") == 12
+    assert check("disabled_plugins", "pdf, acme") == ["pdf", "acme"]
+    assert check("model", "offline/rules") == "offline/rules"
 
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("nonsense", "1", "there are: model, disabled_plugins"),
+        ("nonsense", "1", "there is no setting 'nonsense'"),
         ("turn_max_tool_rounds", "-1", "turn_max_tool_rounds cannot be '-1'"),
         ("model", "rules", "PROVIDER/MODEL"),
         ("tool_result_max_characters", "many", "cannot be 'many'"),
     ],
 )
-def test_what_a_user_types_is_checked(key, value, message):
-    with pytest.raises(SettingsError, match=message):
-        check_setting(key, value)
+def test_what_a_user_types_is_checked(check, key, value, message):
+    with pytest.raises((SettingsError, NotFoundError), match=message):
+        check(key, value)
 
 
 def test_settings_are_parsed_again_only_when_they_have_changed():

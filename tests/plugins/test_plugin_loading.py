@@ -13,8 +13,8 @@ from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
 from oneclaw_core.cli.plugin_commands import make_option
+from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
-from oneclaw_core.plugins.missing import CORE_TOOLS
 from oneclaw_core.plugins.registration.commands import plugin_commands
 
 OURS = sorted(path.parent.name for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"))

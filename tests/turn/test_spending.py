@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oneclaw_core.config.settings.core import load_settings
+from oneclaw_core.config.settings.core import core_reader
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.spending import Spending, SpendingLimits, dollars, start_of_day
 
@@ -106,7 +106,7 @@ def test_a_day_begins_at_midnight_where_the_machine_is(zone: str, monkeypatch: p
 
 def test_the_settings_have_no_limit_by_default_and_take_numbers() -> None:
     names = ("turn_max_tokens", "turn_max_cost", "day_max_tokens", "day_max_cost")
-    defaults = load_settings({}, {})
+    defaults = core_reader({}).read({})
     assert [getattr(defaults, name) for name in names] == [None] * 4
-    set_ = load_settings({"turn_max_tokens": 5}, {"ONECLAW_DAY_MAX_COST": "2.5"})
+    set_ = core_reader({"ONECLAW_DAY_MAX_COST": "2.5"}).read({"turn_max_tokens": 5})
     assert [getattr(set_, name) for name in names] == [5, None, None, 2.5]

@@ -16,18 +16,18 @@ from oneclaw_core.config.models.provider_configs import (
     split_model,
     with_key,
 )
-from oneclaw_core.config.settings.core import check_setting
+from oneclaw_core.config.settings.core import check_model_name
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
-from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory
 from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.providers.factory import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.models.lists import ModelList, ModelLists
-    from oneclaw_core.plugins.registration.registrars import ProviderFactory
     from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.sessions.store import Store
 
 LIST_SECONDS = 20
@@ -194,8 +194,7 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
-        checked = str(check_setting("model", model))
-        split_model(checked, provider_configs(await self._store.settings(), self._environ))
+        split_model(check_model_name(model), provider_configs(await self._store.settings(), self._environ))
 
     async def default(self) -> tuple[str, str]:
         """Find the model that is used if none is named, fit or not, and where that is said."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from oneclaw_core.config.settings.fields import fields_of, schema_of
-from oneclaw_core.config.settings.values import SettingsReader, check_value, given_values, read_model
-from oneclaw_core.errors import SettingsError
+from oneclaw_core.config.settings.model import SettingsModel
+from oneclaw_core.config.settings.values import SettingsReader, check_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,37 +80,19 @@ def _is_limit(text: str) -> bool:
         return False
 
 
-CORE_FIELDS = fields_of(schema_of(Settings))
-
-
-def load_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
-    """Put the settings together.
-
-    Args:
-        stored: values from the store, by key; keys of other things are passed over.
-        environ: the environment.
-
-    Raises:
-        SettingsError: a value does not fit; the message says where it comes from.
-    """
-    return read_model(Settings, CORE_FIELDS, given_values(CORE_FIELDS, stored, environ))
+CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
 
 
 def core_reader(environ: Mapping[str, str]) -> SettingsReader[Settings]:
     """Make a reader of OneClaw's own settings."""
-    return SettingsReader(environ, Settings, CORE_FIELDS)
+    return SettingsReader(environ, Settings, CORE_SETTINGS.fields)
 
 
-def check_setting(key: str, text: str) -> Any:
-    """Check a value of one of OneClaw's own settings that the user typed.
-
-    Returns:
-        The value in the form in which it is stored.
+def check_model_name(text: str) -> str:
+    """Check ``PROVIDER/MODEL`` as the setting ``model``, and return it.
 
     Raises:
-        SettingsError: there is no such setting, or the value does not fit it.
+        SettingsError: it has another form.
     """
-    for field in CORE_FIELDS:
-        if field.key == key:
-            return check_value(field, text, Settings)
-    raise SettingsError(f"there is no setting {key!r}; there are: {', '.join(Settings.model_fields)}")
+    field = next(field for field in CORE_SETTINGS.fields if field.name == "model")
+    return str(check_value(field, text, Settings))

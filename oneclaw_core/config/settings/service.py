@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.settings.core import CORE_FIELDS, Settings
+from oneclaw_core.config.settings.core import CORE_SETTINGS
 from oneclaw_core.config.settings.values import check_value, faults_of, given_values, missing
+from oneclaw_core.distributions import how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.missing import how_to_install, plugin_of
-from oneclaw_core.plugins.registration.settings import RegisteredSettings, registered_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import BaseModel
 
     from oneclaw_core.config.settings.fields import SettingField
+    from oneclaw_core.config.settings.model import SettingsModel
     from oneclaw_core.config.settings.values import GivenValue
-    from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.sessions.store import Store
 
 
@@ -51,7 +50,7 @@ class SettingState:
 def setting_states(
     stored: Mapping[str, Any],
     environ: Mapping[str, str],
-    plugins: Iterable[RegisteredSettings] = (),
+    plugins: Iterable[SettingsModel] = (),
     *,
     is_thorough: bool = False,
 ) -> list[SettingState]:
@@ -66,16 +65,16 @@ def setting_states(
     Raises:
         PluginError: such a model cannot be imported.
     """
-    states = [_state(field, Settings, stored, environ, None) for field in CORE_FIELDS]
-    for settings in plugins:
-        model = settings.model_for_checking() if is_thorough else settings.loaded_model
+    states = []
+    for settings in (CORE_SETTINGS, *plugins):
+        model = settings.for_checking() if is_thorough else settings.loaded
         states += [
             _state(field, model, stored, environ, settings.plugin) for field in settings.fields if not field.is_secret
         ]
     return states
 
 
-def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[RegisteredSettings]) -> list[str]:
+def unknown_settings(stored: Mapping[str, Any], plugins: Iterable[SettingsModel]) -> list[str]:
     """Find the keys of values that are stored for a plugin that has no such setting."""
     known, prefixes = set[str](), []
     for settings in plugins:
@@ -119,17 +118,25 @@ class SettingService:
     Args:
         store: where they are stored.
         environ: the environment, which goes before what is stored.
-        plugins: the plugins that are installed.
+        models_of_plugins: returns the settings of plugins.
+        installed: the names of the installed plugins.
     """
 
-    def __init__(self, store: Store, environ: Mapping[str, str], plugins: Iterable[PluginRecord] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        environ: Mapping[str, str],
+        models_of_plugins: Callable[[], Iterable[SettingsModel]] = tuple,
+        installed: Iterable[str] = (),
+    ) -> None:
         self._store = store
         self._environ = environ
-        self._plugins = plugins
+        self._models_of_plugins = models_of_plugins
+        self._installed = frozenset(installed)
 
     async def list(self) -> list[SettingState]:
         """Describe every setting."""
-        return setting_states(await self._store.settings(), self._environ, registered_settings(self._plugins))
+        return setting_states(await self._store.settings(), self._environ, self._models_of_plugins())
 
     async def get(self, key: str) -> SettingState:
         """Describe one setting.
@@ -154,7 +161,7 @@ class SettingService:
             PluginError: the plugin, whose own code checks the value, cannot be imported.
         """
         field, settings = self.find(key)
-        return check_value(field, value, Settings if settings is None else settings.model_for_checking())
+        return check_value(field, value, settings.for_checking())
 
     async def set(self, key: str, value: str) -> SettingState:
         """Store a value for a setting.
@@ -189,21 +196,18 @@ class SettingService:
             removed += field.aliases
         return any([await self._store.remove_setting(each) for each in removed])
 
-    def find(self, key: str) -> tuple[SettingField, RegisteredSettings | None]:
-        """Find a setting, and the plugin's settings that it belongs to.
+    def find(self, key: str) -> tuple[SettingField, SettingsModel]:
+        """Find a setting, and the model that it belongs to.
 
         Raises:
             NotFoundError: there is none; with those that are much like it.
             UsageError: it is a secret.
         """
-        known: dict[str, tuple[SettingField, RegisteredSettings | None]] = {
-            field.key: (field, None) for field in CORE_FIELDS
-        }
-        for settings in registered_settings(self._plugins):
-            known |= {field.key: (field, settings) for field in settings.fields}
+        models = (CORE_SETTINGS, *self._models_of_plugins())
+        known = {field.key: (field, settings) for settings in models for field in settings.fields}
         if key not in known:
             plugin = plugin_of(key)
-            if plugin is not None and all(record.name != plugin for record in self._plugins):
+            if plugin is not None and plugin not in self._installed:
                 raise NotFoundError(
                     f"the plugin {plugin} of the setting {key!r} is not installed: {how_to_install(plugin)}"
                 )

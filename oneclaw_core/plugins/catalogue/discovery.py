@@ -11,8 +11,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS
 from oneclaw_core.errors import describe_error
-from oneclaw_core.plugins.missing import CORE_TOOLS, OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 
 if TYPE_CHECKING:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.errors import DuplicateToolError
-from oneclaw_core.plugins.loading.lazy_objects import LazyProviderFactory, LazyTool
-from oneclaw_core.plugins.missing import CORE_TOOLS
+from oneclaw_core.plugins.loading.lazy_objects import LazyTool
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
+from oneclaw_core.providers.factory import LazyProviderFactory
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
@@ -17,9 +19,12 @@ from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSource
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
-    from oneclaw_core.plugins.registration.registrars import ProviderFactory
     from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.providers.factory import ProviderFactory
+    from oneclaw_core.sessions.store import Store
 
 
 @dataclass(slots=True)
@@ -64,6 +69,27 @@ class Catalog:
                 self._add_skill(registration, record)
             else:
                 record.registrations.append(registration)
+
+    def configuration(self, home: Home, store: Store, environ: Mapping[str, str]) -> Configuration:
+        """Return the services that read and change what the user sets.
+
+        Args:
+            home: where files lie.
+            store: where the rest is stored.
+            environ: the environment.
+        """
+        from oneclaw_core.config.configuration import Configuration
+        from oneclaw_core.plugins.registration.settings import registered_settings
+
+        return Configuration.of(
+            home,
+            store,
+            environ,
+            registry=self.registry,
+            provider_types=self.provider_types,
+            plugin_settings=partial(registered_settings, self.plugins),
+            plugin_names=[record.name for record in self.plugins],
+        )
 
     def complete(self) -> None:
         """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
@@ -143,9 +169,8 @@ class Catalog:
                 check="names.provider-taken",
             )
             return
-        factory = registration.value
-        self.provider_types[registration.name] = (
-            factory if factory is not None else LazyProviderFactory(registration, record)
+        self.provider_types[registration.name] = registration.value or LazyProviderFactory(
+            partial(record.load_object, registration), partial(record.load_object_now, registration)
         )
         record.providers.append(registration.name)
 

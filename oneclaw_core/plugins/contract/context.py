@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.config.settings.current import CurrentSettings
     from oneclaw_core.http.clients import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
-    from oneclaw_core.plugins.current_settings import PluginSettings
     from oneclaw_core.sessions.plugin_storage import PluginStorage
 
 END_SECONDS = 5.0
@@ -45,7 +45,7 @@ class PluginContext:
         allow_address: AddressGate,
         *,
         secrets: PluginSecrets,
-        settings: PluginSettings | None = None,
+        settings: CurrentSettings | None = None,
         storage: PluginStorage | None = None,
         locks: Path | None = None,
         ask_model: Callable[[str, Mapping[str, Any] | None], Awaitable[Any]] | None = None,

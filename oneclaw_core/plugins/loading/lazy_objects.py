@@ -9,8 +9,6 @@ from oneclaw_core.errors import PluginError
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import ToolEntry
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
-    from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.types.tool_result import ToolResult
@@ -93,28 +91,3 @@ class LazyTool:
                 f"{self._record.name}"
             )
         return tool
-
-
-class LazyProviderFactory:
-    """Makes providers of a type whose plugin is imported for the first of them."""
-
-    def __init__(self, registration: Registration, record: PluginRecord) -> None:
-        self._registration = registration
-        self._record = record
-
-    def __call__(self, config: ProviderConfig) -> Provider:
-        """Make a provider.
-
-        Raises:
-            PluginError: the plugin cannot be imported.
-        """
-        provider: Provider = self._record.load_object_now(self._registration)(config)
-        return provider
-
-    async def prepare(self) -> None:
-        """Import the plugin without blocking the event loop.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
-        await self._record.load_object(self._registration)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.providers.base import Provider, ProviderConfig
+    from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.tools.definition import Tool
 
-ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
 

@@ -2,68 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.settings.fields import CORE_KEYS, fields_of, schema_of, variable_of
+from oneclaw_core.config.settings.model import SettingsModel
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pydantic import BaseModel
-
-    from oneclaw_core.config.settings.fields import SettingField
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
 
 _HOOK = "register_settings"
 # Variables of OneClaw that are no settings.
 _OTHER_VARIABLES = ("ONECLAW_HOME", "ONECLAW_DATABASE_URL")
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredSettings:
-    """The settings of one plugin.
-
-    Attributes:
-        record: the plugin.
-        registration: of its model.
-        fields: of the model.
-    """
-
-    record: PluginRecord
-    registration: Registration
-    fields: tuple[SettingField, ...]
-
-    @property
-    def plugin(self) -> str:
-        """The plugin's name."""
-        return self.record.name
-
-    @property
-    def loaded_model(self) -> type[BaseModel] | None:
-        """The model, where this process has it already."""
-        model: type[BaseModel] | None = self.registration.value
-        return model
-
-    def load_model(self) -> type[BaseModel]:
-        """Import the model.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
-        model: type[BaseModel] = self.record.load_object_now(self.registration)
-        return model
-
-    def model_for_checking(self) -> type[BaseModel] | None:
-        """Return the model if it is loaded, or has validators of its own that its JSON Schema cannot tell.
-
-        Raises:
-            PluginError: it cannot be imported.
-        """
-        has_validators = self.registration.options.get("has_validators", True)
-        return self.load_model() if has_validators else self.loaded_model
 
 
 def model_options(model: object) -> dict[str, Any]:
@@ -113,10 +68,16 @@ def settle_settings(records: Iterable[PluginRecord]) -> None:
             break  # there is one at most
 
 
-def registered_settings(records: Iterable[PluginRecord]) -> list[RegisteredSettings]:
+def registered_settings(records: Iterable[PluginRecord]) -> list[SettingsModel]:
     """Return the settings of plugins that are loaded; nothing is imported."""
     return [
-        RegisteredSettings(record, registration, fields_of(registration.options, record.name))
+        SettingsModel(
+            record.name,
+            fields_of(registration.options, record.name),
+            registration.value,
+            partial(record.load_object_now, registration),
+            registration.options.get("has_validators", True),
+        )
         for record in records
         for registration in record.registrations
         if registration.hook == _HOOK

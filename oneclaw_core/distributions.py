@@ -1,4 +1,4 @@
-"""Plugins that are not installed: which distribution brings them."""
+"""Distributions of OneClaw: which one brings a plugin or a core tool that is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of one plugin in an open home, read again when they change."""
+"""The current settings of a plugin in an open home, read again when they change."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from oneclaw_core.config.settings.model import SettingsModel
     from oneclaw_core.config.settings.values import GivenValue
-    from oneclaw_core.plugins.contract.secrets import PluginSecrets
-    from oneclaw_core.plugins.registration.settings import RegisteredSettings
 
 
-class PluginSettings:
+class CurrentSettings:
     """The current settings of one plugin in an open home.
 
     Args:
-        registered: the plugin's model.
+        settings: the plugin's model.
         environ: the environment.
-        secrets: of the plugin.
+        read_secret: reads the stored secret of a field.
         read_stored: reads the values in the store, by key.
     """
 
     def __init__(
         self,
-        registered: RegisteredSettings,
+        settings: SettingsModel,
         environ: Mapping[str, str],
-        secrets: PluginSecrets,
+        read_secret: Callable[[str], Awaitable[str | None]],
         read_stored: Callable[[], Awaitable[Mapping[str, Any]]],
     ) -> None:
-        self._registered = registered
+        self._settings = settings
         self._read_stored = read_stored
         self._environ = environ
-        self._secrets = secrets
+        self._read_secret = read_secret
         self._lock = asyncio.Lock()
         self._values: dict[str, Any] | None = None
         self._is_unread = False  # the store or the secrets could not be read the last time
@@ -54,7 +53,7 @@ class PluginSettings:
             SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
         """
         if self._current is None:
-            raise SettingsError(f"the settings of plugin {self._registered.plugin} are not read yet")
+            raise SettingsError(f"the settings of plugin {self._settings.plugin} are not read yet")
         if isinstance(self._current, SettingsError):
             raise self._current
         return self._current
@@ -85,12 +84,12 @@ class PluginSettings:
         values = {name: each.value for name, each in given.items()}
         if values == before and not self._is_unread:
             return frozenset()
-        model = self._registered.loaded_model
+        model = self._settings.loaded
         if model is None:
-            model = await run_in_thread(self._registered.load_model)
+            model = await run_in_thread(self._settings.load)
         self._values, self._is_unread = values, False
         try:
-            self._current = read_model(model, self._registered.fields, given)
+            self._current = read_model(model, self._settings.fields, given)
         except SettingsError as error:
             self._current = error
         if before is None:
@@ -98,11 +97,11 @@ class PluginSettings:
         return frozenset(name for name in {*before, *values} if before.get(name) != values.get(name))
 
     async def _given(self, stored: Mapping[str, Any]) -> dict[str, GivenValue]:
-        fields, secrets = self._registered.fields, {}
+        fields, secrets = self._settings.fields, {}
         for field in fields:
             if field.is_secret:
                 if self._environ.get(field.variable):
                     remember_secret(self._environ[field.variable])
-                elif (value := await self._secrets.get(field.name)) is not None:
+                elif (value := await self._read_secret(field.name)) is not None:
                     secrets[field.key] = value
         return given_values(fields, stored, self._environ, secrets)
