@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
     from oneclaw_core.plugins.contract.checks import Health as Health
     from oneclaw_core.plugins.contract.context import PluginContext as PluginContext
+    from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
     from oneclaw_core.plugins.contract.service_context import ServiceContext as ServiceContext
     from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
@@ -137,7 +138,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
     from oneclaw_core.providers.base import ReasoningDelta as ReasoningDelta
     from oneclaw_core.providers.base import RetryNotice as RetryNotice
-    from oneclaw_core.providers.base import StopReason as StopReason
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import WireRequest as WireRequest
@@ -169,7 +169,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
-    from oneclaw_core.tools.services import HomeServices as HomeServices
     from oneclaw_core.tools.untrusted import untrusted as untrusted
     from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
@@ -188,6 +187,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment as Attachment
     from oneclaw_core.types.messages import Message as Message
     from oneclaw_core.types.messages import MessageType as MessageType
+    from oneclaw_core.types.messages import StopReason as StopReason
     from oneclaw_core.types.messages import TokenUsage as TokenUsage
     from oneclaw_core.types.messages import ToolCall as ToolCall
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
@@ -248,11 +248,11 @@ _NAMES = {
     "javascript.bridges": "JavaScriptBridges",
     "javascript.result": "ConsoleLine JavaScriptResult",
     "javascript.running": "check_javascript run_javascript",
-    "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
+    "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
     "private_files": "read_private write_private",
     "providers.base": (
         "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
-        "LoadingRefused ReasoningDelta StopReason ToolLoading WireRequest"
+        "LoadingRefused ReasoningDelta ToolLoading WireRequest"
     ),
     "plugins.registration.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
     "plugins.registration.record": "PluginProblem",
@@ -276,7 +276,7 @@ _NAMES = {
     "tools.manifest": "ManifestProblem parse_group_manifest",
     "tools.paths": "PathGuard",
     "tools.permissions": "PermissionAnswer PermissionRequest",
-    "tools.services": "HomeServices",
+    "plugins.contract.home_services": "HomeServices",
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
     "types.tool_result": "ToolResult ToolResultStatus clean_text",
     "types.tool_selection": "ToolSelection",

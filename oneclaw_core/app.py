@@ -32,6 +32,7 @@ from oneclaw_core.memory.known_secrets import known_secret_check
 from oneclaw_core.memory.shown import ShownMemory
 from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo
 from oneclaw_core.plugins.contract.context import PluginContext
+from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.loading.given import given_plugins
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
@@ -62,10 +63,8 @@ from oneclaw_core.tools.groups import (
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, PermissionRequest
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
-from oneclaw_core.tools.services import HomeServices
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
-from oneclaw_core.turn.budget import TurnBudget
 from oneclaw_core.turn.cache_prefix import CachePrefixes
 from oneclaw_core.turn.compaction import ContextLimits, with_summary
 from oneclaw_core.turn.estimate import ToolSizes
@@ -83,6 +82,7 @@ from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.spending import SpendingLimits
 from oneclaw_core.types.tool_selection import ToolSelection
+from oneclaw_core.types.turn_budget import TurnBudget
 from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
 from oneclaw_core.user_tools.folder import UserTools
 

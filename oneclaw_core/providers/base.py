@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.types.messages import TokenUsage, ToolCall
+from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -76,35 +76,6 @@ class ToolLoading(StrEnum):
 
 # Each is tried where the next is refused.
 _BY_DEMAND = (ToolLoading.APPEND, ToolLoading.NATIVE, ToolLoading.INLINE)
-
-
-class StopReason(StrEnum):
-    """Why an answer ends where it ends, in the same words for every service.
-
-    ``COMPLETE``: the model was done, or wants tools run. ``LENGTH_LIMIT``: it reached the longest answer allowed.
-    ``CONTENT_FILTER``: the service stopped it for what it said. ``REFUSAL``: the model declines; its text says so.
-    ``OTHER``: the service stopped it for a reason of its own.
-    """
-
-    COMPLETE = "complete"
-    LENGTH_LIMIT = "length_limit"
-    CONTENT_FILTER = "content_filter"
-    REFUSAL = "refusal"
-    OTHER = "other"
-
-    @property
-    def ended_by(self) -> str:
-        """What ended the answer, to be put after "by"."""
-        return _ENDED_BY[self]
-
-
-_ENDED_BY = {
-    StopReason.COMPLETE: "the model",
-    StopReason.LENGTH_LIMIT: "the token limit",
-    StopReason.CONTENT_FILTER: "the service's content filter",
-    StopReason.REFUSAL: "the model, which declines to go on",
-    StopReason.OTHER: "the service",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

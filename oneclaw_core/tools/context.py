@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.plugins.contract.context import PluginContext
+    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.tools.paths import PathGuard
-    from oneclaw_core.tools.services import HomeServices
     from oneclaw_core.tools.turn_scope import TurnScope
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment

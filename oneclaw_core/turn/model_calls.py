@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from oneclaw_core.config.models.prices import ModelPrices
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.budget import TurnBudget
     from oneclaw_core.turn.cache_prefix import CachePrefixes
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.messages import TokenUsage
+    from oneclaw_core.types.turn_budget import TurnBudget
 
 _log = logging.getLogger("oneclaw.turn")
 

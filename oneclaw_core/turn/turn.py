@@ -23,7 +23,6 @@ from oneclaw_core.tools.engine import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.tools.turn_scope import TurnScope
-from oneclaw_core.turn.budget import TurnBudget
 from oneclaw_core.turn.compaction import CompactionReason, ContextLimits
 from oneclaw_core.turn.compactor import Compactor
 from oneclaw_core.turn.deadline import until
@@ -45,6 +44,7 @@ from oneclaw_core.types.events import (
 )
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.types.spending import SpendingLimits
+from oneclaw_core.types.turn_budget import TurnBudget
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers.base import StopReason
+from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage

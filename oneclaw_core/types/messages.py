@@ -28,6 +28,35 @@ class ToolCallStatus(StrEnum):
     ERROR = "error"
 
 
+class StopReason(StrEnum):
+    """Why an answer ends where it ends, in the same words for every service.
+
+    ``COMPLETE``: the model was done, or wants tools run. ``LENGTH_LIMIT``: it reached the longest answer allowed.
+    ``CONTENT_FILTER``: the service stopped it for what it said. ``REFUSAL``: the model declines; its text says so.
+    ``OTHER``: the service stopped it for a reason of its own.
+    """
+
+    COMPLETE = "complete"
+    LENGTH_LIMIT = "length_limit"
+    CONTENT_FILTER = "content_filter"
+    REFUSAL = "refusal"
+    OTHER = "other"
+
+    @property
+    def ended_by(self) -> str:
+        """What ended the answer, to be put after "by"."""
+        return _ENDED_BY[self]
+
+
+_ENDED_BY = {
+    StopReason.COMPLETE: "the model",
+    StopReason.LENGTH_LIMIT: "the token limit",
+    StopReason.CONTENT_FILTER: "the service's content filter",
+    StopReason.REFUSAL: "the model, which declines to go on",
+    StopReason.OTHER: "the service",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file that goes with a message: an image or a document that a model can look at.

@@ -6,7 +6,6 @@ import pytest
 
 from oneclaw_core import TokenUsage, ToolResult
 from oneclaw_core.cli.rendering import TurnView
-from oneclaw_core.providers.base import StopReason
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
@@ -18,6 +17,7 @@ from oneclaw_core.types.events import (
     TurnFinishedEvent,
     UsageEvent,
 )
+from oneclaw_core.types.messages import StopReason
 
 ERASE = "\r\x1b[K"
 

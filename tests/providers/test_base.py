@@ -1,6 +1,7 @@
 import pytest
 
-from oneclaw_core.providers.base import StopReason, ToolLoading
+from oneclaw_core.providers.base import ToolLoading
+from oneclaw_core.types.messages import StopReason
 
 NATIVE, INLINE, APPEND, DISPATCH = (ToolLoading(way) for way in ("native", "inline", "append", "dispatch"))
 

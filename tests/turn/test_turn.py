@@ -27,9 +27,9 @@ from oneclaw_core import (
     TurnLimitError,
     UsageEvent,
 )
-from oneclaw_core.providers.base import StopReason
 from oneclaw_core.turn.turn import TurnLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.messages import StopReason
 
 
 @pytest.fixture

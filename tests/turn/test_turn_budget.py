@@ -1,8 +1,8 @@
 """What a turn may still take, and what turns within it take of that."""
 
 from oneclaw_core import TokenUsage
-from oneclaw_core.turn.budget import TurnBudget
 from oneclaw_core.types.spending import Spending, SpendingLimits
+from oneclaw_core.types.turn_budget import TurnBudget
 
 DAY = Spending()
 

@@ -20,7 +20,7 @@ from oneclaw_core import (
     TurnFinishedEvent,
     UsageEvent,
 )
-from oneclaw_core.providers.base import StopReason
+from oneclaw_core.types.messages import StopReason
 from parts._markdown import code, docstring
 
 _SAMPLES: dict[type, list[Any]] = {

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
+    from oneclaw_core.plugins.contract.home_services import Sessions
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.services import Sessions
     from oneclaw_core.types.messages import Attachment
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]

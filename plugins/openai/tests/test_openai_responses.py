@@ -25,12 +25,11 @@ from oneclaw_core.providers.base import (
     ProviderConfig,
     ReasoningDelta,
     RetryNotice,
-    StopReason,
     TextDelta,
 )
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
-from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.messages import StopReason, TokenUsage
 
 KEY = "sk-test-3141592653589793"
 HALF = named_events(stream(message("Hello"))[:3])
