@@ -15,7 +15,8 @@ from oneclaw_core import (
     ToolLoading,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, active_tools
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools
+from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.turn.dispatch import dispatched_request
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 

@@ -152,15 +152,14 @@ if TYPE_CHECKING:
     from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
     from oneclaw_core.skills.skill import Skill as Skill
     from oneclaw_core.tools.context import ToolContext as ToolContext
-    from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
     from oneclaw_core.tools.function import tool as tool
     from oneclaw_core.tools.groups import ActiveTools as ActiveTools
-    from oneclaw_core.tools.groups import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.groups import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.tools.groups import restore_loaded_groups as restore_loaded_groups
+    from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.paths import PathGuard as PathGuard
@@ -169,6 +168,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
+    from oneclaw_core.tools.tool import Tool as Tool
     from oneclaw_core.tools.untrusted import untrusted as untrusted
     from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
@@ -268,11 +268,11 @@ _NAMES = {
     "sessions.plugin_tables": "PluginTables",
     "sessions.storage_connection": "StorageConnection",
     "tools.context": "ToolContext",
-    "tools.definition": "Tool ToolDefinition",
+    "tools.definition": "ToolDefinition",
+    "tools.load_tool_group": "LoadToolGroupTool",
+    "tools.tool": "Tool",
     "tools.function": "FunctionTool tool",
-    "tools.groups": (
-        "ActiveTools LoadToolGroupTool ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups"
-    ),
+    "tools.groups": ("ActiveTools ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups"),
     "tools.manifest": "ManifestProblem parse_group_manifest",
     "tools.paths": "PathGuard",
     "tools.permissions": "PermissionAnswer PermissionRequest",

@@ -95,9 +95,9 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Findings
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer
+    from oneclaw_core.tools.tool import Tool
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment

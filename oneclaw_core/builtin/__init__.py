@@ -30,7 +30,7 @@ SKILLS = ("about-oneclaw", "create-skill", "create-tool-plugin")
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
-    from oneclaw_core.tools.groups import LoadToolGroupTool
+    from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 
     register(LoadToolGroupTool(register.registry))
     for name in MANIFESTS:

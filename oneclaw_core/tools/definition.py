@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
@@ -12,9 +12,6 @@ from oneclaw_core.types.tool_selection import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.tool_result import ToolResult
 
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
@@ -115,32 +112,6 @@ class ToolDefinition(_StoredParameters):
                 f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
             )
         object.__setattr__(self, "required_permissions", tuple(permissions))
-
-
-@runtime_checkable
-class Tool(Protocol):
-    """Something the model can call.
-
-    Functions become tools by :func:`oneclaw_core.tool`; this is what they become, and what an author may write by
-    hand where a function is not enough.
-    """
-
-    @property
-    def definition(self) -> ToolDefinition:
-        """What a model is told about the tool."""
-        ...
-
-    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-        """Run the tool.
-
-        Args:
-            arguments: checked against the definition's schema; a null for an optional parameter is left out.
-            context: the guards and services of this one call.
-
-        Raises:
-            Exception: anything; the engine turns it into an ``execution_error``.
-        """
-        ...
 
 
 def check_name(name: object, what: str) -> None:

@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.tool import Tool
     from oneclaw_core.tools.turn_scope import TurnScope
 
 MAX_PARALLEL_CALLS = 32

@@ -1,26 +1,20 @@
-"""Tool groups: what one is, how the model loads one, and which tools are active."""
+"""Tool groups, the tools that are active, and the list of groups in the system prompt."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import meaning_fault
-from oneclaw_core.types.tool_result import ToolResult
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.selected_tools import SelectedTools
     from oneclaw_core.types.messages import Message
 
 LOAD_TOOL_GROUP = "load_tool_group"
@@ -76,70 +70,6 @@ def generated_group_definition(name: str, tool_names: Iterable[str]) -> ToolGrou
     )
 
 
-class LoadToolGroupTool:
-    """The core tool by which a model makes a group's tools active (RFC-040, step 3)."""
-
-    # The spec gives this tool error types of its own for bad arguments.
-    checks_own_arguments = True
-
-    def __init__(self, registry: ToolRegistry) -> None:
-        self._registry = registry
-        self.definition = ToolDefinition(
-            name=LOAD_TOOL_GROUP,
-            description="Load all tools in a tool group to make them available for use. "
-            "You MUST load a tool group before you can use any tools in it. "
-            "After loading, the tools will be available for the rest of this conversation.",
-            parameters={
-                "type": "object",
-                "properties": {"group_name": {"type": "string", "description": "The name of the tool group to load"}},
-                "required": ["group_name"],
-            },
-            timeout_seconds=5,
-        )
-
-    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
-        """List the tools of the group; that they become active is the turn's doing.
-
-        Args:
-            arguments: ``{"group_name": ...}``.
-            context: says which tools the agent may have; without one, all.
-
-        Returns:
-            The tools' names and descriptions, or one of the errors ``missing_parameter``, ``not_found`` and
-            ``empty_group``.
-        """
-        name = arguments.get("group_name")
-        if not isinstance(name, str):
-            return ToolResult.error("missing_parameter", "Required parameter 'group_name' is missing.")
-        group = self._registry.get_group_definition(name)
-        selection = context.selection if context is not None else ALL_TOOLS
-        tools = self._registry.selected(selection)
-        if group is None or not tools.has_group(name):
-            known = self._known_groups(tools) if selection.is_everything else tools.groups
-            available = ", ".join(each.name for each in known) or "none"
-            return ToolResult.error("not_found", f"Tool group '{name}' not found. Available groups: {available}")
-        open_group = self._registry.get_group_opener(name)
-        if open_group is not None and not self._registry.is_group_disabled(name):
-            with context.paused() if context is not None else nullcontext():
-                await open_group()
-        definitions = tools.tools_of(name)
-        if not definitions:
-            return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
-        lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
-        return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
-
-    def _known_groups(self, tools: SelectedTools) -> list[ToolGroupDefinition]:
-        """The groups that an agent with all tools is told of: empty ones too (RFC-040, step 3), disabled ones not."""
-        loadable = {group.name for group in tools.groups}
-        with_tools = self._registry.get_tool_groups()
-        return [
-            group
-            for group in self._registry.get_all_group_definitions()
-            if group.name in loadable
-            or (group.name not in with_tools and not self._registry.is_group_disabled(group.name))
-        ]
-
-
 @dataclass(frozen=True)
 class LoadedGroup:
     """A group that the conversation has loaded, with its tools as they are now."""
@@ -173,30 +103,6 @@ class ActiveTools:
         yield from self.core
         for group in self.groups:
             yield from group.tools
-
-
-def active_tools(
-    registry: ToolRegistry, group_names: Sequence[str], selection: ToolSelection = ALL_TOOLS
-) -> ActiveTools:
-    """Find the active tools of a conversation.
-
-    Args:
-        registry: the tools there are.
-        group_names: the loaded groups in the order of loading; one that is gone, or empty for the agent, is passed
-            over.
-        selection: the tools that the agent may have.
-    """
-    tools = registry.selected(selection)
-    loaded = (LoadedGroup(name, tools.tools_of(name)) for name in dict.fromkeys(group_names))
-    return ActiveTools(
-        core=tools.core_tools,
-        groups=tuple(group for group in loaded if group.tools),
-        find_loadable=partial(_loadable_groups, tools),
-    )
-
-
-def _loadable_groups(tools: SelectedTools) -> tuple[LoadedGroup, ...]:
-    return tuple(LoadedGroup(group.name, tools.tools_of(group.name)) for group in tools.groups)
 
 
 def restore_loaded_groups(messages: Iterable[Message]) -> list[str]:

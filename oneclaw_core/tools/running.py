@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.around import Around
     from oneclaw_core.tools.call_services import RunningCall
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.tool import Tool
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0

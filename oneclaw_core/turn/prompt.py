@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.skills.listing import skills_section
 from oneclaw_core.skills.skill import LOAD_SKILL
-from oneclaw_core.tools.groups import active_tools, build_system_prompt_with_tool_groups
+from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups
+from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.tool_result import shown_part
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginProblem
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.groups import ToolGroupDefinition
+    from oneclaw_core.tools.tool import Tool
 
 USER_PLUGIN = "user"
 

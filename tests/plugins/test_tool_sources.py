@@ -29,7 +29,7 @@ from oneclaw_core.plugins.sources import tool_sources
 from oneclaw_core.plugins.sources.known_tools import list_known_tools
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.tools.groups import LoadToolGroupTool
+from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 
 

@@ -23,7 +23,7 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
-from oneclaw_core.tools.groups import active_tools
+from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.messages import Attachment
 

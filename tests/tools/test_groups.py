@@ -22,7 +22,8 @@ from oneclaw_core import (
     build_system_prompt_with_tool_groups,
     restore_loaded_groups,
 )
-from oneclaw_core.tools.groups import active_tools, generated_group_definition, one_line
+from oneclaw_core.tools.groups import generated_group_definition, one_line
+from oneclaw_core.tools.load_tool_group import active_tools
 
 
 class DescribedTool:

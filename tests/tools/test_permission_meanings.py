@@ -26,7 +26,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.cli.asking import question
 from oneclaw_core.tools.engine import CallScope, ToolEngine
-from oneclaw_core.tools.groups import LoadToolGroupTool, active_tools
+from oneclaw_core.tools.load_tool_group import LoadToolGroupTool, active_tools
 from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.tools.permission_meanings import (
     KNOWN_PERMISSIONS,

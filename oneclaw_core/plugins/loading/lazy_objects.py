@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import ToolEntry
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.tool import Tool
     from oneclaw_core.types.tool_result import ToolResult
 
 

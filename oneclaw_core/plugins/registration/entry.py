@@ -16,7 +16,7 @@ from oneclaw_core.tools.groups import ToolGroupDefinition
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ import pluggy
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.registration.implementations import event_implementation, hook_fault
+from oneclaw_core.plugins.registration.implementations import MAX_TIMEOUT_SECONDS, HookOptions, Implementation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.plugins.registration.entry import PluginEntry
-    from oneclaw_core.plugins.registration.implementations import Implementation
 
 
 class PluginContract:
@@ -89,7 +88,7 @@ class PluginContract:
                     check="hooks.unknown",
                 )
         elif kind is not HookKind.REGISTRATION:
-            fault = hook_fault(name, mark)
+            fault = _hook_fault(name, mark)
             if fault is not None:
                 cause = f"the hook {name} cannot be called: {fault[0]}"
                 entry.report("hooks", cause, fault[1], check="hooks.event")
@@ -116,7 +115,50 @@ class PluginContract:
 def implementations_of(plugin: str, marks: Mapping[str, pluggy.HookImpl]) -> dict[str, Implementation]:
     """Return the implementations of event and lifecycle hooks among a plugin's marks."""
     return {
-        hook: event_implementation(plugin, hook, mark, tuple(signature(getattr(hookspecs, hook)).parameters))
+        hook: _event_implementation(plugin, hook, mark, tuple(signature(getattr(hookspecs, hook)).parameters))
         for hook, mark in marks.items()
         if HOOK_KINDS.get(hook, HookKind.REGISTRATION) is not HookKind.REGISTRATION
     }
+
+
+def _event_implementation(plugin: str, hook: str, mark: pluggy.HookImpl, known: tuple[str, ...]) -> Implementation:
+    """Return a plugin's implementation of an event or lifecycle hook.
+
+    Args:
+        plugin: the plugin's name.
+        hook: the hook's name.
+        mark: pluggy's.
+        known: the arguments of the hook.
+    """
+    return Implementation(plugin, hook, mark.function, _options(mark, known))
+
+
+def _hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:
+    """Return why an implementation of an event hook cannot be called and the remedy, ``None`` if it can."""
+    function, is_around = mark.function, HOOK_KINDS[hook] is HookKind.AROUND
+    if mark.wrapper or mark.hookwrapper:
+        return "it is a hook wrapper", "implement the hook itself"
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        return "it is a generator", "decorate it with contextlib.contextmanager" if is_around else "return a value"
+    options = _options(mark, ())
+    if is_around and options.is_async:
+        return "it is an async function", "write it without async"
+    seconds = options.timeout_seconds
+    if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds <= MAX_TIMEOUT_SECONDS):
+        return f"its timeout_seconds is {seconds!r}", f"use a number above 0, at most {MAX_TIMEOUT_SECONDS:g}"
+    if options.tools is not None and not all(isinstance(each, str) for each in options.tools):
+        return "its tools are not names", "name tools or tool groups"
+    return None
+
+
+def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
+    given = getattr(mark.function, "oneclaw_options", None)
+    given = given if isinstance(given, dict) else {}
+    return HookOptions(
+        # A parameter with a default that this version of the hook does not have keeps its default.
+        argument_names=tuple(each for each in (*mark.argnames, *mark.kwargnames) if each in known),
+        is_async=inspect.iscoroutinefunction(mark.function),
+        tools=given.get("tools"),
+        timeout_seconds=given.get("timeout_seconds"),
+        order=-1 if mark.tryfirst else 1 if mark.trylast else 0,
+    )

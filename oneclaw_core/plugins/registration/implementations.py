@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pluggy
-
     from oneclaw_core.plugins.registration.registrations import Registration
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.tool import Tool
+
 
 MAX_TIMEOUT_SECONDS = 600.0
 
@@ -106,46 +102,3 @@ class LoadedPlugin:
     implementations: Mapping[str, Implementation] = field(default_factory=dict)
     registrations: tuple[Registration, ...] = ()
     tools: Mapping[str, Tool] = field(default_factory=dict)
-
-
-def event_implementation(plugin: str, hook: str, mark: pluggy.HookImpl, known: tuple[str, ...]) -> Implementation:
-    """Return a plugin's implementation of an event or lifecycle hook.
-
-    Args:
-        plugin: the plugin's name.
-        hook: the hook's name.
-        mark: pluggy's.
-        known: the arguments of the hook.
-    """
-    return Implementation(plugin, hook, mark.function, _options(mark, known))
-
-
-def hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:
-    """Return why an implementation of an event hook cannot be called and the remedy, ``None`` if it can."""
-    function, is_around = mark.function, HOOK_KINDS[hook] is HookKind.AROUND
-    if mark.wrapper or mark.hookwrapper:
-        return "it is a hook wrapper", "implement the hook itself"
-    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
-        return "it is a generator", "decorate it with contextlib.contextmanager" if is_around else "return a value"
-    options = _options(mark, ())
-    if is_around and options.is_async:
-        return "it is an async function", "write it without async"
-    seconds = options.timeout_seconds
-    if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds <= MAX_TIMEOUT_SECONDS):
-        return f"its timeout_seconds is {seconds!r}", f"use a number above 0, at most {MAX_TIMEOUT_SECONDS:g}"
-    if options.tools is not None and not all(isinstance(each, str) for each in options.tools):
-        return "its tools are not names", "name tools or tool groups"
-    return None
-
-
-def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> HookOptions:
-    given = getattr(mark.function, "oneclaw_options", None)
-    given = given if isinstance(given, dict) else {}
-    return HookOptions(
-        # A parameter with a default that this version of the hook does not have keeps its default.
-        argument_names=tuple(each for each in (*mark.argnames, *mark.kwargnames) if each in known),
-        is_async=inspect.iscoroutinefunction(mark.function),
-        tools=given.get("tools"),
-        timeout_seconds=given.get("timeout_seconds"),
-        order=-1 if mark.tryfirst else 1 if mark.trylast else 0,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.secrets.redaction import redact
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
     from oneclaw_core.plugins.registration.implementations import HookOptions, LoadedPlugin
     from oneclaw_core.plugins.registration.registrations import Registration
 
@@ -55,6 +54,26 @@ def new_problem(
 ) -> PluginProblem:
     """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
     return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+
+
+class PluginLoader(Protocol):
+    """Imports a plugin at its first use; each method raises ``PluginError`` if that fails."""
+
+    async def load(self) -> LoadedPlugin:
+        """Import the plugin."""
+        ...
+
+    def load_now(self) -> LoadedPlugin:
+        """Import the plugin in a program without an event loop."""
+        ...
+
+    async def load_object(self, registration: Registration) -> Any:
+        """Import what the plugin registered by name."""
+        ...
+
+    def load_object_now(self, registration: Registration) -> Any:
+        """Import it in a program without an event loop."""
+        ...
 
 
 @dataclass(slots=True)

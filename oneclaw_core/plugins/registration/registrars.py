@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.providers.factory import ProviderFactory
-    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.tool import Tool
 
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")

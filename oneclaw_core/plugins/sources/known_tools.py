@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.tool import Tool
 
 _FORMAT = 1
 _MAX_BYTES = 64_000_000

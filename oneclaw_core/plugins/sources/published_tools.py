@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.tool import Tool
 
 
 class PublishedTools:

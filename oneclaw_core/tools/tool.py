@@ -1,0 +1,36 @@
+"""The protocol of a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.types.tool_result import ToolResult
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """Something the model can call.
+
+    Functions become tools by :func:`oneclaw_core.tool`; this is what they become, and what an author may write by
+    hand where a function is not enough.
+    """
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What a model is told about the tool."""
+        ...
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Run the tool.
+
+        Args:
+            arguments: checked against the definition's schema; a null for an optional parameter is left out.
+            context: the guards and services of this one call.
+
+        Raises:
+            Exception: anything; the engine turns it into an ``execution_error``.
+        """
+        ...
