@@ -7,9 +7,9 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.processes import CommandEnd, run_command
 from oneclaw_core.builtin.truncation import TruncatedOutput
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.process.programs import ProgramEnd, run_program
 from oneclaw_core.secrets.redaction import redact, without_secrets
 from oneclaw_core.types.tool_result import ToolResult
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.paths import PathGuard
 
+SHELL = "/bin/sh"
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 120
 DEFAULT_MAX_LENGTH = 50_000
@@ -61,8 +62,8 @@ async def execute(
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
     stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
     try:
-        end = await run_command(
-            command,
+        end = await run_program(
+            [SHELL, "-c", command],
             directory=directory,
             environ=without_secrets(),
             timeout_seconds=seconds,
@@ -72,7 +73,7 @@ async def execute(
     except OSError as error:
         return ToolResult.error("execution_error", f"The command cannot be started: {error.strerror or error}.")
     except OneClawError as error:
-        return ToolResult.error("execution_error", f"What became of the command is not known: {error}.")
+        return ToolResult.error("execution_error", f"How the command ended is not known: {error}.")
     stdout.finish()
     stderr.finish()
     shown = context.shown_characters
@@ -113,7 +114,7 @@ def _directory(wanted: str | None, paths: PathGuard) -> Path | str:
     return found
 
 
-def _report(end: CommandEnd, seconds: int, stdout: TruncatedOutput, stderr: TruncatedOutput, shown: int | None) -> str:
+def _report(end: ProgramEnd, seconds: int, stdout: TruncatedOutput, stderr: TruncatedOutput, shown: int | None) -> str:
     limits = (len(stdout), len(stderr))
     if shown is not None:
         limits = _share(max(shown - _FRAME_CHARACTERS, 2), *limits)
@@ -133,7 +134,7 @@ def _share(room: int, stdout_characters: int, stderr_characters: int) -> tuple[i
     return min(stdout_characters, room - errors), errors
 
 
-def _exit_code(end: CommandEnd, seconds: int) -> str:
+def _exit_code(end: ProgramEnd, seconds: int) -> str:
     if end.exit_code is None:
         return f"-1, timed out after {seconds} s"
     if end.exit_code >= 0:
@@ -146,7 +147,7 @@ def _exit_code(end: CommandEnd, seconds: int) -> str:
     return f"{128 + number}, ended by {name}"
 
 
-def _notes(end: CommandEnd, seconds: int) -> list[str]:
+def _notes(end: ProgramEnd, seconds: int) -> list[str]:
     if end.exit_code is None:
         return [f"[ended after {seconds} s, with all that the command had started]"]
     notes = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.conformance.facts import CallFacts, ToolFacts
-    from oneclaw_core.plugins.isolation.process import ProbeEnd
+    from oneclaw_core.process.probe import ProbeEnd
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.conformance.arguments import Case, cases
 from oneclaw_core.conformance.guard import Guard
 from oneclaw_core.conformance.inspect import entry_points
-from oneclaw_core.plugins.isolation.process_state import ProcessState
+from oneclaw_core.process.process_state import ProcessState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.isolation.child import Channel
+    from oneclaw_core.process.probe_child import Channel
 
 SHOWN_CHARACTERS = 300
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -27,9 +27,9 @@ from oneclaw_core.conformance.target import PluginPoint, Subject, distribution_k
 from oneclaw_core.conformance.transcript import called_from, facts_of, open_step, steps_of
 from oneclaw_core.conformance.wheel import wheel_findings
 from oneclaw_core.errors import PluginError
-from oneclaw_core.plugins.isolation.process import Scratch, run_probe
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
+from oneclaw_core.process.probe import Scratch, run_probe
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.conformance.facts import CallFacts, PluginFacts, StepFacts, ToolFacts
     from oneclaw_core.conformance.finding import Finding
-    from oneclaw_core.plugins.isolation.process import ProbeOutcome
+    from oneclaw_core.process.probe import ProbeOutcome
 
 MAX_RESTARTS = 20
 

@@ -39,7 +39,7 @@ _PROGRAMS = frozenset(
 _CONNECTIONS = frozenset(
     {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg"}
 )
-_OWN_WORKERS = os.path.join("oneclaw_core", "javascript")  # noqa: PTH118  # part of a path, not one
+_OWN_WORKERS = "worker:main"
 
 
 class Guard:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.plugins.isolation.child import Channel
     from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.process.probe_child import Channel
     from oneclaw_core.tools.manifest_tool import ManifestTool
 
 _BUILTIN_TARGET = "oneclaw_core.builtin"

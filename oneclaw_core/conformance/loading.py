@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneclaw_core.conformance.facts import PluginFacts, ProblemFacts, StepFacts
-    from oneclaw_core.plugins.isolation.process import ProbeEnd
+    from oneclaw_core.process.probe import ProbeEnd
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

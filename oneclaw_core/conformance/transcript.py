@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneclaw_core.conformance.facts import PluginFacts
-    from oneclaw_core.plugins.isolation.process import ProbeOutcome
+    from oneclaw_core.process.probe import ProbeOutcome
 
 
 def facts_of(outcome: ProbeOutcome, name: str) -> PluginFacts:

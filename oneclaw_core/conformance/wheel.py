@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.conformance.package import NOT_IN_WHEEL, WHEEL_UNCHECKED
-from oneclaw_core.plugins.isolation.process import run_probe
+from oneclaw_core.process.probe import run_probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from oneclaw_core.conformance.finding import Finding
     from oneclaw_core.conformance.target import Subject
-    from oneclaw_core.plugins.isolation.child import Channel
-    from oneclaw_core.plugins.isolation.process import Scratch
+    from oneclaw_core.process.probe import Scratch
+    from oneclaw_core.process.probe_child import Channel
 
 BUILD_SECONDS = 60.0
 _DEFAULT_BACKEND = "setuptools.build_meta:__legacy__"

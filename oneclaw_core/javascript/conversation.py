@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
@@ -13,10 +12,9 @@ from oneclaw_core.javascript.protocol import ProtocolError, Ready, Request, read
 from oneclaw_core.javascript.result import ConsoleLine
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-
     from oneclaw_core.javascript.bridges import JavaScriptBridges
     from oneclaw_core.javascript.protocol import Ending
+    from oneclaw_core.process.python_process import PythonProcess
 
 MAX_CONSOLE_CHARACTERS = 20_000
 # The engine's side keeps to 32 requests of 8 million characters in all, and one that it waits for.
@@ -37,11 +35,8 @@ class Conversation:
         denials: the permissions that the program was denied, by what it was told.
     """
 
-    def __init__(self, process: Process, bridges: JavaScriptBridges) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._to_worker = process.stdin
-        self._from_worker = process.stdout
+    def __init__(self, process: PythonProcess, bridges: JavaScriptBridges) -> None:
+        self._process = process
         self._bridges = bridges
         self._console: list[ConsoleLine] = []
         self._console_characters_left = MAX_CONSOLE_CHARACTERS
@@ -68,8 +63,8 @@ class Conversation:
             asyncio.IncompleteReadError: the worker has ended.
             ProtocolError: it talks nonsense.
         """
-        await self._send(written(0, engine))
-        if not isinstance(await read_message(self._from_worker), Ready):
+        await self._process.send(written(0, engine))
+        if not isinstance(await read_message(self._process.stdout), Ready):
             raise ProtocolError("something else than that it is ready")
 
     async def run(self, job: dict[str, Any]) -> Ending:
@@ -85,10 +80,10 @@ class Conversation:
             asyncio.IncompleteReadError: the worker has ended.
             ProtocolError: it talks nonsense.
         """
-        await self._send(written_json(0, job))
+        await self._process.send(written_json(0, job))
         try:
             while True:
-                message = await read_message(self._from_worker)
+                message = await read_message(self._process.stdout)
                 if isinstance(message, ConsoleLine):
                     self._keep(message)
                 elif isinstance(message, Request):
@@ -132,7 +127,7 @@ class Conversation:
         except Exception:  # noqa: BLE001  # the program must not wait for ever because a bridge is broken
             _log.exception("the bridge %s failed", request.name)
             reply = _refusal(request, f"{request.name} failed; the reason stands in OneClaw's log")
-        await self._send(reply)
+        await self._process.send(reply)
         self._open.pop(request.id, None)
 
     async def _ask(self, request: Request) -> Any:
@@ -140,11 +135,6 @@ class Conversation:
         if handler is None:
             raise BridgeError(f"{request.name} cannot be used here")
         return await handler(request.arguments)
-
-    async def _send(self, data: bytes) -> None:
-        with suppress(ConnectionError):  # the worker has ended, which reading tells
-            self._to_worker.write(data)
-            await self._to_worker.drain()
 
 
 def _refusal(request: Request, message: str, name: str = "Error") -> bytes:

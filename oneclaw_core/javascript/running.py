@@ -11,9 +11,7 @@ import logging
 import math
 import os
 import re
-import sys
 import time
-from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,13 +23,14 @@ from oneclaw_core.javascript.conversation import MAX_CONSOLE_CHARACTERS, Convers
 from oneclaw_core.javascript.failures import LINES_PER_SOURCE, error_of
 from oneclaw_core.javascript.protocol import Checked, Failed, ProtocolError, Returned
 from oneclaw_core.javascript.result import JavaScriptResult, console_text
-from oneclaw_core.process.worker_process import EXIT_SECONDS, describe_end, end_process
+from oneclaw_core.process.python_process import describe_end, python_process
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from oneclaw_core.javascript.protocol import Ending
+    from oneclaw_core.process.python_process import PythonProcess
 
 DEFAULT_MEMORY_BYTES = 64 * 1024 * 1024
 MIN_MEMORY_BYTES = 4 * 1024 * 1024
@@ -43,7 +42,7 @@ _START_SECONDS = 30.0
 # The process ends by itself if nobody is left to end it.
 _SPARE_CPU_SECONDS = 10
 _MIN_WAIT_SECONDS = 0.02
-_WORKER = Path(__file__).with_name("worker.py")
+_HERE = str(Path(__file__).parent)
 _ENGINE = Path(__file__).with_name("engine")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,99}")
 # Some Pythons need them to start; everything else in the environment is none of the program's business.
@@ -157,8 +156,7 @@ async def _converse(
         except TimeoutError:
             raise JavaScriptError("the process for the code did not start in time; try again") from None
         except asyncio.IncompleteReadError:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), EXIT_SECONDS)
+            await process.wait()
             cause = describe_end(process.returncode)
             _log.warning("the JavaScript worker process %s before it had answered", cause)
             error = JavaScriptError(f"the process that ran the code {cause} before the code had finished")
@@ -193,28 +191,17 @@ async def _before_deadline(
         await asyncio.gather(task, return_exceptions=True)
 
 
-@asynccontextmanager
-async def _worker(timeout_seconds: float, memory_bytes: int) -> AsyncIterator[Process]:
+def _worker(timeout_seconds: float, memory_bytes: int) -> AbstractAsyncContextManager[PythonProcess]:
     """Start a worker process, which is gone in the end."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",  # neither the environment nor the working directory has a say in what it runs
-        "-S",
-        _WORKER,
-        _engine_directory(),
+    return python_process(
+        "worker:main",
         str(memory_bytes),
         str(math.ceil(timeout_seconds) + _SPARE_CPU_SECONDS),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-        cwd="/",
-        env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+        is_bare=True,
+        search_path=[_HERE, _engine_directory()],
+        directory="/",
+        environ={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
     )
-    try:
-        yield process
-    finally:
-        await end_process(process)
 
 
 @cache

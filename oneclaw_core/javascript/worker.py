@@ -1,19 +1,22 @@
-"""Runs one JavaScript program: a program by itself, which ``running`` starts with a fresh interpreter.
+"""Run one JavaScript program; ``running`` starts this module in a fresh interpreter without site packages.
 
 Every call waits until this program has started, so it imports what costs next to nothing. ``json`` alone would double
 the time: what is JSON is read and written by JavaScript.
 
-It can neither open files and connections nor start processes: whoever breaks out of the engine finds a process that
-holds two pipes. It ends with its caller, however that ends.
+The process can neither open files and connections nor start processes: code that breaks out of the engine finds a
+process that holds two pipes.
 """
 
 from __future__ import annotations
 
-import _thread
-import os
 import resource
-import select
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING or __package__:
+    from oneclaw_core.process.python_worker import read_exactly, write_all
+else:  # it runs without site packages
+    from python_worker import read_exactly, write_all
 
 STACK_BYTES = 1024 * 1024
 LENGTH_BYTES = 4
@@ -91,32 +94,13 @@ def _send(frame: str) -> None:
 
 
 def _write_frame(data: bytes) -> None:
-    rest = memoryview(len(data).to_bytes(LENGTH_BYTES, "big") + data)
-    while rest:
-        rest = rest[os.write(_OUTPUT, rest) :]
+    write_all(_OUTPUT, len(data).to_bytes(LENGTH_BYTES, "big") + data)
 
 
 def _read_frame() -> tuple[int, str]:
-    length = int.from_bytes(_read(LENGTH_BYTES), "big")
-    identifier = int.from_bytes(_read(LENGTH_BYTES), "big")
-    return identifier, _read(length).decode()
-
-
-def _read(length: int) -> bytes:
-    data = bytearray()
-    while len(data) < length:
-        piece = os.read(_INPUT, min(length - len(data), 1 << 20))
-        if not piece:
-            raise SystemExit(1)  # the caller is gone
-        data += piece
-    return bytes(data)
-
-
-def _end_with_caller() -> None:
-    poll = select.poll()
-    poll.register(_INPUT, 0)  # a hang-up is always told
-    poll.poll()
-    os._exit(1)
+    length = int.from_bytes(read_exactly(_INPUT, LENGTH_BYTES), "big")
+    identifier = int.from_bytes(read_exactly(_INPUT, LENGTH_BYTES), "big")
+    return identifier, read_exactly(_INPUT, length).decode()
 
 
 def _limit(memory_bytes: int, cpu_seconds: int) -> None:
@@ -140,15 +124,9 @@ def _limit(memory_bytes: int, cpu_seconds: int) -> None:
 
 def main() -> None:
     """Serve the caller at the other end of standard input and output."""
-    engine_directory, memory_bytes, cpu_seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    sys.path.append(engine_directory)
+    memory_bytes, cpu_seconds = map(int, sys.argv[1:])
     # The package quickjs gives out the same names, but takes 20 ms to import and starts a thread.
     from _quickjs import Context, JSException  # type: ignore[import-not-found]  # compiled, without types
 
-    _thread.start_new_thread(_end_with_caller, ())
     _limit(memory_bytes, cpu_seconds)
     Worker(Context, JSException, memory_bytes).run()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,14 @@
-"""Threads and subprocesses, for plugins that run programs or code that may hang."""
+"""Programs, Python functions in processes of their own, and threads: the one way to run what may hang.
+
+- :func:`run_program` runs a program to its end with a time limit, and streams its output.
+- :func:`python_process` starts a Python function and gives the pipes to talk with it; :func:`take_pipes`,
+  :func:`read_exactly` and :func:`write_all` are for the function's side.
+- :func:`run_probe` runs a task on foreign code that sends messages to its :class:`Channel`, and reports how it ended.
+- :func:`run_in_thread` runs a blocking function without blocking the event loop.
+
+All processes have a session of their own, and end with everything they started when the caller leaves, is cancelled,
+or is killed.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +17,29 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.process.probe import ProbeEnd as ProbeEnd
+    from oneclaw_core.process.probe import ProbeOutcome as ProbeOutcome
+    from oneclaw_core.process.probe import Scratch as Scratch
+    from oneclaw_core.process.probe import run_probe as run_probe
+    from oneclaw_core.process.probe_child import Channel as Channel
+    from oneclaw_core.process.process_state import ProcessState as ProcessState
+    from oneclaw_core.process.programs import ProgramEnd as ProgramEnd
+    from oneclaw_core.process.programs import run_program as run_program
+    from oneclaw_core.process.python_process import PythonProcess as PythonProcess
+    from oneclaw_core.process.python_process import describe_end as describe_end
+    from oneclaw_core.process.python_process import python_process as python_process
+    from oneclaw_core.process.python_worker import read_exactly as read_exactly
+    from oneclaw_core.process.python_worker import take_pipes as take_pipes
+    from oneclaw_core.process.python_worker import write_all as write_all
     from oneclaw_core.process.threads import run_in_thread as run_in_thread
 
 _NAMES = {
+    "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
+    "probe_child": "Channel",
+    "process_state": "ProcessState",
+    "programs": "ProgramEnd run_program",
+    "python_process": "PythonProcess describe_end python_process",
+    "python_worker": "read_exactly take_pipes write_all",
     "threads": "run_in_thread",
 }
 

@@ -1,44 +1,30 @@
-"""Running a function in a process of its own, which ends when its time is up.
+"""Run isolated tools: each call in a fresh process, so that a crash or a hang affects nothing else.
 
-Each call gets a fresh interpreter: nothing of one call is left for the next, and a crash harms nobody. anyio's and the
-standard library's process pools are not used, because they run the caller's main script again in every worker, import
-from the directory the program was started in, and take whatever a tool prints for the answer.
-
-The request goes to the worker's standard input, pickled. The answer comes back on what was its standard output, as
-JSON, so that nothing a worker says is unpickled here. Standard input stays open as long as the caller lives: at its
-end the worker ends too, even if the caller was killed.
+The request is pickled. The answer is JSON, so that nothing a tool sends is unpickled here.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import logging
-import os
 import pickle
-import signal
-import sys
-import threading
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
-from oneclaw_core.process.worker_process import EXIT_SECONDS, describe_end, end_process
+from oneclaw_core.process.python_process import describe_end, python_process
+from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tool_result import ToolResult, ToolResultStatus, of_kept_size
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-
+    from oneclaw_core.process.python_process import PythonProcess
     from oneclaw_core.tools.context import ToolContext
 
-_BOOTSTRAP = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from oneclaw_core.tools.isolation import serve; serve()"
-)
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 20
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
@@ -48,7 +34,7 @@ _log = logging.getLogger("oneclaw.engine")
 
 
 class _AnswerTooLongError(Exception):
-    """The worker sends more than is taken."""
+    """The worker's answer exceeds the limit."""
 
 
 class WorkerError(OneClawError):
@@ -87,18 +73,7 @@ async def call_in_process(
         ToolDefinitionError: an argument cannot be sent to another process.
     """
     request = _pack(_Request(target, arguments, context.without_services(), is_converted))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # never import from the working directory, which may hold anything
-        "-c",
-        _BOOTSTRAP,
-        json.dumps([str(entry) for entry in sys.path]),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
+    async with python_process("oneclaw_core.tools.isolation:serve") as process:
         try:
             answer = await _exchange(process, request)
         except _AnswerTooLongError:
@@ -106,11 +81,8 @@ async def call_in_process(
                 "execution_error",
                 f"The tool was stopped: its answer is longer than {MAX_ANSWER_BYTES:,} bytes. Ask for a smaller part.",
             )
-        with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), EXIT_SECONDS)
-    finally:
-        await end_process(process)
-    return _result_of(answer, process.returncode, target)
+        await process.wait()
+        return _result_of(answer, process.returncode, target)
 
 
 def _pack(request: _Request) -> bytes:
@@ -124,12 +96,8 @@ def _pack(request: _Request) -> bytes:
     return len(data).to_bytes(_LENGTH_BYTES, "big") + data
 
 
-async def _exchange(process: Process, request: bytes) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(ConnectionError):  # it died; the missing answer says so
-        process.stdin.write(request)
-        await process.stdin.drain()
+async def _exchange(process: PythonProcess, request: bytes) -> bytes:
+    await process.send(request)
     answer = bytearray()
     while part := await process.stdout.read(_PIECE_BYTES):
         answer += part
@@ -169,35 +137,12 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
 
 
 def serve() -> None:
-    """The worker's side: read one request, run it, write the answer."""
-    # What the tool, C code or a child process read and print must not get in between.
-    request_descriptor, answer_descriptor = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    length = int.from_bytes(_read(request_descriptor, _LENGTH_BYTES), "big")
-    data = _read(request_descriptor, length)
-    threading.Thread(target=_end_with_caller, args=(request_descriptor,), daemon=True).start()
-    answer = json.dumps(_answer(data)).encode()
-    with os.fdopen(answer_descriptor, "wb") as stream, suppress(BrokenPipeError):
-        stream.write(answer)
-
-
-def _read(descriptor: int, length: int) -> bytes:
-    data = bytearray()
-    while len(data) < length:
-        part = os.read(descriptor, min(length - len(data), 1 << 20))
-        if not part:
-            raise SystemExit(1)  # the caller is gone
-        data += part
-    return bytes(data)
-
-
-def _end_with_caller(request_descriptor: int) -> NoReturn:
-    os.read(request_descriptor, 1)  # nothing more ever comes but the end
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
+    """Serve one call: read the request, call the tool, write the answer."""
+    reading, writing = take_pipes()
+    length = int.from_bytes(read_exactly(reading, _LENGTH_BYTES), "big")
+    answer = json.dumps(_answer(read_exactly(reading, length))).encode()
+    with suppress(BrokenPipeError):
+        write_all(writing, answer)
 
 
 def _answer(data: bytes) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from oneclaw_core import PathGuard, ToolContext
-from oneclaw_core.builtin import shell, supervisor
+from oneclaw_core.builtin import shell
 from oneclaw_core.builtin.shell import execute
+from oneclaw_core.process import programs, supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 DEADLINE_SECONDS = 10
@@ -352,7 +353,7 @@ def test_a_command_cannot_end_what_watches_over_it_by_chance(run, mark):
 def test_a_command_that_ends_what_watches_over_it_is_told_of(context):
     result = asyncio.run(execute("kill -KILL $PPID", context=context))
     assert result.error_type == "execution_error"
-    assert "ended by somebody else" in result.error_message
+    assert "supervisor was killed" in result.error_message
 
 
 def test_a_command_that_stops_what_watches_over_it_is_ended_all_the_same(run, mark):
@@ -383,5 +384,5 @@ def test_the_definition_says_what_the_code_does():
     properties = manifest["parameters"]["properties"]
     assert f"Default {shell.DEFAULT_TIMEOUT_SECONDS}, at most {shell.MAX_TIMEOUT_SECONDS}." in str(properties)
     assert f"default {shell.DEFAULT_MAX_LENGTH}." in str(properties)
-    ending = supervisor.GRACE_SECONDS + supervisor.KILL_SECONDS
+    ending = programs.GRACE_SECONDS + supervisor.KILL_SECONDS
     assert shell.MAX_TIMEOUT_SECONDS + ending < manifest["timeout_seconds"] == 125

@@ -327,16 +327,15 @@ def test_cancelling_at_any_moment_leaves_no_process(started):
 
 def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
     program = """
-import asyncio, sys
+import asyncio, subprocess, sys
 from pathlib import Path
 from oneclaw_core import JavaScriptBridges, run_javascript
-start = asyncio.create_subprocess_exec
 pids = []
-async def start_and_remember(*args, **options):
-    process = await start(*args, **options)
-    pids.append(process.pid)
-    return process
-asyncio.create_subprocess_exec = start_and_remember
+class RecordedPopen(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        pids.append(self.pid)
+subprocess.Popen = RecordedPopen
 tell = JavaScriptBridges(on_console=lambda _: Path(sys.argv[1]).write_text(str(pids[0])))
 asyncio.run(run_javascript("console.log('on'); while (true);", bridges=tell, timeout_seconds=60))
 """

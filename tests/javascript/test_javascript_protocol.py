@@ -107,9 +107,9 @@ def answer_of(tmp_path, monkeypatch):
     """What a call comes to whose worker is another program."""
 
     def answer_of(program, **arguments):
-        path = tmp_path / "worker.py"
-        path.write_text(PROGRAM + program)
-        monkeypatch.setattr(running, "_WORKER", path)
+        lines = (PROGRAM + program).splitlines()
+        (tmp_path / "worker.py").write_text("\n    ".join(["def main():", *lines]))
+        monkeypatch.setattr(running, "_HERE", str(tmp_path))
         return asyncio.run(run_javascript("1", **arguments))
 
     return answer_of

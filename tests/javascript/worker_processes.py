@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -13,15 +14,14 @@ import pytest
 @pytest.fixture
 def started(monkeypatch):
     """The processes that were started, in their order."""
-    start = asyncio.create_subprocess_exec
     processes = []
 
-    async def start_and_remember(*args, **options):
-        process = await start(*args, **options)
-        processes.append(process)
-        return process
+    class RecordedPopen(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            processes.append(self)
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_remember)
+    monkeypatch.setattr(subprocess, "Popen", RecordedPopen)
     return processes
 
 

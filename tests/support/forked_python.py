@@ -35,7 +35,7 @@ FORKED_PYTHON = PreloadedPython(PRELOADED)
 
 def fork_probes(monkeypatch):
     """Let the checks of plugins look at them in such processes."""
-    from oneclaw_core.plugins.isolation import process as process
+    from oneclaw_core.process import python_process
 
-    streams = {"PIPE": subprocess.PIPE, "TimeoutExpired": subprocess.TimeoutExpired}
-    monkeypatch.setattr(process, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))
+    streams = {"PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
+    monkeypatch.setattr(python_process, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.catalogue.description import leaving_out
 from oneclaw_core.plugins.isolation import time_limit
-from oneclaw_core.plugins.isolation.process import Scratch, run_probe
 from oneclaw_core.plugins.registration.entry import PluginEntry
+from oneclaw_core.process.probe import Scratch, run_probe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
-    from oneclaw_core.plugins.isolation.process import ProbeOutcome
+    from oneclaw_core.process.probe import ProbeOutcome
 
 _TASK = "oneclaw_core.plugins.catalogue.child_description:describe_plugins"
 

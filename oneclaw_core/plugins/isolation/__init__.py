@@ -1,1 +1,1 @@
-"""Foreign code kept apart: child processes, daemon threads and time limits."""
+"""Time limits for foreign code."""

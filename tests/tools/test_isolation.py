@@ -75,7 +75,7 @@ def test_the_function_itself_stays_callable_here(context):
 
 
 def test_arguments_are_checked_before_a_process_is_started(context, monkeypatch):
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     result = run(isolated_functions.report, {"day": "soon"}, context)
     assert result.error_type == "validation_error"
     assert "/day: " in result.error_message
@@ -104,15 +104,15 @@ def test_cancelling_kills_the_process_and_what_it_started(context, tmp_path):
 
 def test_cancelling_while_the_process_starts_leaves_none_behind(context, tmp_path, monkeypatch):
     pid_file = tmp_path / "pids"
-    start = asyncio.create_subprocess_exec
     started = []
 
-    async def start_and_cancel(*args, **options):
-        started.append(await start(*args, **options))
-        asyncio.current_task().cancel()
-        return started[0]
+    class CancellingPopen(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+            asyncio.current_task().cancel()
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_cancel)
+    monkeypatch.setattr(subprocess, "Popen", CancellingPopen)
 
     async def call():
         with pytest.raises(asyncio.CancelledError):

@@ -1,12 +1,9 @@
-"""The child's side: keeps its channel to the parent out of the plugin's way, and does what it was asked to.
-
-Only child processes import this module and those that it starts.
-"""
+"""The child's side of a probe: keeps its channel to the parent away from foreign code, and runs the task."""
 
 from __future__ import annotations
 
+import json
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -16,6 +13,9 @@ from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from oneclaw_core.process.process_state import ProcessState
+from oneclaw_core.process.python_worker import write_all
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -24,25 +24,22 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
 class Channel:
-    """Sends messages to the parent on what was standard output, and keeps what the plugin prints there."""
+    """Sends messages to the parent on what was standard output, and captures what the plugin prints there."""
 
     def __init__(self) -> None:
         self._answers = os.dup(1)
-        self._end_of_parent = os.dup(0)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # until the process ends
         os.dup2(self._printed.fileno(), 1)
         self._read = 0
         self._lock = threading.Lock()
-        threading.Thread(target=self._end_with_parent, name="oneclaw check", daemon=True).start()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Tell the parent something."""
         data = dumps(message).encode() + b"\n"
         with self._lock:
-            while data:
-                data = data[os.write(self._answers, data) :]
+            write_all(self._answers, data)
 
     def printed(self) -> str:
         """The beginning of what was printed since this was last asked."""
@@ -56,8 +53,6 @@ class Channel:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Tell that a step begins and ends; see :class:`oneclaw_core.conformance.facts.StepFacts`."""
-        from oneclaw_core.plugins.isolation.process_state import ProcessState
-
         self.printed()
         before = ProcessState.now()
         self.send({"begin": name})
@@ -72,15 +67,11 @@ class Channel:
             changes = before.changes()
             self.send({"end": name, "milliseconds": milliseconds, "printed": self.printed(), "changes": changes})
 
-    def _end_with_parent(self) -> NoReturn:
-        os.read(self._end_of_parent, 1)  # nothing ever comes but the end
-        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)
-        os._exit(1)
 
-
-def serve(request: Mapping[str, Any]) -> NoReturn:
-    """Do one task, and end the process without waiting for threads."""
+def serve() -> NoReturn:
+    """Run the task of the request file, and end the process without waiting for threads."""
+    with open(sys.argv[1], encoding="utf-8") as stream:  # noqa: PTH123
+        request = json.load(stream)
     _limit_files()
     channel = Channel()
     try:

@@ -1,13 +1,9 @@
-"""Runs one shell command, and ends all that it has started: a program by itself, which ``processes`` starts.
+"""Run one program and end everything that it has started; :func:`oneclaw_core.process.run_program` starts this module.
 
-A process group is not enough for that: whoever calls ``setsid`` leaves it, and whose parent ends is lost from sight. On
-Linux this process adopts what is orphaned below it, so that everything that the command starts stays among its
-descendants, which ``/proc`` lists. Elsewhere only the command's process group can be ended.
+The supervisor adopts orphans, so that on Linux all that the program starts stays among its descendants. It ends the
+program when standard input is closed, so also when the caller ends, however that happens.
 
-The command ends with the caller, however that ends: standard input is open as long as the command is to go on.
-
-Every command waits until this program has started, so it imports what costs next to nothing: neither ``pathlib``,
-``contextlib`` nor ``dataclasses``.
+Each program waits for the start of the supervisor, so it imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -18,51 +14,36 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING or __package__:
+    from oneclaw_core.process.descendants import adopt_orphans, descendants, read_proc, send_signal
+else:  # it runs without site packages
+    from descendants import adopt_orphans, descendants, read_proc, send_signal
+
 LENGTH_BYTES = 8
 SEPARATOR = b"\0"
-SHELL = "/bin/sh"
 # What a command leaves in the background may be about to end, such as the other end of a pipe.
 LINGER_SECONDS = 0.3
-GRACE_SECONDS = 0.8
 # What hangs in the kernel or belongs to another user cannot be ended, and is given up.
 KILL_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 NAMED_PROCESSES = 5
 _NAME_BYTES = 120
-_PR_SET_CHILD_SUBREAPER = 36
 _CONTROL, _REPORT = 0, 1
-_ENDED_STATES = (b"Z", b"X")
-
-
-def descendants(ancestor: int) -> dict[int, int]:
-    """Find the running descendants of a process.
-
-    Returns:
-        Their sessions by their process ids; empty where there is no ``/proc``.
-    """
-    children: dict[int, list[int]] = {}
-    sessions: dict[int, int] = {}
-    ended = set()
-    for pid in _all_pids():
-        # The name, in parentheses, can hold anything; after it come state, parent, group and session.
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=4)
-        if len(fields) < 5:  # it has ended just now
-            continue
-        children.setdefault(int(fields[1]), []).append(pid)
-        sessions[pid] = int(fields[3])
-        if fields[0] in _ENDED_STATES:
-            ended.add(pid)
-    found = list(children.get(ancestor, ()))
-    for pid in found:
-        found += children.get(pid, ())
-    return {pid: sessions[pid] for pid in found if pid not in ended}
 
 
 class Supervisor:
-    """Watches over one command from its start to its end."""
+    """Supervises one program from its start to its end.
 
-    def __init__(self) -> None:
-        self._shell = 0
+    Args:
+        stop_signal: asks a process to end.
+        grace_seconds: how long it has for that before it is killed.
+    """
+
+    def __init__(self, stop_signal: int, grace_seconds: float) -> None:
+        self._stop_signal = stop_signal
+        self._grace_seconds = grace_seconds
+        self._program = 0
         self._status: int | None = None
         self._is_control_open = True
         self._wake, by_signal = os.pipe()
@@ -74,19 +55,19 @@ class Supervisor:
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
 
-    def run(self, command: bytes, stdout: int, stderr: int) -> list[bytes]:
-        """Run a command until it ends, or until standard input does.
+    def run(self, command: list[bytes], stdout: int, stderr: int) -> list[bytes]:
+        """Run a program until it ends, or until standard input does.
 
         Args:
-            command: for the shell.
+            command: the program and its arguments.
             stdout: a descriptor, closed here.
-            stderr: another one.
+            stderr: another one, or the same.
 
         Returns:
-            The exit code, empty if the command was stopped; how many processes that it had left behind were ended;
+            The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
             how many go on in sessions of their own; and the names of some of them.
         """
-        self._shell = start(command, stdout, stderr)
+        self._program = start(command, stdout, stderr)
         while self._status is None and self._is_control_open:
             self._wait(None)
         until = time.monotonic() + LINGER_SECONDS
@@ -110,19 +91,19 @@ class Supervisor:
         self._end(is_all=True)
 
     def _left(self) -> list[int]:
-        return [pid for pid, session in descendants(os.getpid()).items() if session == self._shell]
+        return [pid for pid, session in descendants(os.getpid()).items() if session == self._program]
 
     def _end(self, *, is_all: bool) -> None:
         # Ending one process can orphan others in the middle of a look around, so one look that finds none is no proof.
         quiet_looks = 0
         is_asked = False
-        asked_until = time.monotonic() + GRACE_SECONDS
+        asked_until = time.monotonic() + self._grace_seconds
         while quiet_looks < 2 and time.monotonic() < asked_until + KILL_SECONDS:
             found = list(descendants(os.getpid())) if is_all else self._left()
             quiet_looks = 0 if found or (not _HAS_PROC and self._status is None) else quiet_looks + 1
             is_over = time.monotonic() >= asked_until
             if not is_asked or is_over:
-                self._signal(found, signal.SIGKILL if is_over else signal.SIGTERM)
+                self._signal(found, signal.SIGKILL if is_over else self._stop_signal)
                 is_asked = True
             if not quiet_looks:
                 self._wait(_POLL_SECONDS)
@@ -130,13 +111,13 @@ class Supervisor:
             self._signal([], signal.SIGKILL)
         self._reap()
 
-    def _signal(self, pids: list[int], number: signal.Signals) -> None:
+    def _signal(self, pids: list[int], number: int) -> None:
         if not _HAS_PROC:
-            _kill(os.killpg, self._shell, number)
+            send_signal(-self._program, number)
         for pid in pids:
-            _kill(os.kill, pid, number)
-            if number == signal.SIGTERM:
-                _kill(os.kill, pid, signal.SIGCONT)  # what is stopped hears of nothing else
+            send_signal(pid, number)
+            if number != signal.SIGKILL:
+                send_signal(pid, signal.SIGCONT)  # a stopped process receives nothing else
 
     def _wait(self, seconds: float | None) -> None:
         """Wait until something happens: a child ends, or standard input does."""
@@ -157,12 +138,12 @@ class Supervisor:
                 return
             if not pid:
                 return
-            if pid == self._shell:
+            if pid == self._program:
                 self._status = status
 
 
-def start(command: bytes, stdout: int, stderr: int) -> int:
-    """Start the shell in a session of its own, without a terminal and with nothing to read.
+def start(command: list[bytes], stdout: int, stderr: int) -> int:
+    """Start a program in a session of its own, without a terminal and without input.
 
     Returns:
         Its process id, which is that of its session too.
@@ -174,64 +155,22 @@ def start(command: bytes, stdout: int, stderr: int) -> int:
             os.setsid()
             for source, target in ((null, 0), (stdout, 1), (stderr, 2)):
                 os.dup2(source, target)
-            os.close(stdout)
-            os.close(stderr)
+            for descriptor in {stdout, stderr}:
+                os.close(descriptor)
             for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
-            os.execv(SHELL, [b"sh", b"-c", command])  # noqa: S606  # it is the shell that is started
+            os.execvp(command[0], command)  # noqa: S606  # the caller chooses the program
         except OSError as error:
-            os.write(2, f"{SHELL} cannot be run: {error.strerror}\n".encode())
+            os.write(2, command[0] + f" cannot be run: {error.strerror}\n".encode())
         finally:
             os._exit(127)
-    for descriptor in (null, stdout, stderr):
+    for descriptor in {null, stdout, stderr}:
         os.close(descriptor)
     return pid
 
 
-def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends; only Linux can do that."""
-    if sys.platform != "linux":
-        return
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):  # what is orphaned is lost, everything else works
-        return
-
-
-def _kill(send: object, pid: int, number: int) -> None:
-    assert callable(send)
-    try:
-        send(pid, number)
-    except (ProcessLookupError, PermissionError):  # it has ended, or belongs to another user
-        return
-
-
-def _all_pids() -> list[int]:
-    try:
-        with os.scandir("/proc") as entries:
-            return [int(entry.name) for entry in entries if entry.name.isdigit()]
-    except OSError:
-        return []
-
-
 def _name(pid: int) -> bytes:
-    return _read(f"/proc/{pid}/cmdline").replace(SEPARATOR, b" ").strip()[:_NAME_BYTES] or b"process %d" % pid
-
-
-def _read(path: str) -> bytes:
-    """Read the beginning of a file of ``/proc``; what has ended has none."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    return read_proc(f"/proc/{pid}/cmdline").replace(SEPARATOR, b" ").strip()[:_NAME_BYTES] or b"process %d" % pid
 
 
 def _read_command() -> bytes:
@@ -246,18 +185,15 @@ def _read_command() -> bytes:
 
 def main() -> None:
     """Read the command from standard input, run it, and report to standard output."""
-    stdout, stderr = map(int, sys.argv[1:])
+    stdout, stderr, stop_signal = map(int, sys.argv[1:4])
     adopt_orphans()
-    supervisor = Supervisor()
+    supervisor = Supervisor(stop_signal, float(sys.argv[4]))
     try:
-        report = supervisor.run(_read_command(), stdout, stderr)
+        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr)
     except BaseException:
         supervisor.end_all()
         raise
     os.write(_REPORT, SEPARATOR.join(report))
 
 
-_HAS_PROC = bool(_read("/proc/self/stat"))
-
-if __name__ == "__main__":
-    main()
+_HAS_PROC = bool(read_proc("/proc/self/stat"))

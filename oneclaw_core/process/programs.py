@@ -1,0 +1,171 @@
+"""Run a program with everything that it starts, and leave none of it running."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import OneClawError
+from oneclaw_core.process.python_process import start_python
+from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from oneclaw_core.process.python_process import PythonProcess
+
+# A tool that is cancelled has two seconds in all.
+GRACE_SECONDS = 0.8
+# Beyond the grace that processes get.
+_STOPPING_SECONDS = 0.8
+_PIECE_BYTES = 65_536
+# What a pipe can still hold when all its writers have ended.
+_REMAINING_BYTES = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """The end of a program.
+
+    Attributes:
+        exit_code: below 0 for the signal that ended it; ``None`` if it exceeded its time limit.
+        left_count: the number of processes that it had left in the background, which were ended with it.
+        left_names: the beginnings of the command lines of some of them.
+        detached_count: the number of processes that run on, in sessions of their own.
+        detached_names: the beginnings of the command lines of some of them.
+    """
+
+    exit_code: int | None
+    left_count: int = 0
+    left_names: tuple[str, ...] = ()
+    detached_count: int = 0
+    detached_names: tuple[str, ...] = ()
+
+
+async def run_program(
+    command: Sequence[str],
+    *,
+    directory: Path,
+    environ: Mapping[str, str],
+    timeout_seconds: float,
+    on_stdout: Callable[[bytes], None],
+    on_stderr: Callable[[bytes], None] | None = None,
+    stop_signal: signal.Signals = signal.SIGTERM,
+    grace_seconds: float = GRACE_SECONDS,
+) -> ProgramEnd:
+    """Run a program without a terminal and without input.
+
+    Everything that it has started is ended when it exceeds its time limit, when this is cancelled, and when this
+    process ends, even by SIGKILL; orphans and daemons too on Linux. When the program ends by itself, processes left
+    in its session are ended, and those with a session of their own run on.
+
+    Args:
+        command: The program and its arguments.
+        directory: The working directory.
+        environ: Its environment, in which it is also searched for.
+        timeout_seconds: Time limit.
+        on_stdout: Receives standard output piece by piece.
+        on_stderr: Receives standard error likewise; by default ``on_stdout`` receives both, in order.
+        stop_signal: Asks processes to end before they are killed.
+        grace_seconds: How long they have for that.
+
+    Raises:
+        OSError: The program is not found, its directory cannot be entered, or no process can be started.
+        ValueError: The command contains a NUL character.
+        OneClawError: Another process has killed the supervisor of the program.
+    """
+    if any("\0" in each for each in command):
+        raise ValueError("a command must not contain NUL characters")
+    if shutil.which(command[0], path=environ.get("PATH")) is None:
+        raise FileNotFoundError(f"no program {command[0]} is found")
+    with ExitStack() as stack:
+        stdout = stack.enter_context(closing(_Drain(on_stdout)))
+        stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
+        process = await start_python(
+            "supervisor",
+            str(stdout.write_end),
+            str(stderr.write_end),
+            str(int(stop_signal)),
+            str(grace_seconds),
+            is_bare=True,
+            directory=directory,
+            environ=environ,
+            pass_descriptors=(stdout.write_end, stderr.write_end),
+        )
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                report = await _exchange(process, SEPARATOR.join(os.fsencode(each) for each in command))
+        except TimeoutError:
+            report = SEPARATOR.join((b"", b"0", b"0"))
+        finally:
+            process.stdin.close()
+            try:
+                await process.wait(grace_seconds + _STOPPING_SECONDS)
+            finally:
+                await process.end()
+        stdout.read_remaining()
+        stderr.read_remaining()
+    return _end_of(report)
+
+
+async def _exchange(process: PythonProcess, command: bytes) -> bytes:
+    await process.send(len(command).to_bytes(LENGTH_BYTES, "big") + command)
+    return await process.stdout.read()
+
+
+def _end_of(report: bytes) -> ProgramEnd:
+    exit_code, *counts_and_names = report.split(SEPARATOR)
+    if len(counts_and_names) < 2:
+        raise OneClawError("its supervisor was killed, perhaps by the program itself")
+    left_count, detached_count = map(int, counts_and_names[:2])
+    names = [name.decode("utf-8", "replace") for name in counts_and_names[2:]]
+    named_left = min(left_count, NAMED_PROCESSES)
+    return ProgramEnd(
+        int(exit_code) if exit_code else None,
+        left_count,
+        tuple(names[:named_left]),
+        detached_count,
+        tuple(names[named_left:]),
+    )
+
+
+class _Drain:
+    """A pipe that never gets full: its reader passes on what is written as it comes.
+
+    Attributes:
+        write_end: for the process that writes.
+    """
+
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+        self._read_end, self.write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._read_end, self._read)
+
+    def read_remaining(self) -> None:
+        """Read what is there by now, without waiting for an end: a process that goes on may hold the pipe open."""
+        read_bytes = 0
+        while (count := self._read()) and read_bytes < _REMAINING_BYTES:
+            read_bytes += count
+
+    def close(self) -> None:
+        """Read no more; processes that still write get ``SIGPIPE``."""
+        self._loop.remove_reader(self._read_end)
+        os.close(self._read_end)
+        os.close(self.write_end)
+
+    def _read(self) -> int:
+        """Read a piece; 0 at the end, and as long as there is none."""
+        try:
+            piece = os.read(self._read_end, _PIECE_BYTES)
+        except BlockingIOError:
+            return 0
+        self._take(piece)
+        return len(piece)
