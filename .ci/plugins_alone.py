@@ -1,8 +1,9 @@
-"""Test each plugin on wheels: the core's and the plugin's alone, in the environment that runs this.
+"""Test each plugin on wheels: the core's and the plugin's alone.
 
-Usage: ``python .ci/plugins_alone.py WHEELS [PYTEST_ARGUMENT ...]``. The environment holds the core, what all plugins
-and their tests require, and none of the plugins. For each plugin its wheel is installed, and packages that neither it
-nor its tests require cannot be imported, so that a requirement that it does not declare fails.
+Usage: ``python .ci/plugins_alone.py WHEELS [PYTEST_ARGUMENT ...]``. The environment that runs this holds the core,
+what all plugins and their tests require, and none of the plugins. Each plugin's wheel is installed into a small environment
+that sees this one. Packages that neither the plugin nor its tests require cannot be imported there, so that a
+requirement that it does not declare fails.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import venv
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-SITE_PACKAGES = Path(sysconfig.get_path("purelib"))
+AT_ONCE = 3
+MANY_TEST_FILES = 12
 BLOCKER = """\
 import sys
 
@@ -37,34 +42,61 @@ sys.meta_path.insert(0, _Blocker())
 
 
 def main(wheels: Path, arguments: list[str]) -> int:
-    """Test the plugins one after the other; return 1 if one of them failed."""
+    """Test the plugins side by side; return 1 if one of them failed."""
+    plugins = sorted((each.parent for each in ROOT.glob("plugins/*/pyproject.toml")), key=count_tests, reverse=True)
     failed = []
-    for project in sorted(ROOT.glob("plugins/*/pyproject.toml")):
-        plugin = project.parent.name
-        (wheel,) = wheels.glob(f"oneclaw_{plugin}-*.whl")
-        declared = tomllib.loads(project.read_text(encoding="utf-8"))
-        required = [*declared["project"]["dependencies"], *declared["dependency-groups"]["test"], "pytest-xdist"]
-        blocker = SITE_PACKAGES / "sitecustomize.py"
-        blocker.write_text(BLOCKER.format(blocked=sorted(blocked_packages(required)), plugin=plugin), encoding="utf-8")
-        print(f"-- oneclaw_{plugin} alone", flush=True)
-        run("uv", "pip", "install", "--quiet", "--no-deps", str(wheel))
-        try:
-            tests = arguments or ["-n", "auto", "-m", "not one_python"]
-            command = [sys.executable, "-m", "pytest", "--override-ini=pythonpath=tests/support", *tests]
-            confined = [f"--confcutdir=plugins/{plugin}", f"plugins/{plugin}/tests"]
-            if subprocess.call([*command, *confined], cwd=ROOT):  # noqa: S603  # the command is made above
-                failed.append(plugin)
-        finally:
-            blocker.unlink()
-            run("uv", "pip", "uninstall", "--quiet", f"oneclaw-{plugin.replace('_', '-')}")
+    with TemporaryDirectory() as scratch, ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = [(each.name, pool.submit(test_alone, each, wheels, Path(scratch), arguments)) for each in plugins]
+        for name, run in runs:
+            done = run.result()
+            print(f"-- oneclaw_{name} alone\n{done.stdout}", flush=True)
+            if done.returncode:
+                failed.append(name)
     if failed:
         print(f"failed alone: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def run(*command: str) -> None:
-    """Run a program that has to succeed."""
-    subprocess.run([*command], check=True)  # noqa: S603  # likewise
+def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Install a plugin's wheel into an environment of its own and run the plugin's tests there."""
+    (wheel,) = wheels.glob(f"oneclaw_{plugin.name}-*.whl")
+    python = make_environment(scratch / plugin.name, plugin, wheel)
+    # Each file on one worker: some share a server that takes long to start.
+    processes = ["-n", "2", "--dist", "loadfile"] if count_tests(plugin) > MANY_TEST_FILES else []
+    tests = arguments or [*processes, "-m", "not one_python"]
+    options = ["-o", f"cache_dir={scratch / plugin.name / 'cache'}", "--override-ini=pythonpath=tests/support", *tests]
+    confined = [f"--confcutdir=plugins/{plugin.name}", f"plugins/{plugin.name}/tests"]
+    command = [str(python), "-m", "pytest", *options, *confined]
+    return subprocess.run(  # noqa: S603  # the command is made above
+        command,
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+
+
+def make_environment(folder: Path, plugin: Path, wheel: Path) -> Path:
+    """Make an environment that sees this one and has the plugin's wheel; return its Python."""
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    paths = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", vars=paths))
+    (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", str(python), str(wheel)]
+    subprocess.run(install, check=True)  # noqa: S603  # likewise
+    declared = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
+    required = [*declared["project"]["dependencies"], *declared["dependency-groups"]["test"], "pytest-xdist"]
+    blocker = BLOCKER.format(blocked=sorted(blocked_packages(required)), plugin=plugin.name)
+    (packages / "sitecustomize.py").write_text(blocker, encoding="utf-8")
+    return python
+
+
+def count_tests(plugin: Path) -> int:
+    """Count a plugin's test files."""
+    return sum(1 for _ in plugin.glob("tests/test_*.py"))
 
 
 def blocked_packages(required: list[str]) -> set[str]:
