@@ -15,13 +15,15 @@ from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 
+from oneclaw_memory.file import MemoryFile
+from oneclaw_memory.search_history import passages_of
+
 from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
-from oneclaw_core.memory.file import MemoryFile
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import search
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.history_search import HistoryQuery, search_history
+from oneclaw_core.turn.session_search import SessionQuery, search_sessions
 
 REPEATS = 15
 APPENDS = 3_000
@@ -55,7 +57,7 @@ async def time_searches(store: Store, folder: Path) -> None:
         seconds = []
         for _ in range(REPEATS):
             started = time.perf_counter()
-            findings = await search_history(store, memory, HistoryQuery(text, **days))  # type: ignore[arg-type]
+            findings = await search_sessions(store, SessionQuery(text, passages=tuple(passages_of(memory)), **days))  # type: ignore[arg-type]
             seconds.append(time.perf_counter() - started)
         print(
             f"{label:40} {statistics.median(seconds) * 1000:6.1f} ms, at most {max(seconds) * 1000:6.1f} ms, "

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.home import Home as Home
     from oneclaw_core.config.home import find_home as find_home
+    from oneclaw_core.config.known_secrets import known_secret_check as known_secret_check
     from oneclaw_core.config.models.service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
     from oneclaw_core.config.settings.service import SettingState as SettingState
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import JavaScriptError as JavaScriptError
     from oneclaw_core.errors import JavaScriptSyntaxError as JavaScriptSyntaxError
     from oneclaw_core.errors import JavaScriptTimeoutError as JavaScriptTimeoutError
-    from oneclaw_core.errors import MemoryChangeError as MemoryChangeError
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import NotReadyError as NotReadyError
     from oneclaw_core.errors import OAuthError as OAuthError
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import SessionBusyError as SessionBusyError
     from oneclaw_core.errors import SettingsError as SettingsError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
-    from oneclaw_core.errors import SkillError as SkillError
     from oneclaw_core.errors import SpendingLimitError as SpendingLimitError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
     from oneclaw_core.errors import StoreError as StoreError
@@ -82,7 +81,10 @@ if TYPE_CHECKING:
     from oneclaw_core.javascript.running import run_javascript as run_javascript
     from oneclaw_core.plugins.contract.arguments import Ask as Ask
     from oneclaw_core.plugins.contract.arguments import CallInfo as CallInfo
+    from oneclaw_core.plugins.contract.arguments import CommandUse as CommandUse
     from oneclaw_core.plugins.contract.arguments import Deny as Deny
+    from oneclaw_core.plugins.contract.arguments import ExpandedMessage as ExpandedMessage
+    from oneclaw_core.plugins.contract.arguments import MessageCommand as MessageCommand
     from oneclaw_core.plugins.contract.arguments import ModelAnswer as ModelAnswer
     from oneclaw_core.plugins.contract.arguments import ModelCall as ModelCall
     from oneclaw_core.plugins.contract.arguments import ModelWork as ModelWork
@@ -149,8 +151,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
     from oneclaw_core.sessions.storage_connection import StorageConnection as StorageConnection
-    from oneclaw_core.skills.catalog import SkillCatalog as SkillCatalog
-    from oneclaw_core.skills.skill import Skill as Skill
     from oneclaw_core.tools.context import ToolContext as ToolContext
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
@@ -218,17 +218,18 @@ _NAMES = {
     "config.settings.service": "SettingState",
     "errors": (
         "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
-        "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError MemoryChangeError NotFoundError "
+        "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError NotFoundError "
         "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
         "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
         "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
-        "SkillError SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
+        "SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
         "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
     ),
     "config.home": "Home find_home",
+    "config.known_secrets": "known_secret_check",
     "plugins.contract.arguments": (
-        "Ask CallInfo Deny ModelAnswer ModelCall ModelWork PermissionOutcome PromptSection SessionInfo ToolWork "
-        "TurnInfo TurnOutcome TurnWork Work"
+        "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
+        "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
     ),
     "plugins.contract.checks": "CheckResult Health",
     "plugins.contract.channel": "Channel OutMessage Receipt",
@@ -262,8 +263,6 @@ _NAMES = {
     "plugins.contract.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
     "secrets.store": "SecretPlace SecretStore SecretWords",
     "secrets.redaction": "redact remember_secret",
-    "skills.catalog": "SkillCatalog",
-    "skills.skill": "Skill",
     "sessions.plugin_storage": "PluginStorage",
     "sessions.plugin_tables": "PluginTables",
     "sessions.storage_connection": "StorageConnection",

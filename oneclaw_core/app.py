@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.agents import AgentService
 from oneclaw_core.config.home import Home, find_home
 from oneclaw_core.config.keys import KeyStore, secret_store
+from oneclaw_core.config.known_secrets import known_secret_check
 from oneclaw_core.config.models.lists import ModelLists
 from oneclaw_core.config.models.overrides import model_facts, model_overrides
 from oneclaw_core.config.models.provider_configs import (
@@ -26,11 +27,10 @@ from oneclaw_core.config.models.provider_configs import (
 )
 from oneclaw_core.config.settings.core import Settings, core_reader
 from oneclaw_core.config.settings.current import CurrentSettings
+from oneclaw_core.config.trust import Project, is_trusted
+from oneclaw_core.distributions import how_to_install
 from oneclaw_core.errors import NotFoundError, TurnLimitError, UsageError
-from oneclaw_core.memory.file import MemoryFile
-from oneclaw_core.memory.known_secrets import known_secret_check
-from oneclaw_core.memory.shown import ShownMemory
-from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo
+from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
@@ -47,12 +47,8 @@ from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.providers.pool import ProviderPool
-from oneclaw_core.search.ranking import Scope
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.sessions.store import Store, TurnOutset, TurnStart
-from oneclaw_core.skills.catalog import SkillCatalog
-from oneclaw_core.skills.content import skill_command, skill_message, skill_needs
-from oneclaw_core.skills.places import is_trusted
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.groups import (
     ToolGroupDefinition,
@@ -68,7 +64,6 @@ from oneclaw_core.turn.attachments import accepted_media_types, check_attachment
 from oneclaw_core.turn.cache_prefix import CachePrefixes
 from oneclaw_core.turn.compaction import ContextLimits, with_summary
 from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.history_search import HistoryQuery, search_history
 from oneclaw_core.turn.model_calls import ChosenModel, ModelCalls
 from oneclaw_core.turn.plugin_question import ask_model as answer_to_plugin
 from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
@@ -88,11 +83,9 @@ from oneclaw_core.user_tools.folder import UserTools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-    from datetime import date
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
-    from oneclaw_core.search.ranking import Findings
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.engine import ToolOutcome
@@ -117,10 +110,8 @@ class OneClaw:
         catalog: what plugins brought.
         store: sessions, messages and settings.
         agents: the agents there are, and making, changing and deleting them.
-        skills: the skills there are now.
         user_tools: the user's own tools, files in the home.
         configuration: what the user sets, and changing it.
-        memory: what is remembered about the user.
         plugins: the plugins at work.
         services: the part of all this that tools may use.
     """
@@ -140,11 +131,21 @@ class OneClaw:
         self.catalog = catalog
         self.store = store
         self.agents = AgentService(store, catalog.registry, self._check_model)
-        self.skills = SkillCatalog(catalog.skills, home.skills, start_directory)
         self.user_tools = UserTools(home, catalog, environ)
         self.configuration = catalog.configuration(home, store, environ)
-        self.memory = MemoryFile(home.memory_file, known_secret_check(home, environ))
-        self._shown_memory = ShownMemory(self.memory)
+        self._project = Project(start_directory)
+        self.services = HomeServices(
+            home=home,
+            agents=self.agents,
+            configuration=self.configuration,
+            registry=catalog.registry,
+            sessions=StoredSessions(store),
+            user_tools=self.user_tools,
+            project=self._project,
+            skills=catalog.skills,
+            holds_secret=known_secret_check(home, environ),
+            send_message=self.send_message,
+        )
         self._environ = environ
         self._permissions = permissions
         self.plugins = Plugins(
@@ -156,18 +157,6 @@ class OneClaw:
         )
         self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self.services = HomeServices(
-            home=home,
-            agents=self.agents,
-            configuration=self.configuration,
-            registry=catalog.registry,
-            sessions=StoredSessions(store),
-            user_tools=self.user_tools,
-            memory=self.memory,
-            skills=self.skills,
-            search_history=self.search_history,
-            send_message=self.send_message,
-        )
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
         self._keys = KeyStore(home, environ)
         self._model_lists = ModelLists(home)
@@ -282,7 +271,7 @@ class OneClaw:
         model: str | None = None,
         attachments: Iterable[Attachment] = (),
         within: ToolContext | None = None,
-        skill: str | None = None,
+        command: str | None = None,
         tool_groups: Iterable[str] | None = None,
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
@@ -293,7 +282,7 @@ class OneClaw:
         ends the turn: what its tools have not finished is answered as interrupted.
 
         Args:
-            text: the message; with a skill, what it is to be used with, may be empty.
+            text: the message; with a command, its arguments, may be empty.
             session: the session's name or id; a new name begins a session, ``None`` one without a name.
             agent: the agent's name or id; by default the session's.
             model: ``PROVIDER/MODEL``; by default the session's, the agent's, the environment's or the setting's.
@@ -301,7 +290,7 @@ class OneClaw:
             within: the tool call on whose behalf the message is sent. The turn then keeps within the limits and the
                 tools of the turn that made the call, is answered by its model unless the agent has one, and a session
                 that it begins is a part of that one's.
-            skill: the name of a skill to send with the message, and to load the tool groups of.
+            command: a command that a plugin expands into the message, such as the name of a skill.
             tool_groups: the only tool groups that the turn is offered, loaded before the model is asked, as far as
                 they are there; ``None`` for all of the agent's, none of them loaded.
             limits: what the turn may take, beside the agent's limits and the settings; the strictest hold.
@@ -311,15 +300,14 @@ class OneClaw:
             ``TurnFinishedEvent`` last.
 
         Raises:
-            UsageError: there is no such agent, provider, model or skill, the message is empty, an argument is of
+            UsageError: there is no such agent, provider, model or command, the message is empty, an argument is of
                 another type, or the model cannot look at an attachment.
-            SkillError: the skill cannot be read.
             SessionBusyError: another turn of the session did not end in time.
             ProviderError: the model could not be asked; the session is intact.
             TurnError: the turn reached a limit.
         """
         return self._turns.followed(
-            self._send_message(text, session, agent, model, attachments, within, skill, tool_groups, limits, ask)
+            self._send_message(text, session, agent, model, attachments, within, command, tool_groups, limits, ask)
         )
 
     async def _send_message(
@@ -330,16 +318,16 @@ class OneClaw:
         model: str | None,
         attachments: Iterable[Attachment],
         within: ToolContext | None,
-        skill: str | None,
+        command: str | None,
         tool_groups: Iterable[str] | None,
         limits: AgentLimits | None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None,
     ) -> AsyncGenerator[TurnEvent, None]:
-        _check_texts(session=session, agent=agent, model=model, skill=skill)
+        _check_texts(session=session, agent=agent, model=model, command=command)
         attached = checked_attachments(attachments)
         if within is not None and depth_within(within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
-        if not isinstance(text, str) or not (text.strip() or skill is not None):
+        if not isinstance(text, str) or not (text.strip() or command is not None):
             raise UsageError("the message is empty: say what you want")
         outset = await self.store.turn_outset(session, agent)
         settings = self._settings.read(outset.settings)
@@ -350,7 +338,7 @@ class OneClaw:
             persona = replace(persona, selection=persona.selection.narrowed_to(within.selection))
         self._take_over_trust(outset.settings)
         self.user_tools.obey(outset.settings)
-        if skill is not None or tool_groups is not None:
+        if command is not None or tool_groups is not None:
             # Else the turn does so, before its first request.
             await self._tool_sources.refresh()
         title, groups = text, tuple[str, ...]()
@@ -360,11 +348,16 @@ class OneClaw:
             persona = replace(persona, selection=persona.selection.narrowed_to(only_these))
             selected = self.catalog.registry.selected(persona.selection)
             groups = tuple(name for name in groups if selected.has_group(name))
-        if skill is not None:
-            chosen_skill = self.skills.load(skill)
-            needs = skill_needs(chosen_skill, self.catalog.registry, persona.selection)
-            title, groups = skill_command(skill, text), (*groups, *needs.groups)
-            text = skill_message(chosen_skill, text, needs)
+        if command is not None:
+            use = CommandUse(name=command, arguments=text, agent=persona.name, selection=persona.selection)
+            expanded = await self.plugins.expand_command(use)
+            if expanded is None:
+                raise NotFoundError(
+                    f"no plugin has the command {command!r}; if it is a skill, the plugin skills is missing: "
+                    f"{how_to_install('skills')}"
+                )
+            title, groups = f"/{command} {text.strip()}".rstrip(), (*groups, *expanded.groups)
+            text = expanded.text
         accepted = accepted_media_types(attachment_media_types(chosen.provider), chosen.info.input_media_types)
         check_attachments(attached, accepted, chosen.full_name)
         async with self._open_providers.used(chosen.provider):
@@ -385,10 +378,10 @@ class OneClaw:
                     await hooks.check()
                     content = await hooks.with_context(text)
                 message = Message(type=MessageType.USER, content=content, attachments=attached)
-                memory = await self._shown_prompt(settings, info, is_new=found is None)
+                sections = await self._kept_sections(info, is_new=found is None)
                 if found is not None:
                     start = await self.store.begin_turn(
-                        found.id, message, INTERRUPTED, settings.history_max_characters, memory
+                        found.id, message, INTERRUPTED, settings.history_max_characters, sections
                     )
                 else:
                     found, start = await self.store.begin_session_with_turn(
@@ -398,7 +391,7 @@ class OneClaw:
                         model=model,
                         title=one_line(title, TITLE_CHARACTERS),
                         parent_id=parent_id,
-                        memory=memory,
+                        memory=sections,
                     )
                     self._observe_session("session_created", found)
                 self._take_over(start)
@@ -436,8 +429,8 @@ class OneClaw:
             self._open_providers.used(chosen.provider),
             self.store.session_lock(found.id, settings.session_wait_seconds),
         ):
-            memory = await self._shown_prompt(settings, session_info(found))
-            start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
+            sections = await self._kept_sections(session_info(found))
+            start = await self.store.load_turn(found.id, settings.history_max_characters, sections)
             self._take_over(start)
             async with aclosing(turn.compact(start)) as events:
                 async for event in events:
@@ -509,11 +502,12 @@ class OneClaw:
         history: list[Message] = []
         groups: list[str] = []
         info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
-        memory = await self._shown_prompt(settings, info, is_new=found is None)
+        await self.plugins.refresh_settings(outset.settings)
+        sections = await self._kept_sections(info, is_new=found is None)
         if found is not None:
-            start = await self.store.load_turn(found.id, settings.history_max_characters, memory)
+            start = await self.store.load_turn(found.id, settings.history_max_characters, sections)
             self._take_over(start)
-            memory = start.memory
+            sections = start.memory
             history = with_summary(shown_history(start.history), start.summary)
             groups = restore_loaded_groups(start.group_loads)
         request = model_request(
@@ -523,40 +517,10 @@ class OneClaw:
             found.id if found else "",
             history,
             groups,
-            memory=memory,
-            skills=self.skills.available(),
+            kept_sections=sections,
+            current_sections=await self.plugins.current_sections(info),
         )
         return request, chosen
-
-    async def search_history(
-        self,
-        query: str,
-        *,
-        scope: str = Scope.ALL,
-        since: date | None = None,
-        until: date | None = None,
-        max_results: int = 10,
-        asking_sessions: Iterable[str] = (),
-    ) -> Findings:
-        """Search what was said in all sessions, their titles, and the memory.
-
-        Args:
-            query: words in any script, which are all looked for, and if nothing has all of them, any.
-            scope: where to search: ``all``, ``memory`` or ``sessions``.
-            since: only what is of this day of the user's, or later; leaves out the memory, whose entries have no date.
-            until: only what is of this day, or earlier; likewise.
-            max_results: how many hits at most, from 1 to 50.
-            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
-                title, are not found.
-
-        Raises:
-            UsageError: the query holds nothing that could be found, or another argument does not fit.
-            StoreError: the database cannot be searched.
-        """
-        if scope not in set(Scope):
-            raise UsageError(f"scope must be {', '.join(Scope)}, not {scope!r}")
-        wanted = HistoryQuery(query, Scope(scope), since, until, max_results, frozenset(asking_sessions))
-        return await search_history(self.store, self.memory, wanted)
 
     async def call_tool(
         self,
@@ -612,8 +576,8 @@ class OneClaw:
         self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
 
     def _take_over_trust(self, stored: Mapping[str, Any]) -> None:
-        """Obey whether the user trusts the project by now; another process may have changed it."""
-        self.skills.is_project_trusted = is_trusted(self.skills.project, stored)
+        """Read again whether the user trusts the project; another process may have changed it."""
+        self._project.is_trusted = is_trusted(self._project.directory, stored)
 
     async def _refresh_tools(self, stored: Mapping[str, Any]) -> None:
         """Look at the tool sources, and obey what the user has set for the user's own tools by now."""
@@ -629,7 +593,7 @@ class OneClaw:
         self, session: SessionInfo, agent: Agent, chosen: ChosenModel, text: str, within: ToolContext | None
     ) -> TurnHooks | None:
         """Return the hooks of plugins on a turn; ``None`` if no plugin has any."""
-        if not self.plugins.hooks:
+        if not self.plugins.follows_turns:
             return None
         asking = session.id if within is None else within.session_id
         if within is not None and within.turn is not None:
@@ -645,20 +609,13 @@ class OneClaw:
         )
         return TurnHooks(self.plugins, turn)
 
-    async def _shown_prompt(self, settings: Settings, session: SessionInfo, *, is_new: bool = False) -> str:
-        """Return what the session's models are shown beside the agent's prompt; plugins are asked once a session."""
-        if "prompt_sections" in self.plugins.hooks and not is_new:
+    async def _kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
+        """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
+        if not is_new:
             kept = await self.store.shown_memory(session.id)
             if kept is not None:
                 return kept
-        return await self._current_prompt(settings, session)
-
-    async def _current_prompt(self, settings: Settings, session: SessionInfo) -> str:
-        """Write the parts of the system prompt that are kept with a session: the memory, then those of plugins."""
-        memory = self._shown_memory.section(settings.memory_max_characters)
-        if "prompt_sections" not in self.plugins.hooks:
-            return memory
-        return "\n\n".join(filter(None, (memory, await self.plugins.prompt_sections(session))))
+        return await self.plugins.prompt_sections(session)
 
     def _observe_session(self, hook: str, session: Session) -> None:
         if hook in self.plugins.hooks:
@@ -690,6 +647,7 @@ class OneClaw:
             storage=self.store.plugin_storage(name),
             locks=self.home.locks,
             ask_model=ask_model,
+            services=self.services,
         )
 
     async def _answer_plugin(self, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
@@ -846,9 +804,9 @@ class OneClaw:
             limits,
             self._fingerprints,
             within,
-            self.skills,
             self._tool_sizes,
-            lambda: self._current_prompt(settings, session_info(session)),
+            partial(self.plugins.prompt_sections, session_info(session)),
+            partial(self.plugins.current_sections, session_info(session)),
             self._tool_sources.refresh,
             hooks,
         )

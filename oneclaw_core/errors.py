@@ -18,8 +18,6 @@
     ├── JavaScriptError             JavaScript code failed
     │   ├── JavaScriptSyntaxError   it cannot be parsed
     │   └── JavaScriptTimeoutError  it was stopped after its time
-    ├── SkillError                  a skill's files cannot be read, or do not follow the format
-    ├── MemoryChangeError           something cannot be remembered, changed or forgotten
     ├── StoreError                  the database cannot be used
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
@@ -120,10 +118,6 @@ class NotReadyError(PluginError):
     """A plugin raises it in ``plugin_started`` if it cannot start yet; it is started again at a later need."""
 
 
-class SkillError(OneClawError):
-    """A skill's files cannot be read, or its ``SKILL.md`` does not follow the format."""
-
-
 class JavaScriptError(OneClawError):
     """JavaScript code failed.
 
@@ -140,19 +134,6 @@ class JavaScriptSyntaxError(JavaScriptError):
 
 class JavaScriptTimeoutError(JavaScriptError):
     """The code was stopped after its time."""
-
-
-class MemoryChangeError(OneClawError):
-    """Something cannot be remembered, changed or forgotten; the memory is as it was.
-
-    Attributes:
-        error_type: ``validation_error``, ``duplicate_detected``, ``not_found``, ``ambiguous_match`` or
-            ``save_failed``.
-    """
-
-    def __init__(self, error_type: str, message: str) -> None:
-        super().__init__(message)
-        self.error_type = error_type
 
 
 class StoreError(OneClawError):

@@ -205,20 +205,22 @@ async def list_groups(size: int) -> float:
 
 async def search(corpus: str) -> dict[str, float]:
     """Through all layers, as the tool that searches history does."""
+    from oneclaw_memory.file import MemoryFile
+    from oneclaw_memory.search_history import passages_of
+
     from benchmarks.corpus import CORPUS, SEARCHES
-    from oneclaw_core.memory.file import MemoryFile
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.history_search import HistoryQuery, search_history
+    from oneclaw_core.turn.session_search import SessionQuery, search_sessions
 
     folder = Path(corpus)
     memory = MemoryFile(folder / "MEMORY.md")
     found: dict[str, float] = {}
     async with await Store.open(f"sqlite:///{folder / CORPUS}", lock_directory=folder) as store:
         for title, words, days in SEARCHES:
-            query = HistoryQuery(words, **days)
+            query = SessionQuery(words, passages=tuple(passages_of(memory)), **days)
 
-            async def once(query: HistoryQuery = query) -> None:
-                await search_history(store, memory, query)
+            async def once(query: SessionQuery = query) -> None:
+                await search_sessions(store, query)
 
             found[title] = await median_seconds(once)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core.plugins.registration.registrars import SkillRegistrar, ToolRegistrar
+    from oneclaw_core.plugins.registration.registrars import ToolRegistrar
 
 MANIFESTS = (
     "get_current_time",
@@ -18,13 +18,9 @@ MANIFESTS = (
     "http_request",
     "exec",
     "js_eval",
-    "load_skill",
     "create_agent",
-    "save_memory",
-    "search_history",
     "browser",
 )
-SKILLS = ("about-oneclaw", "create-skill", "create-tool-plugin")
 
 
 @hookimpl
@@ -35,10 +31,3 @@ def register_tools(register: ToolRegistrar) -> None:
     register(LoadToolGroupTool(register.registry))
     for name in MANIFESTS:
         register.manifest(resources.files(__name__) / "manifests" / f"{name}.json")
-
-
-@hookimpl
-def register_skills(register: SkillRegistrar) -> None:
-    """Register the skills about OneClaw itself."""
-    for name in SKILLS:
-        register(resources.files(__name__) / "skills_data" / name)

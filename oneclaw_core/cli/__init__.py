@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
+    from oneclaw_core.cli.catalog import load_catalog as load_catalog
+    from oneclaw_core.cli.catalog import not_found as not_found
+    from oneclaw_core.cli.output import is_terminal as is_terminal
+    from oneclaw_core.cli.output import printable_line as printable_line
+    from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
+    from oneclaw_core.cli.projects import trust_project as trust_project
+    from oneclaw_core.cli.run import read_stdin as read_stdin
+    from oneclaw_core.cli.slash import chat_command_names as chat_command_names
 
 _NAMES = {
-    "output": "warn",
+    "catalog": "HomeCatalog load_catalog not_found",
+    "output": "is_terminal printable_line table_text warn",
+    "projects": "trust_project",
+    "run": "read_stdin",
+    "slash": "chat_command_names",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.config.home import find_home
+from oneclaw_core.config.trust import is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
@@ -21,6 +22,7 @@ from oneclaw_core.sessions.states import UserStates, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from oneclaw_core.config.home import Home
 
@@ -38,6 +40,10 @@ class HomeCatalog(Catalog):
     home: Home
     states: UserStates
     states_error: StoreError | None = None
+
+    def is_trusted(self, project: Path) -> bool:
+        """Return True if the user trusts a directory."""
+        return is_trusted(project, self.states.settings)
 
 
 def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:

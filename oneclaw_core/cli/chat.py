@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -16,7 +17,6 @@ from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.skills.catalog import SkillStatus
 from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ async def _chat(
         if not is_interactive:
             return await _go_through(PipedInput(), conversation, is_interactive=False)
         await _greet(conversation, full_model)
-        lines = TerminalInput(claw.home.chat_history, lambda: completions(claw))
+        lines = TerminalInput(claw.home.chat_history, partial(completions, claw))
         if full_model != OFFLINE_MODEL:
             # Typing a message takes longer than this, which the first request would wait for.
             asyncio.get_running_loop().run_in_executor(None, prepare_clients)
@@ -124,9 +124,8 @@ async def _chat(
 
 async def _greet(conversation: Conversation, full_model: str) -> None:
     print_text(f"OneClaw {__version__}, model {full_model}. /help lists the commands, Ctrl-D leaves.")
-    untrusted = [each for each in conversation.claw.skills.entries() if each.status is SkillStatus.UNTRUSTED]
-    if untrusted:
-        print_text(f"The skills of this directory are not used ({len(untrusted)}); see: oneclaw skills list")
+    for notice in await conversation.claw.plugins.chat_notices():
+        print_text(notice)
     session = await conversation.session()
     if session is not None:
         count = await conversation.claw.store.count_messages(session.id)
@@ -134,17 +133,17 @@ async def _greet(conversation: Conversation, full_model: str) -> None:
 
 
 async def _go_through(lines: ChatInput, conversation: Conversation, *, is_interactive: bool) -> bool:
-    from oneclaw_core.cli.slash import QuitChat, chosen_skill, is_slash_command, run_slash_command
+    from oneclaw_core.cli.slash import QuitChat, expandable_command, is_slash_command, run_slash_command
 
     is_all_well = True
     while (line := await lines.read()) is not None:
         try:
-            chosen = chosen_skill(conversation.claw, line)
-            if is_slash_command(line) and chosen is None:
+            expandable = await expandable_command(conversation.claw, line)
+            if is_slash_command(line) and expandable is None:
                 work = run_slash_command(conversation, line)
             else:
-                skill, text = chosen or (None, line)
-                work = conversation.send(text, skill=skill)
+                command, text = expandable or (None, line)
+                work = conversation.send(text, command=command)
             await (_cancellably(work) if is_interactive else work)
         except QuitChat:
             break

@@ -10,7 +10,7 @@ from oneclaw_core.cli.line_reader import LineReader
 from oneclaw_core.cli.output import print_text, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
     from prompt_toolkit.completion import Completer
@@ -49,7 +49,7 @@ class TerminalInput:
         commands: gives what to complete, with a few words on each; what ends with a space wants more behind it.
     """
 
-    def __init__(self, history_file: Path, commands: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, history_file: Path, commands: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
         from prompt_toolkit import PromptSession
 
         self._session: PromptSession[str] = PromptSession(
@@ -88,14 +88,19 @@ def _history(path: Path) -> History:
     return FileHistory(path)
 
 
-def _completer(commands: Callable[[], Mapping[str, str]]) -> Completer:
+def _completer(commands: Callable[[], Awaitable[Mapping[str, str]]]) -> Completer:
     from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
     class SlashCompleter(Completer):
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            return ()  # plugins are asked on the event loop
+
+        async def get_completions_async(
+            self, document: Document, complete_event: CompleteEvent
+        ) -> AsyncGenerator[Completion, None]:
             typed = document.text_before_cursor
             if typed.startswith("/"):
-                for name, summary in commands().items():
+                for name, summary in (await commands()).items():
                     if name.startswith(typed.lower()):
                         yield Completion(name, start_position=-len(typed), display_meta=summary)
 

@@ -306,10 +306,9 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.config.home import find_home
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
     from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-    from oneclaw_core.skills.catalog import SkillCatalog
+    from oneclaw_core.plugins.skill_checks import report_skill_problems
 
-    # Reading the skills of plugins reports what is wrong with them.
-    SkillCatalog(catalog.skills).entries()
+    report_skill_problems(catalog)
     timeouts = HookTimeouts(find_home().hook_timeouts)
     for record in catalog.plugins:
         yield from _check_plugin(record)
@@ -350,7 +349,8 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.cli.event_loop import run_async
     from oneclaw_core.plugins.contract.checks import PluginCheck
 
-    if not any(each.hook == CHECK_HOOK for record in catalog.plugins for each in record.registrations):
+    registrations = (each for record in catalog.plugins for each in record.registrations)
+    if not any(each.hook == CHECK_HOOK and "of" not in each.options for each in registrations):
         return
 
     async def run() -> list[PluginCheck]:

@@ -74,12 +74,12 @@ class Conversation:
             session=session.id if session else None, agent=agent or self.agent, model=model or self.model
         )
 
-    async def send(self, text: str, *, skill: str | None = None) -> None:
+    async def send(self, text: str, *, command: str | None = None) -> None:
         """Send a message with what is attached, and show the turn.
 
         Args:
             text: the message.
-            skill: the name of a skill to send with it.
+            command: a command that a plugin expands into the message.
 
         Raises:
             UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
@@ -88,7 +88,7 @@ class Conversation:
         """
         if self.session_name is None:
             # Begun before the turn, so that a turn that is cancelled stays in the session.
-            title = text if skill is None else f"/{skill} {text}"
+            title = text if command is None else f"/{command} {text}"
             begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=title)
             self.session_name = begun.id
         attachments, self.attachments = self.attachments, []
@@ -98,7 +98,7 @@ class Conversation:
             agent=self.agent,
             model=self.model,
             attachments=attachments,
-            skill=skill,
+            command=command,
         )
         try:
             with reserved_stdout():

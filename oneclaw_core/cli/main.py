@@ -60,8 +60,6 @@ BUILTIN_COMMANDS = {
     "groups": BuiltinCommand("groups:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
     "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export and delete sessions."),
-    "memory": BuiltinCommand("memory:memory", "Show and change what is remembered about you."),
-    "skills": BuiltinCommand("skills:skills", "List, show, check and make skills."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),

@@ -124,11 +124,27 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         columns: their headings.
         rows: as many values each; ``None`` is shown as nothing.
     """
-    lines = [["" if value is None else str(value) for value in row] for row in rows]
     if is_terminal(sys.stdout):
-        _draw_table(columns, lines)
+        _draw_table(columns, _cells(rows))
     else:
-        _print_aligned(columns, [[" ".join(value.split()) for value in line] for line in lines])
+        click.echo(table_text(columns, rows))
+
+
+def table_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a table as plain lines with aligned columns.
+
+    Args:
+        columns: their headings.
+        rows: as many values each; ``None`` is shown as nothing.
+    """
+    lines = [[" ".join(value.split()) for value in line] for line in _cells(rows)]
+    widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+    padded = ([value.ljust(width) for value, width in zip(line, widths, strict=True)] for line in (columns, *lines))
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def _cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    return [["" if value is None else str(value) for value in row] for row in rows]
 
 
 def has_no_room(error: BaseException) -> bool:
@@ -242,10 +258,3 @@ def _draw_sentences_below(console: Console, rows: Sequence[Sequence[Text]], widt
         console.print(Padding(row[-1], (0, 0, 0, _INDENT_CHARACTERS)))
         if number == 0:
             console.rule(style="")
-
-
-def _print_aligned(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
-    for line in (columns, *lines):
-        padded = (value.ljust(width) for value, width in zip(line, widths, strict=True))
-        click.echo("  ".join(padded).rstrip())

@@ -22,7 +22,7 @@ from oneclaw_core.plugins.loading.crash_guard import forget_endings
 from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-from oneclaw_core.skills.catalog import SkillCatalog
+from oneclaw_core.plugins.skill_checks import report_skill_problems
 from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def plugins() -> None:
 def list_plugins(as_json: bool) -> None:
     """List the installed plugins, what they bring and what is wrong with them."""
     catalog = load_catalog()
-    # Reading the skills of plugins reports what is wrong with them.
-    SkillCatalog(catalog.skills).entries()
+    report_skill_problems(catalog)
     records = catalog.plugins
     _report_taken_chat_commands(records)
     if as_json:

@@ -15,10 +15,12 @@ from oneclaw_core.errors import UsageError
 from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.types.events import TurnEvent
+
+    Sender = Callable[[OneClaw], Awaitable[AsyncGenerator[TurnEvent, None]]]
 
 MAX_STDIN_BYTES = 10_000_000
 DRAIN_SECONDS = 2.0
@@ -47,16 +49,16 @@ def run(
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
     from oneclaw_core.cli.event_lines import failures_as_events
-    from oneclaw_core.cli.slash import chosen_skill
+    from oneclaw_core.cli.slash import expandable_command
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
         attachments = [read_attachment(path) for path in attach]
         text = read_stdin() if message == "-" else message
 
-        def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
-            skill, rest = chosen_skill(claw, text) or (None, text)
+        async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
+            command, rest = await expandable_command(claw, text) or (None, text)
             return claw.send_message(
-                rest, session=session, agent=agent, model=model, attachments=attachments, skill=skill
+                rest, session=session, agent=agent, model=model, attachments=attachments, command=command
             )
 
         run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
@@ -77,22 +79,20 @@ def read_stdin() -> str:
         raise UsageError("standard input is not UTF-8 text") from None
 
 
-async def _print_events(
-    send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]], allow: tuple[str, ...], stdout: TextIO
-) -> None:
+async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) -> None:
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.event_lines import EventLines
     from oneclaw_core.cli.permission_names import open_allowing
 
     lines = EventLines(stdout)
-    async with open_allowing(allow, terminal_asker()) as claw, aclosing(send(claw)) as events:
+    async with open_allowing(allow, terminal_asker()) as claw, aclosing(await send(claw)) as events:
         async for event in events:
             lines.show(event)
         await claw.plugins.drain(DRAIN_SECONDS)
 
 
 async def _show_turn(
-    send: Callable[[OneClaw], AsyncGenerator[TurnEvent, None]],
+    send: Sender,
     allow: tuple[str, ...],
     stdout: TextIO,
     model: str | None,
@@ -106,7 +106,7 @@ async def _show_turn(
     view = TurnView(stdout)
     used_model: str | None = None
     try:
-        async with open_allowing(allow, terminal_asker(view.giving_way)) as claw, aclosing(send(claw)) as events:
+        async with open_allowing(allow, terminal_asker(view.giving_way)) as claw, aclosing(await send(claw)) as events:
             async for event in events:
                 view.show(event)
                 if isinstance(event, UsageEvent):

@@ -83,12 +83,11 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     accents make no difference.
     """
     from oneclaw_core.cli.transcript import hit_document, timestamp
-    from oneclaw_core.search.ranking import Scope
-    from oneclaw_core.turn.history_search import HistoryQuery, search_history
+    from oneclaw_core.turn.session_search import SessionQuery, search_sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
-    wanted = HistoryQuery(query, Scope.SESSIONS, first, last, limit)
-    findings = with_store(lambda store: search_history(store, None, wanted))
+    wanted = SessionQuery(query, first, last, limit)
+    findings = with_store(lambda store: search_sessions(store, wanted))
     if as_json:
         print_json([hit_document(hit) for hit in findings.hits])
         return

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_commands import ChatCommands
+from oneclaw_core.channels.chat_commands import ChatCommands, plugin_chat_commands
 from oneclaw_core.cli.conversation import session_label
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.plugins.catalogue.merging import Catalog
 
 _DESCRIPTION_CHARACTERS = 70
 
@@ -52,30 +53,48 @@ def is_slash_command(line: str) -> bool:
     return line.startswith("/")
 
 
-def chosen_skill(claw: OneClaw, line: str) -> tuple[str, str] | None:
-    """Read a line such as ``/pdf-report sales.pdf``.
+async def expandable_command(claw: OneClaw, line: str) -> tuple[str, str] | None:
+    """Read a line such as ``/pdf-report sales.pdf``, which a plugin expands into a message.
 
     Returns:
-        The name of the skill that it chooses, and what is to be done with it; ``None`` if it chooses none.
+        The command's name and its arguments; ``None`` if no plugin expands it.
     """
     if not is_slash_command(line):
         return None
     name, *rest = line.split(maxsplit=1)
-    if name.lower() in SLASH_COMMANDS or claw.skills.find(name[1:]) is None:
+    if is_chat_command(claw, name):
         return None
-    return name[1:], "".join(rest).rstrip()
+    command = (await claw.plugins.message_commands()).get(name[1:])
+    if command is None or command.problem is not None:
+        return None
+    return command.name, "".join(rest).rstrip()
 
 
-def completions(claw: OneClaw) -> dict[str, str]:
-    """What can follow a slash, with a few words on each; behind a skill's name there is room for arguments."""
+def is_chat_command(claw: OneClaw, name: str) -> bool:
+    """Return True for the name of a command of the chat itself or of a plugin, with its slash."""
+    return name.lower() in SLASH_COMMANDS or name[1:] in plugin_commands_of(claw).summaries()
+
+
+def chat_command_names(catalog: Catalog) -> frozenset[str]:
+    """Return the names of the commands of ``oneclaw chat``, those of plugins too, without the slash."""
+    own = [name[1:] for name in SLASH_COMMANDS]
+    return frozenset([*own, *plugin_chat_commands(catalog.plugins, own)])
+
+
+async def completions(claw: OneClaw) -> dict[str, str]:
+    """List what can follow a slash, with a few words on each; there is room for arguments behind some."""
     commands = {name: command.summary for name, command in SLASH_COMMANDS.items()}
     commands |= {f"/{name}": summary for name, summary in plugin_commands_of(claw).summaries().items()}
-    skills = {f"/{each.name} ": one_line(each.description, _DESCRIPTION_CHARACTERS) for each in claw.skills.available()}
-    return commands | {name: summary for name, summary in skills.items() if name.strip() not in SLASH_COMMANDS}
+    expanded = {
+        f"/{each.name} ": one_line(each.summary, _DESCRIPTION_CHARACTERS)
+        for each in (await claw.plugins.message_commands()).values()
+        if each.problem is None
+    }
+    return commands | {name: summary for name, summary in expanded.items() if name.strip() not in commands}
 
 
 def plugin_commands_of(claw: OneClaw) -> ChatCommands:
-    """Return the commands of plugins. Those of the chat itself, and skills, go before them."""
+    """Return the commands of plugins. Those of the chat itself go before them."""
     return ChatCommands(claw.plugins, claw.catalog.plugins, [name[1:] for name in SLASH_COMMANDS])
 
 
@@ -96,9 +115,10 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     if name[1:] in of_plugins.summaries():
         await _run_of_plugin(conversation, of_plugins, name[1:], rest.strip())
         return
-    if any(entry.name == name[1:] for entry in conversation.claw.skills.entries()):
-        conversation.claw.skills.load(name[1:])  # which says why it cannot be used
-    known = [each.strip() for each in completions(conversation.claw)]
+    unusable = (await conversation.claw.plugins.message_commands()).get(name[1:])
+    if unusable is not None and unusable.problem is not None:
+        raise UsageError(unusable.problem)
+    known = [each.strip() for each in await completions(conversation.claw)]
     close = get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
     raise UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
@@ -156,20 +176,6 @@ async def _groups(conversation: Conversation, rest: str) -> None:
             for each in groups
         ],
     )
-
-
-async def _skills(conversation: Conversation, rest: str) -> None:
-    print_table(
-        ("skill", "description"),
-        [
-            (f"/{each.name}", one_line(each.description, _DESCRIPTION_CHARACTERS))
-            for each in conversation.claw.skills.available()
-        ],
-    )
-
-
-async def _memory(conversation: Conversation, rest: str) -> None:
-    print_text(conversation.claw.memory.read().strip() or "Nothing is remembered yet.")
 
 
 async def _session(conversation: Conversation, rest: str) -> None:
@@ -258,8 +264,6 @@ SLASH_COMMANDS = {
         SlashCommand("/help", "List these commands.", _help),
         SlashCommand("/tools", "List the tools that the model may call now.", _tools),
         SlashCommand("/groups", "List the tool groups, and which of them are loaded.", _groups),
-        SlashCommand("/skills", "List the skills; /NAME [ARGUMENTS] uses one.", _skills),
-        SlashCommand("/memory", "Show what is remembered about you.", _memory),
         SlashCommand("/session", "Tell which session this is, and which model answers.", _session),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
         SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),

@@ -62,11 +62,6 @@ class Home:
         return self.path / "logs" / "oneclaw.log"
 
     @property
-    def skills(self) -> Path:
-        """The user's own skills, one folder each."""
-        return self.path / "skills"
-
-    @property
     def tools(self) -> Path:
         """The user's own tools, files in JavaScript and Python."""
         return self.path / "tools"
@@ -75,11 +70,6 @@ class Home:
     def tool_sources(self) -> Path:
         """The tools that tool sources of plugins published last."""
         return self.path / "tool_sources"
-
-    @property
-    def memory_file(self) -> Path:
-        """What is remembered about the user."""
-        return self.path / "MEMORY.md"
 
     @property
     def chat_history(self) -> Path:

@@ -101,21 +101,6 @@ class GroupFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillFacts:
-    """A skill that the plugin registered.
-
-    Attributes:
-        name: of its folder.
-        problems: message, remedy, and whether the skill cannot be used because of it.
-        missing: the groups and tools it names that are not there.
-    """
-
-    name: str
-    problems: tuple[tuple[str, str, bool], ...] = ()
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ProblemFacts:
     """A problem that the loader reported; see :class:`oneclaw_core.plugins.registration.record.PluginProblem`."""
 
@@ -161,7 +146,7 @@ class PluginFacts:
     problems: tuple[ProblemFacts, ...] = ()
     tools: tuple[ToolFacts, ...] = ()
     groups: tuple[GroupFacts, ...] = ()
-    skills: tuple[SkillFacts, ...] = ()
+    skills: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
@@ -237,10 +222,7 @@ def plugin_facts(document: Mapping[str, Any]) -> PluginFacts:
         problems=tuple(ProblemFacts(**each) for each in document["problems"]),
         tools=tuple(map(_tool, document["tools"])),
         groups=tuple(GroupFacts(**each) for each in document["groups"]),
-        skills=tuple(
-            SkillFacts(each["name"], tuple((a, b, c) for a, b, c in each["problems"]), tuple(each["missing"]))
-            for each in document["skills"]
-        ),
+        skills=tuple(document["skills"]),
         others=tuple(document["others"]),
         files=tuple(document["files"]),
         meanings=dict(document["meanings"]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import importlib_metadata
 
+from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.catalogue.discovery import ENTRY_POINT_GROUP
 from oneclaw_core.plugins.loading.load_plugins import (
@@ -97,12 +98,15 @@ def _watched_hook(name: str, hook: Callable[..., Any], channel: Channel) -> Call
 
 
 def entry_points(request: Mapping[str, Any], channel: Channel) -> list[EntryPoint]:
-    """The plugin to look at, behind the built-in tools."""
+    """The plugin to look at, behind the plugins with core tools of OneClaw."""
     package = Package(request["package"], request["version"]) if request["package"] else None
     point: EntryPoint = WatchedEntryPoint(request["name"], request["value"], package, channel)
     if request["value"].partition(":")[0] == _BUILTIN_TARGET:
         return [point]
-    return [importlib_metadata.EntryPoint(BUILTIN_PLUGIN, _BUILTIN_TARGET, ENTRY_POINT_GROUP), point]
+    core = set(CORE_TOOLS.values()) - {BUILTIN_PLUGIN, request["name"]}
+    others = [each for each in importlib_metadata.entry_points(group=ENTRY_POINT_GROUP) if each.name in core]
+    builtin = importlib_metadata.EntryPoint(BUILTIN_PLUGIN, _BUILTIN_TARGET, ENTRY_POINT_GROUP)
+    return [builtin, *sorted(others, key=lambda each: each.name), point]
 
 
 def look(request: Mapping[str, Any], channel: Channel) -> None:
@@ -114,12 +118,12 @@ def look(request: Mapping[str, Any], channel: Channel) -> None:
     record = catalog.plugins[-1]
     plugin_commands([record], taken=BUILTIN_COMMANDS)
     _load_registered(record, channel)
-    skills = list(_skills(catalog))
+    _check_skills(catalog)
     document = {
         "name": record.name,
         "tools": [_tool(catalog, name, channel) for name in record.tools],
         "groups": list(_groups(catalog, record)),
-        "skills": skills,
+        "skills": list(record.skills),
         "others": [*record.providers, *(each.name for each in record.registrations)],
         "files": [*record.manifests, *(str(each.folder) for each in catalog.skills if each.record is record)],
         "problems": [asdict(problem) for problem in record.problems],
@@ -257,21 +261,9 @@ def _groups(catalog: Catalog, record: PluginRecord) -> Iterator[dict[str, Any]]:
         }
 
 
-def _skills(catalog: Catalog) -> Iterator[dict[str, Any]]:
-    from oneclaw_core.skills.catalog import read_entry
-    from oneclaw_core.skills.content import skill_needs
-    from oneclaw_core.skills.folder import SkillFolder
-    from oneclaw_core.skills.links import missing_files
+def _check_skills(catalog: Catalog) -> None:
+    from oneclaw_core.plugins.skill_checks import report_skill_problems
 
-    record = catalog.plugins[-1]
-    for each in catalog.skills:
-        if each.record is not record:
-            continue
-        entry = read_entry(SkillFolder(each.folder))
-        problems = [*entry.problems, *(missing_files(entry.skill) if entry.skill is not None else ())]
-        needs = skill_needs(entry.skill, catalog.registry) if entry.skill is not None else None
-        yield {
-            "name": each.folder.name,
-            "problems": [[str(problem), problem.remedy, problem.is_error] for problem in problems],
-            "missing": [*needs.missing_groups, *needs.missing_tools] if needs is not None else [],
-        }
+    report_skill_problems(
+        catalog, [each for each in catalog.skills if each.record is catalog.plugins[-1]], is_thorough=True
+    )

@@ -26,13 +26,7 @@ NEEDS = Check(
 
 def skill_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Look at the skills."""
-    own = {each.name: each for each in (MISSING, TWICE)}
+    own = {each.name: each for each in (MISSING, TWICE, FORMAT, ADVICE, NEEDS)}
     for problem in facts.problems:
         if problem.check in own:
-            yield own[problem.check].found(problem.where, problem.cause)
-    for skill in facts.skills:
-        where = f"skill {skill.name}"
-        for message, remedy, is_error in skill.problems:
-            yield (FORMAT if is_error else ADVICE).found(where, message, remedy)
-        if skill.missing:
-            yield NEEDS.found(where, f"it names {', '.join(skill.missing)}, which neither the plugin nor the core has")
+            yield own[problem.check].found(problem.where, problem.cause, problem.remedy)

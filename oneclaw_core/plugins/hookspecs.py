@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import (
         Ask,
         CallInfo,
+        CommandUse,
         Deny,
+        ExpandedMessage,
+        MessageCommand,
         ModelAnswer,
         ModelCall,
         PermissionOutcome,
@@ -233,6 +236,8 @@ def register_checks(register: CheckRegistrar) -> None:
     """Register checks of ``oneclaw doctor``: ``register("name", target)``.
 
     The target is a sync or async function of a ``PluginContext`` that yields or returns ``CheckResult`` objects.
+    ``register.skills("name", target)`` registers a check of the skills that plugins register, which ``oneclaw plugins``
+    runs as well.
     """
 
 
@@ -257,17 +262,51 @@ async def settings_changed(context: PluginContext, changed: frozenset[str]) -> N
     """Use new settings; called with the names of the fields that changed, before the next use."""
 
 
-# Prompt: gathered in the order of the plugins' names and kept with the session or the message; fails open.
+# Prompt: gathered in the order of hooks, then of the plugins' names; fails open, but for expand_command.
 
 
 @_prompt
 async def prompt_sections(context: PluginContext, session: SessionInfo) -> Iterable[PromptSection] | None:
-    """Return sections of the system prompt; called once a session, and again when its history is compacted."""
+    """Return sections of the system prompt; called once a session, and again when its history is compacted.
+
+    They are kept with the session, so that each request begins with the bytes of the one before.
+    """
+
+
+@_prompt
+async def current_sections(context: PluginContext, session: SessionInfo) -> Iterable[PromptSection] | None:
+    """Return sections of the system prompt for what may change within a session; called before each request. 5 s.
+
+    They stand behind those of ``prompt_sections``. As long as nothing has changed the text must be the same: a change
+    makes the model's service read the whole history again.
+    """
 
 
 @_prompt
 async def message_context(context: PluginContext, turn: TurnInfo) -> str | None:
     """Return text to send and store with the user's message; called once a turn. 5 s."""
+
+
+@_prompt
+async def message_commands(context: PluginContext) -> Iterable[MessageCommand] | None:
+    """Return the commands ``/NAME ARGUMENTS`` that ``expand_command`` takes, also those that cannot be used now. 5 s.
+
+    Called when a message begins with a slash, and for completion in a chat. The commands of the chat itself and of
+    ``register_chat_commands`` go before them.
+    """
+
+
+@_prompt
+async def expand_command(context: PluginContext, command: CommandUse) -> ExpandedMessage | None:
+    """Return the message that a command stands for, ``None`` for the command of another plugin. 15 s.
+
+    Raise a ``OneClawError`` to refuse it: its message is shown to the user, and nothing is sent.
+    """
+
+
+@_prompt
+async def chat_notices(context: PluginContext) -> Iterable[str] | None:
+    """Return lines to show to a person who begins to chat. 5 s."""
 
 
 # Rewriters: each sees what the one before returned; the result is validated again; fails closed. 15 s.

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.search.ranking import Findings as Findings
+    from oneclaw_core.search.ranking import Hit as Hit
+    from oneclaw_core.search.ranking import Passage as Passage
+    from oneclaw_core.search.ranking import Source as Source
     from oneclaw_core.search.ranking import bm25 as bm25
     from oneclaw_core.search.words import folded as folded
     from oneclaw_core.search.words import is_unspaced as is_unspaced
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.search.words import parts as parts
 
 _NAMES = {
-    "ranking": "bm25",
+    "ranking": "bm25 Findings Hit Passage Source",
     "words": "folded is_unspaced pairs parts",
 }
 

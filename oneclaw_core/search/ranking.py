@@ -39,21 +39,13 @@ _PLACES_SEEN = 100
 class Source(StrEnum):
     """Where a passage stands."""
 
-    MEMORY = "memory"
+    NOTE = "note"
     MESSAGE = "message"
     SESSION = "session"
 
 
-class Scope(StrEnum):
-    """Where to search."""
-
-    ALL = "all"
-    MEMORY = "memory"
-    SESSIONS = "sessions"
-
-
-# What was chosen to be remembered goes before what was said, and that before a title.
-_WEIGHTS = {Source.MEMORY: 1.0, Source.MESSAGE: 0.6, Source.SESSION: 0.5}
+# Notes, such as entries of a memory, go before messages, and those before titles.
+_WEIGHTS = {Source.NOTE: 1.0, Source.MESSAGE: 0.6, Source.SESSION: 0.5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +56,7 @@ class Passage:
         source: where it stands.
         text: all of it.
         moment: when it was written, in UTC; ``None`` if nobody knows.
-        section: of the memory.
+        section: of a note: the heading above it.
         role: of a message: ``user`` or ``assistant``.
         sequence: of a message: its number.
         session_id: of a message or title: the session's.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.tools.file_stamp import FileStamp as FileStamp
     from oneclaw_core.tools.groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.tools.groups import LoadedGroup as LoadedGroup
     from oneclaw_core.tools.groups import one_line as one_line
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.schema import compile_schema as compile_schema
 
 _NAMES = {
+    "file_stamp": "FileStamp",
     "groups": "LOAD_TOOL_GROUP LoadedGroup one_line",
     "schema": "argument_faults compile_schema",
 }

@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.skills.listing import skills_section
-from oneclaw_core.skills.skill import LOAD_SKILL
 from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups
 from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.types.messages import Message, MessageType
@@ -16,23 +14,27 @@ from oneclaw_core.types.tool_result import shown_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.skills.skill import Skill
+    from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.agents import Agent
 
 
-def system_prompt(agent: Agent, registry: ToolRegistry, *, memory: str = "", skills: Sequence[Skill] = ()) -> str:
-    """Put the system prompt together: the agent's instructions, memory, the lists of skills and of tool groups.
+def system_prompt(
+    agent: Agent, registry: ToolRegistry, *, kept_sections: str = "", current_sections: Sequence[PromptSection] = ()
+) -> str:
+    """Put the system prompt together: the agent's instructions, sections of plugins, the list of tool groups.
 
     Args:
         agent: whose instructions.
         registry: whose groups; one without an enabled tool for the agent is not listed.
-        memory: what is remembered of the user.
-        skills: those that can be loaded.
+        kept_sections: sections that are kept with the session.
+        current_sections: sections as they are now; left out if they are about a core tool that the agent lacks.
     """
-    parts = (agent.system_prompt, memory, skills_section(tuple(skills)))
-    base = "\n\n".join(part for part in parts if part.strip())
-    return build_system_prompt_with_tool_groups(base, registry.selected(agent.selection).groups)
+    selected = registry.selected(agent.selection)
+    core = {each.name for each in selected.core_tools}
+    current = (each.text for each in current_sections if each.core_tool is None or each.core_tool in core)
+    base = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *current) if part.strip())
+    return build_system_prompt_with_tool_groups(base, selected.groups)
 
 
 def shown_history(messages: Iterable[Message]) -> list[Message]:
@@ -72,8 +74,8 @@ def model_request(
     history: Sequence[Message],
     groups: Sequence[str],
     *,
-    memory: str = "",
-    skills: Sequence[Skill] = (),
+    kept_sections: str = "",
+    current_sections: Sequence[PromptSection] = (),
 ) -> ModelRequest:
     """Put together everything a model is sent.
 
@@ -84,14 +86,13 @@ def model_request(
         session_id: the conversation.
         history: as it is shown to a model.
         groups: the loaded tool groups in the order of loading.
-        memory: what is remembered of the user.
-        skills: those there are; they are listed if the agent has the tool to load them.
+        kept_sections: sections of the system prompt that are kept with the session.
+        current_sections: sections of it as they are now.
     """
     tools = active_tools(registry, groups, agent.selection)
-    can_load_skills = any(each.name == LOAD_SKILL for each in tools.core)
     return ModelRequest(
         model=model,
-        system_prompt=system_prompt(agent, registry, memory=memory, skills=skills if can_load_skills else ()),
+        system_prompt=system_prompt(agent, registry, kept_sections=kept_sections, current_sections=current_sections),
         messages=tuple(history),
         tools=tools,
         session_id=session_id,

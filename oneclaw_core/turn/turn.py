@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnDeadlineError, TurnLimitError
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
-from oneclaw_core.skills.catalog import SkillCatalog
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.engine import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.failures import RepeatedFailures
@@ -49,6 +48,7 @@ from oneclaw_core.types.turn_budget import TurnBudget
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
+    from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store, TurnStart
@@ -120,10 +120,10 @@ class Turn:
         limits: what it may take.
         fingerprints: of requests, kept over turns.
         within: the tool call that it is run for, ``None`` for a turn of the user's.
-        skills: those there are.
         tool_sizes: estimates of tools, kept over turns.
-        current_memory: writes what models are shown of the user's memory and by plugins now; without it what the
-            session was shown stays.
+        new_sections: gathers the sections of the system prompt that are kept with the session; without it those that
+            are kept stay.
+        current_sections: gathers the sections that are not kept.
         refresh_tools: brings the registry up to date before each request.
         hooks: of plugins on the turn; ``None`` for none.
     """
@@ -139,9 +139,9 @@ class Turn:
         limits: TurnLimits,
         fingerprints: CachePrefixes,
         within: ToolContext | None = None,
-        skills: SkillCatalog | None = None,
         tool_sizes: ToolSizes | None = None,
-        current_memory: Callable[[], Awaitable[str]] | None = None,
+        new_sections: Callable[[], Awaitable[str]] | None = None,
+        current_sections: Callable[[], Awaitable[Sequence[PromptSection]]] | None = None,
         refresh_tools: Callable[[], Awaitable[None]] | None = None,
         hooks: TurnHooks | None = None,
     ) -> None:
@@ -152,7 +152,6 @@ class Turn:
         self._agent = agent
         self._session = session
         self._limits = limits
-        self._skills = skills if skills is not None else SkillCatalog()
         outer = within.turn.budget if within is not None and within.turn is not None else None
         spending = (limits.own_spending, limits.agent_spending, limits.spending)
         self._budget = TurnBudget(spending, limits.max_tool_rounds, outer)
@@ -160,9 +159,11 @@ class Turn:
         self._scope = TurnScope(self._budget, within, chosen.full_name, hooks.info if hooks is not None else None)
         self._model_calls = ModelCalls(store, session.id, chosen, self._budget, fingerprints, hooks)
         self._tool_sizes = tool_sizes
-        self._current_memory = current_memory
+        self._new_sections = new_sections
+        self._gather_current_sections = current_sections
         self._refresh_tools = refresh_tools
-        self._memory = ""
+        self._kept_sections = ""
+        self._current_sections: Sequence[PromptSection] = ()
         self._deadline = 0.0
         self._history: list[Message] = []
         self._groups: list[str] = []
@@ -217,6 +218,7 @@ class Turn:
             ProviderError: it wrote none; nothing has changed.
         """
         self._begin(start)
+        await self._look_at_sections()
         async with aclosing(self._compactor.fit(self._request(), CompactionReason.REQUESTED)) as events:
             async for event in events:
                 if isinstance(event, CompactedEvent):
@@ -226,19 +228,24 @@ class Turn:
     async def _compacted(self) -> None:
         if self._hooks is not None and self._compactor.summary is not None:
             self._hooks.compacted(self._compactor.summary)
-        await self._renew_memory()
+        await self._renew_sections()
 
-    async def _renew_memory(self) -> None:
-        """Show the memory as it is now: a summary has changed what is sent from its beginning on anyway."""
-        if self._current_memory is not None:
-            self._memory = await self._current_memory()
-            await self._store.set_shown_memory(self._session.id, self._memory)
+    async def _renew_sections(self) -> None:
+        """Renew the sections kept with the session: a summary has changed the request from its beginning anyway."""
+        if self._new_sections is not None:
+            self._kept_sections = await self._new_sections()
+            await self._store.set_shown_memory(self._session.id, self._kept_sections)
+        await self._look_at_sections()
+
+    async def _look_at_sections(self) -> None:
+        if self._gather_current_sections is not None:
+            self._current_sections = await self._gather_current_sections()
 
     def _begin(self, start: TurnStart) -> None:
         # Waiting for the session's lock was no part of the turn.
         self._deadline = time.monotonic() + self._limits.deadline_seconds
         self._history = shown_history(start.history)
-        self._memory = start.memory
+        self._kept_sections = start.memory
         self._groups = restore_loaded_groups(start.group_loads)
         self._compactor = Compactor(
             self._store,
@@ -261,8 +268,8 @@ class Turn:
             self._session.id,
             messages,
             self._groups,
-            memory=self._memory,
-            skills=self._skills.available(),
+            kept_sections=self._kept_sections,
+            current_sections=self._current_sections,
         )
 
     def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -283,6 +290,7 @@ class Turn:
         while True:
             if self._refresh_tools is not None:
                 await self._refresh_tools()
+            await self._look_at_sections()
             request = self._request()
             async with aclosing(self._compactor.fit(request, reason)) as events:
                 is_compacted = False

@@ -9,7 +9,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from oneclaw_core.skills.places import Stamp
+from oneclaw_core.tools.file_stamp import FileStamp
 
 SUFFIXES = ("json", "js", "py")
 COMMIT_SUFFIX = ".commit"
@@ -25,7 +25,7 @@ class Listing(NamedTuple):
         is_cut: whether there are more files.
     """
 
-    files: tuple[tuple[str, Stamp], ...] = ()
+    files: tuple[tuple[str, FileStamp], ...] = ()
     commits: tuple[str, ...] = ()
     is_cut: bool = False
 
@@ -45,7 +45,7 @@ def list_files(folder: str) -> Listing:
     Args:
         folder: its path; it may be missing.
     """
-    files: list[tuple[str, Stamp]] = []
+    files: list[tuple[str, FileStamp]] = []
     commits: list[str] = []
     try:
         with os.scandir(folder) as entries:
@@ -88,9 +88,9 @@ def read_file(path: str, max_bytes: int) -> bytes:
     return content
 
 
-def _stamp_of(entry: os.DirEntry[str]) -> Stamp:
+def _stamp_of(entry: os.DirEntry[str]) -> FileStamp:
     try:
         found = entry.stat()
     except OSError:  # gone, or a link to nowhere: reading says so
-        return Stamp()
-    return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        return FileStamp()
+    return FileStamp.of(found)

@@ -17,7 +17,7 @@ from oneclaw_core.user_tools.user_tool import FileTools
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.skills.places import Stamp
+    from oneclaw_core.tools.file_stamp import FileStamp
     from oneclaw_core.user_tools.files import Listing
 
 _WHERE = "tools"
@@ -39,7 +39,7 @@ class Reading:
         made: the tools.
     """
 
-    stamps: tuple[tuple[str, Stamp], ...]
+    stamps: tuple[tuple[str, FileStamp], ...]
     is_settled: bool
     contents: Mapping[str, bytes | str]
     is_python_enabled: bool

@@ -69,7 +69,7 @@ def test_the_editor_gets_a_file_with_all_sections(ok, home, tmp_path, monkeypatc
     editor.chmod(0o700)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", f"'{editor}'")
-    monkeypatch.setattr("oneclaw_core.cli.memory.is_terminal", lambda stream: True)
+    monkeypatch.setattr("oneclaw_memory.commands.is_terminal", lambda stream: True)
     ok("memory", "edit")
     assert (home / "MEMORY.md").read_text().endswith("## Notes\n- by hand\n")
 

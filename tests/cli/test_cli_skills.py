@@ -7,8 +7,6 @@ import pytest
 from model_server import text
 from pseudo_terminal import PseudoTerminal
 
-from oneclaw_core.cli.slash import SLASH_COMMANDS
-
 MODEL = ("--model", "openai_compatible/test")
 SKILL = "---\nname: {name}\ndescription: {description}\n{more}---\nRead {{{{file}}}}.\n"
 PLUGIN = """
@@ -66,7 +64,7 @@ def test_all_skills_are_listed(ok, home, project):
         "groups": [],
         "tools": [],
     }
-    assert of(listing, "about-oneclaw")["plugin"] == "builtin"
+    assert of(listing, "about-oneclaw")["plugin"] == "skills"
     table = ok("skills", "list").splitlines()
     assert table[0].split() == ["name", "source", "status", "description"]
     assert table[1].split() == ["report", "home", "ok", "Write", "reports."]
@@ -287,7 +285,3 @@ def test_a_chat_tells_of_skills_that_are_not_used(serve, home, project):
         terminal.expect(">")
         terminal.type("/quit\r")
         assert terminal.exit_status() == 0
-
-
-def test_skills_can_be_listed_in_a_chat():
-    assert "/skills" in SLASH_COMMANDS

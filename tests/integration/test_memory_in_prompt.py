@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from oneclaw_memory.file import MemoryFile, memory_path
 
 from oneclaw_core import ModelResponse, OneClaw, ToolCall
 
@@ -52,6 +53,10 @@ def with_home(home, model, work):
     return asyncio.run(run())
 
 
+def remember(claw, text):
+    MemoryFile(memory_path(claw.home)).change(text)
+
+
 async def say(claw, session, text="hello"):
     return [event async for event in claw.send_message(text, session=session, model="listener/any")]
 
@@ -68,7 +73,7 @@ def prompts(model):
 
 def test_memory_stands_behind_the_agents_prompt_and_before_the_lists(home, model):
     async def work(claw):
-        claw.memory.change("Likes tea")
+        remember(claw, "Likes tea")
         await say(claw, "a")
 
     with_home(home, model, work)
@@ -87,14 +92,14 @@ def test_without_a_memory_the_prompt_says_nothing_of_it(home, model):
 @pytest.mark.parametrize("name", ["named", None])
 def test_a_session_is_shown_what_it_was_shown_at_its_beginning(home, model, name):
     async def begin(claw):
-        claw.memory.change("Likes tea")
+        remember(claw, "Likes tea")
         events = await say(claw, name)
         return events[-1].session
 
     session = with_home(home, model, begin)
 
     async def go_on(claw):
-        claw.memory.change("Likes cats")
+        remember(claw, "Likes cats")
         await say(claw, session)
         assert "Likes cats" not in (await claw.next_request(session=session))[0].system_prompt
         await say(claw, "another")
@@ -109,7 +114,7 @@ def test_a_session_is_shown_what_it_was_shown_at_its_beginning(home, model, name
 def test_a_session_that_began_without_a_memory_stays_without(home, model):
     async def work(claw):
         await say(claw, None)
-        claw.memory.change("Likes cats")
+        remember(claw, "Likes cats")
         (session,) = await claw.store.list_sessions()
         await say(claw, session.id)
 
@@ -119,15 +124,15 @@ def test_a_session_that_began_without_a_memory_stays_without(home, model):
 
 def test_after_an_hour_of_rest_it_is_shown_the_memory_as_it_is(home, model):
     async def work(claw):
-        claw.memory.change("Likes tea")
+        remember(claw, "Likes tea")
         await say(claw, "a")
-        claw.memory.change("Likes cats")
+        remember(claw, "Likes cats")
         rest(home, HOUR - 60_000_000)
         await say(claw, "a")
         rest(home, HOUR)
         assert "Likes cats" in (await claw.next_request(session="a"))[0].system_prompt
         await say(claw, "a")
-        claw.memory.change("Likes dogs")
+        remember(claw, "Likes dogs")
         await say(claw, "a")
 
     with_home(home, model, work)
@@ -138,12 +143,12 @@ def test_after_an_hour_of_rest_it_is_shown_the_memory_as_it_is(home, model):
 
 def test_a_summary_renews_it(home, model):
     async def work(claw):
-        claw.memory.change("Likes tea")
+        remember(claw, "Likes tea")
         await say(claw, "a", "x" * 400)
         await say(claw, "a")
-        claw.memory.change("Likes cats")
+        remember(claw, "Likes cats")
         assert await claw.compact("a", model="listener/any")
-        claw.memory.change("Likes dogs")
+        remember(claw, "Likes dogs")
         await say(claw, "a")
 
     with_home(home, model, work)
@@ -160,7 +165,7 @@ def test_a_summary_in_the_middle_of_a_turn_renews_it_for_the_rest_of_the_turn(ho
         claw.home.workspace.joinpath("long.txt").write_text("words " * 4_000)
         await claw.store.set_setting("model:listener/any", {"context_window": 20_000})
         await say(claw, "a", "y" * 30_000)
-        claw.memory.change("Likes dogs")
+        remember(claw, "Likes dogs")
         # The third request is that for a summary.
         model.answers = [read_file(), read_file(), ModelResponse(text="A summary."), read_file()]
         events = await say(claw, "a")
@@ -179,7 +184,7 @@ def test_a_summary_in_the_middle_of_a_turn_renews_it_for_the_rest_of_the_turn(ho
 
 def test_the_budget_is_a_setting(home, model):
     async def work(claw):
-        claw.memory.change("- " + "\n- ".join(f"fact {number}" for number in range(300)))
+        remember(claw, "- " + "\n- ".join(f"fact {number}" for number in range(300)))
         await claw.store.set_setting("memory_max_characters", 500)
         await say(claw, "a")
         await claw.store.set_setting("memory_max_characters", 0)
@@ -195,7 +200,7 @@ def test_the_budget_is_a_setting(home, model):
 
 def test_a_memory_that_cannot_be_read_does_not_keep_a_message_from_being_answered(home, model, caplog):
     async def work(claw):
-        claw.home.memory_file.mkdir()
+        memory_path(claw.home).mkdir()
         return await say(claw, "a")
 
     with caplog.at_level("WARNING", logger="oneclaw"):

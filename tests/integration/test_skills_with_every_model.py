@@ -33,13 +33,13 @@ def sent(home, server, wire, *messages):
     names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
     environ = dict.fromkeys(names, server.url)
 
-    async def send(text, skill):
+    async def send(text, command):
         async with OneClaw.open(home, environ=environ, start_directory=home) as claw:
-            options = {"session": "s", "model": wire.full_model, "skill": skill}
+            options = {"session": "s", "model": wire.full_model, "command": command}
             return [event async for event in claw.send_message(text, **options)]
 
-    for text, skill in messages:
-        asyncio.run(send(text, skill))
+    for text, command in messages:
+        asyncio.run(send(text, command))
     return server.bodies
 
 

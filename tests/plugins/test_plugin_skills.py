@@ -5,12 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from oneclaw_skills.catalog import SkillCatalog
 
 from oneclaw_core import (
     GroupLoadedEvent,
     NotFoundError,
     OneClaw,
-    SkillCatalog,
     TurnFinishedEvent,
     UsageError,
     hookimpl,
@@ -104,7 +104,7 @@ def in_home(tmp_path, work):
 
 def test_a_message_with_a_skill(tmp_path):
     async def work(claw):
-        events = [event async for event in claw.send_message("the desk", session="s", skill="tidy")]
+        events = [event async for event in claw.send_message("the desk", session="s", command="tidy")]
         session = await claw.store.find_session("s")
         return events, session, await claw.store.messages(session.id)
 
@@ -118,16 +118,16 @@ def test_a_message_with_a_skill(tmp_path):
 
 def test_a_skill_needs_no_text(tmp_path):
     async def work(claw):
-        return [event async for event in claw.send_message("", skill="tidy")]
+        return [event async for event in claw.send_message("", command="tidy")]
 
     assert isinstance(in_home(tmp_path, work)[-1], TurnFinishedEvent)
 
 
-@pytest.mark.parametrize(("text", "skill", "error"), [("x", "nothing", NotFoundError), ("", None, UsageError)])
-def test_a_message_that_cannot_be_sent_begins_no_session(tmp_path, text, skill, error):
+@pytest.mark.parametrize(("text", "command", "error"), [("x", "nothing", NotFoundError), ("", None, UsageError)])
+def test_a_message_that_cannot_be_sent_begins_no_session(tmp_path, text, command, error):
     async def work(claw):
         with pytest.raises(error):
-            async for _ in claw.send_message(text, skill=skill):
+            async for _ in claw.send_message(text, command=command):
                 pass
         return await claw.store.list_sessions()
 

@@ -91,7 +91,9 @@ def test_turns_while_the_clock_jumps(tmp_path, clock, is_long):
             messages = await claw.store.messages(session.id)
             totals = await claw.store.usage_totals()
             listed = await claw.store.list_sessions()
-            found = [len((await claw.search_history(f"number{number}")).hits) for number in (0, len(offsets) - 1)]
+            found = [
+                len((await claw.services.sessions.search(f"number{number}")).hits) for number in (0, len(offsets) - 1)
+            ]
             return messages, totals, listed, found
 
     messages, totals, listed, found = asyncio.run(main())

@@ -73,7 +73,7 @@ async def use(home):
             await tried(store.permissions())
             await tried(claw.agents.list())
             await tried(store.usage_totals())
-            await tried(claw.search_history("tokyo", since=date(2000, 1, 1)))
+            await tried(claw.services.sessions.search("tokyo", since=date(2000, 1, 1)))
             await tried(claw.preview_request(session=SESSION))
             if session is not None:
                 await tried(store.messages(session.id))

@@ -32,6 +32,7 @@ from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.page_lists import format_page_list, parse_page_list
 from oneclaw_scheduled_tasks.occurrences import Occurrences
 from oneclaw_scheduled_tasks.schedules import ScheduleWords, check_cron, read_schedule
+from oneclaw_skills.format import parse_document
 from responses_stream import call, message
 from responses_stream import stream as responses_stream
 from terminals import what_steers
@@ -40,7 +41,6 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
-from oneclaw_core.skills.format import parse_document
 from oneclaw_core.tools import command_patterns
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall

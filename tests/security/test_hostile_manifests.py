@@ -14,11 +14,11 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oneclaw_skills.catalog import SkillCatalog
+from oneclaw_skills.format import parse_document
 from terminals import what_steers
 from web_server import WebServer, response
 
-from oneclaw_core.skills.catalog import SkillCatalog
-from oneclaw_core.skills.format import parse_document
 from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES, load_manifest, parse_manifest
 
 GOOD = {
@@ -278,15 +278,17 @@ def test_a_skill_reads_nothing_outside_its_folder(tmp_path, oneclaw_factory, one
     secret.write_text("canary-of-a-file-outside")
     (oneclaw_home.path / "keys.json").write_text("canary-of-a-file-outside")
     for name in ("link", "inner", "whole"):
-        (oneclaw_home.skills / name).mkdir(parents=True)
-    (oneclaw_home.skills / "link" / "SKILL.md").symlink_to(secret)
-    (oneclaw_home.skills / "whole" / "SKILL.md").write_text("---\nname: whole\ndescription: A trap.\n---\nDo it.\n")
-    (oneclaw_home.skills / "whole" / "notes").symlink_to(tmp_path)
-    (oneclaw_home.skills / "whole" / "keys").symlink_to("../../keys.json")
-    (oneclaw_home.skills / "whole" / "zero").symlink_to("/dev/zero")
-    os.mkfifo(oneclaw_home.skills / "whole" / "pipe")
-    os.mkfifo(oneclaw_home.skills / "inner" / "SKILL.md")
-    oneclaw = oneclaw_factory(())
+        (oneclaw_home.path / "skills" / name).mkdir(parents=True)
+    (oneclaw_home.path / "skills" / "link" / "SKILL.md").symlink_to(secret)
+    (oneclaw_home.path / "skills" / "whole" / "SKILL.md").write_text(
+        "---\nname: whole\ndescription: A trap.\n---\nDo it.\n"
+    )
+    (oneclaw_home.path / "skills" / "whole" / "notes").symlink_to(tmp_path)
+    (oneclaw_home.path / "skills" / "whole" / "keys").symlink_to("../../keys.json")
+    (oneclaw_home.path / "skills" / "whole" / "zero").symlink_to("/dev/zero")
+    os.mkfifo(oneclaw_home.path / "skills" / "whole" / "pipe")
+    os.mkfifo(oneclaw_home.path / "skills" / "inner" / "SKILL.md")
+    oneclaw = oneclaw_factory(["skills"])
     for name in ("link", "inner", "whole"):
         for file in (None, "notes/secret.txt", "keys", "zero", "pipe", "../../keys.json", "/etc/passwd", "SKILL.md/x"):
             arguments = {"name": name} | ({"file": file} if file else {})

@@ -114,10 +114,10 @@ QUERIES = (
 
 
 def test_a_query_is_words_and_never_a_statement(oneclaw_factory):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(["memory"])
     oneclaw.model.says("The harmless answer.")
     oneclaw.send("A question about otters", session="a'; DROP TABLE sessions; --")
-    before = oneclaw.run(oneclaw.app.search_history("otters"))
+    before = oneclaw.run(oneclaw.app.services.sessions.search("otters"))
 
     for query in QUERIES:
         result = oneclaw.call_tool("search_history", json.dumps({"query": query}))
@@ -125,7 +125,7 @@ def test_a_query_is_words_and_never_a_statement(oneclaw_factory):
         assert len(result.text()) < 20_000
         oneclaw.call_tool("create_agent", json.dumps({"name": query, "system_prompt": query}))
 
-    after = oneclaw.run(oneclaw.app.search_history("otters"))
+    after = oneclaw.run(oneclaw.app.services.sessions.search("otters"))
     assert [each.excerpt for each in after.hits] == [each.excerpt for each in before.hits] != []
 
 
@@ -159,11 +159,12 @@ PAIRS = ("a ", "a.", "a/", "a-", "<a", "a=", "[(", "- ", "\n ", "1,", "a:", "../
     "unit", ["a", " ", *(pytest.param(each, marks=pytest.mark.one_python) for each in [*REPEATED, *PAIRS])]
 )
 def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
+    from oneclaw_memory.key_shapes import key_shape
+    from oneclaw_skills.format import parse_document
+
     from oneclaw_core.builtin.page_text import markdown_of, page_document, shortened
     from oneclaw_core.cli.output import printable_line
-    from oneclaw_core.memory.key_shapes import key_shape
     from oneclaw_core.search.query import parse_query
-    from oneclaw_core.skills.format import parse_document
     from oneclaw_core.tools import command_patterns
     from oneclaw_core.tools.untrusted import untrusted
 

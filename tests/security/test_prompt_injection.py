@@ -49,7 +49,7 @@ def carriers(page, oneclaw_project, oneclaw_home):
     """Calls that bring the injection into the conversation."""
     (oneclaw_project / "README.md").write_text(INJECTION)
     (oneclaw_home.workspace / "notes.txt").write_text(INJECTION)
-    skill = oneclaw_home.skills / "trap"
+    skill = oneclaw_home.path / "skills" / "trap"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(f"---\nname: trap\ndescription: A trap.\n---\n{INJECTION}\n")
     return [

@@ -43,9 +43,6 @@ class Settings(BaseModel):
     history_max_characters: int = Field(
         400_000, ge=10_000, description="how much of a session's newest history a model is sent"
     )
-    memory_max_characters: int = Field(
-        8_000, ge=0, description="how much of what is remembered of the user a model is shown; 0 for nothing"
-    )
     user_tools_python: bool = Field(
         False,
         description="whether your own tools in Python are used, which run with all your rights",

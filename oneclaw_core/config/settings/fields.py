@@ -29,7 +29,6 @@ CORE_KEYS = (
     "day_max_cost",
     "tool_result_max_characters",
     "history_max_characters",
-    "memory_max_characters",
     "user_tools_python",
     "session_wait_seconds",
 )
@@ -44,7 +43,8 @@ class SettingField:
 
     Attributes:
         name: of the model's field.
-        key: what ``oneclaw config set`` takes: the name, or ``PLUGIN.FIELD``.
+        key: what ``oneclaw config set`` takes: the name, ``PLUGIN.FIELD``, or ``PLUGIN_FIELD`` for a field with
+            ``json_schema_extra={"joined_key": True}``, which was OneClaw's own before.
         variable: the environment variable that goes before a stored value.
         schema: JSON Schema of its values.
         default: as JSON data; ``None`` if the field is required.
@@ -132,7 +132,7 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
     return tuple(
         SettingField(
             name=name,
-            key=prefix + name,
+            key=f"{owner}_{name}" if each.get("joined_key") and owner else prefix + name,
             variable=variable_of(prefix + name),
             schema={**each, **definitions},
             default=_default(each),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.types.messages import TokenUsage
     from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tool_selection import ToolSelection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,9 +233,59 @@ class PromptSection:
     """A section of the system prompt.
 
     Attributes:
-        id: unique within the plugin; sections are sorted by plugin and id.
-        text: Markdown, at most 4,000 characters.
+        id: unique within the plugin; a plugin's sections are sorted by it.
+        text: Markdown.
+        max_characters: a longer text is left out. All sections with the default may have 8,000 characters together;
+            raise it only where the user sets the length.
+        core_tool: the core tool that the text is about; agents without it are not shown the section.
     """
 
     id: str
     text: str
+    max_characters: int = 4_000
+    core_tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCommand:
+    """A command ``/NAME ARGUMENTS`` that a plugin expands into a message to the model.
+
+    Attributes:
+        name: without the slash.
+        summary: one line for listings.
+        problem: why it cannot be used now, ``None`` if it can.
+    """
+
+    name: str
+    summary: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandUse:
+    """A command that a person or a program sends to the model.
+
+    Attributes:
+        name: without the slash.
+        arguments: the text behind the name.
+        agent: name of the agent that gets the message.
+        selection: the tools that the agent may have.
+    """
+
+    name: str
+    arguments: str
+    agent: str
+    selection: ToolSelection
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedMessage:
+    """The message that a command stands for.
+
+    Attributes:
+        text: sent instead of the command.
+        groups: tool groups to load before the model is asked.
+    """
+
+    text: str
+    groups: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from oneclaw_core.http.clients import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
+    from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
     from oneclaw_core.sessions.plugin_storage import PluginStorage
+
+_Made = TypeVar("_Made")
 
 END_SECONDS = 5.0
 NO_HOME = "this service of PluginContext is there only in an open home"
@@ -49,10 +53,14 @@ class PluginContext:
         storage: PluginStorage | None = None,
         locks: Path | None = None,
         ask_model: Callable[[str, Mapping[str, Any] | None], Awaitable[Any]] | None = None,
+        services: HomeServices | None = None,
     ) -> None:
         self.name = name
         self._locks = locks
         self._ask_model = ask_model
+        self._services = services
+        self._made: dict[Callable[..., Any], Any] = {}
+        self._making = threading.Lock()
         self.secrets = secrets
         self._settings = settings
         self._storage = storage
@@ -90,6 +98,29 @@ class PluginContext:
         if self._storage is None:
             raise PluginError(f"plugin {self.name} has no storage here")
         return self._storage
+
+    @property
+    def services(self) -> HomeServices:
+        """Services of the open home: its directories, tools, sessions and the like.
+
+        Raises:
+            PluginError: there is no open home, as in a test without one.
+        """
+        if self._services is None:
+            raise PluginError(NO_HOME)
+        return self._services
+
+    def once(self, make: Callable[[PluginContext], _Made]) -> _Made:
+        """Return what ``make(context)`` returned at its first use; for objects to keep as long as the home is open.
+
+        Args:
+            make: a function of a module; called once, also by threads.
+        """
+        with self._making:
+            if make not in self._made:
+                self._made[make] = make(self)
+            made: _Made = self._made[make]
+        return made
 
     @property
     def folder(self) -> Path:

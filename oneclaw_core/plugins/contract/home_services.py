@@ -1,4 +1,4 @@
-"""Services of an open home that tools reach as ``context.services``."""
+"""Services of an open home that tools and hooks of plugins reach as ``context.services``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from datetime import date
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.home import Home
-    from oneclaw_core.memory.file import MemoryFile
+    from oneclaw_core.config.trust import Project
     from oneclaw_core.plugins.contract.arguments import SessionInfo
-    from oneclaw_core.search.ranking import Findings
-    from oneclaw_core.skills.catalog import SkillCatalog
+    from oneclaw_core.plugins.registration.record import PluginSkill
+    from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.user_tools.folder import UserTools
@@ -35,6 +36,35 @@ class Sessions(Protocol):
         """Find a session by its name or id; ``None`` if there is none."""
         ...
 
+    async def search(
+        self,
+        query: str,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        max_results: int = 10,
+        asking_sessions: Iterable[str] = (),
+        passages: Iterable[Passage] = (),
+        in_sessions: bool = True,
+    ) -> Findings:
+        """Search everything said in all sessions, and their titles.
+
+        Args:
+            query: words in any script; texts with all of them, or if there is none, with some.
+            since: the first day, of the user's days.
+            until: the last day.
+            max_results: how many hits at most, from 1 to 50.
+            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
+                title, are not found.
+            passages: further texts to search and rank with them, whatever the dates.
+            in_sessions: False to search these passages only.
+
+        Raises:
+            UsageError: the query has no word to search for, or another argument is invalid.
+            StoreError: the database cannot be searched.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeServices:
@@ -47,9 +77,9 @@ class HomeServices:
         registry: the registered tools and groups.
         sessions: the conversations.
         user_tools: the user's own tools.
-        memory: what is remembered about the user.
-        skills: the skills.
-        search_history: search all sessions, with the parameters of :meth:`oneclaw_core.OneClaw.search_history`.
+        project: the directory that the program was started in, and whether the user trusts it.
+        skills: the folders that plugins registered as skills.
+        holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
         send_message: run a turn, with the parameters of :meth:`oneclaw_core.OneClaw.send_message`. Tools use
             :meth:`ToolContext.send_message`.
     """
@@ -60,7 +90,7 @@ class HomeServices:
     registry: ToolRegistry
     sessions: Sessions
     user_tools: UserTools
-    memory: MemoryFile
-    skills: SkillCatalog
-    search_history: Callable[..., Awaitable[Findings]]
+    project: Project
+    skills: Sequence[PluginSkill]
+    holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.contract.checks import CHECK_HOOK
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
 from oneclaw_core.plugins.registration.registrations import Registration, command_place, target_name
+from oneclaw_core.plugins.skill_checks import SKILL_HOOK
 
 if TYPE_CHECKING:
     import click
@@ -293,7 +295,7 @@ class ChatCommandRegistrar(_NamedRegistrar):
 class CheckRegistrar(_NamedRegistrar):
     """Registrar passed to ``register_checks``."""
 
-    hook: ClassVar = "register_checks"
+    hook: ClassVar = CHECK_HOOK
 
     def __call__(self, name: str, target: Target) -> None:
         """Register a check of ``oneclaw doctor``.
@@ -303,6 +305,16 @@ class CheckRegistrar(_NamedRegistrar):
             target: sync or async function of a ``PluginContext`` that returns or yields ``CheckResult`` objects.
         """
         self._add(name, target)
+
+    def skills(self, name: str, target: Target) -> None:
+        """Register a check of the skills that plugins register, for ``oneclaw plugins`` and ``oneclaw doctor``.
+
+        Args:
+            name: a word or two, in snake_case or with hyphens.
+            target: sync function of a skill's folder and the ``ToolRegistry``, ``None`` for a quick check, that returns
+                or yields ``PluginProblem`` objects, which become problems of the plugin that registered the skill.
+        """
+        self._add(name, target, of=SKILL_HOOK)
 
 
 class SourceRegistrar(_NamedRegistrar):

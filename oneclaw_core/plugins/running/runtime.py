@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
-from oneclaw_core.plugins.contract.arguments import Ask, CallInfo, Deny, PromptSection, ToolWork
+from oneclaw_core.plugins.contract.arguments import (
+    Ask,
+    CallInfo,
+    Deny,
+    ExpandedMessage,
+    MessageCommand,
+    PromptSection,
+    ToolWork,
+)
 from oneclaw_core.plugins.contract.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.plugins.running.around import Around
@@ -19,7 +28,7 @@ from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, HookedCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from oneclaw_core.plugins.contract.arguments import SessionInfo, TurnInfo, Work
+    from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.registration.implementations import HookOptions
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -28,8 +37,22 @@ if TYPE_CHECKING:
 GATE_SECONDS = 15.0
 CONTEXT_SECONDS = 5.0
 EXIT_SECONDS = 5.0
-MAX_SECTION_CHARACTERS = 4_000
+DEFAULT_SECTION_CHARACTERS = PromptSection("", "").max_characters
 MAX_SECTIONS_CHARACTERS = 8_000
+UNBOUND_HOOKS = frozenset(
+    {
+        "chat_notices",
+        "current_sections",
+        "expand_command",
+        "message_commands",
+        "prompt_sections",
+        "session_created",
+        "session_deleted",
+    }
+)
+"""Event hooks that are not about a turn."""
+
+_Item = TypeVar("_Item")
 
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -71,6 +94,7 @@ class Plugins:
     Attributes:
         hooks: the event hooks that any plugin implements.
         governs_calls: True if any of them concerns tool calls.
+        follows_turns: True if any of them concerns a turn as a whole, its requests or its calls.
     """
 
     def __init__(
@@ -90,6 +114,7 @@ class Plugins:
         self._plans = self._planned(list(order))
         self.hooks = frozenset(self._plans)
         self.governs_calls = not self.hooks.isdisjoint(CALL_HOOKS)
+        self.follows_turns = not self.hooks <= UNBOUND_HOOKS
 
     def registrations(self, hook: str) -> list[Registration]:
         """Return what all plugins registered by a hook, in their order."""
@@ -107,7 +132,8 @@ class Plugins:
 
     async def run_checks(self) -> list[PluginCheck]:
         """Run the checks of all plugins side by side; their plugins are not started."""
-        return list(await asyncio.gather(*(self._run_check(each) for each in self.registrations(CHECK_HOOK))))
+        checks = (each for each in self.registrations(CHECK_HOOK) if "of" not in each.options)
+        return list(await asyncio.gather(*(self._run_check(each) for each in checks)))
 
     async def _run_check(self, registration: Registration) -> PluginCheck:
         try:
@@ -199,23 +225,99 @@ class Plugins:
         return texts
 
     async def prompt_sections(self, session: SessionInfo) -> str:
-        """Gather the plugins' sections of the system prompt as one text, sorted by plugin and id."""
-        found: list[tuple[str, str, str]] = []
-        for step in self._plans.get("prompt_sections", ()):
-            sections = await self._gathered(step, "prompt_sections", {"session": session}, GATE_SECONDS)
+        """Gather the plugins' sections of the system prompt as one text, in the order of hooks, then of their ids."""
+        found = await self._sections("prompt_sections", session, GATE_SECONDS)
+        return "\n\n".join(each.text for each in found)
+
+    async def current_sections(self, session: SessionInfo) -> tuple[PromptSection, ...]:
+        """Gather the sections that are not kept with a session, in the same order."""
+        return tuple(await self._sections("current_sections", session, CONTEXT_SECONDS))
+
+    async def message_commands(self) -> dict[str, MessageCommand]:
+        """Gather the commands that plugins expand, by name; of two of one name the first that can be used counts."""
+        found: dict[str, MessageCommand] = {}
+        for command in await self._listed("message_commands", MessageCommand):
+            known = found.get(command.name)
+            if known is None or (known.problem is not None and command.problem is None):
+                found[command.name] = command
+        return found
+
+    async def expand_command(self, command: CommandUse) -> ExpandedMessage | None:
+        """Return the message of the first plugin that expands a command; ``None`` if there is none.
+
+        Raises:
+            OneClawError: a plugin refuses the command, or its hook failed.
+        """
+        for step in self._plans.get("expand_command", ()):
+            try:
+                message = await step.plugin.call("expand_command", {"command": command}, GATE_SECONDS)
+            except PluginError as error:
+                cause = error.__cause__
+                if isinstance(cause, OneClawError) and not isinstance(cause, PluginError):
+                    raise cause from None
+                raise
+            if isinstance(message, ExpandedMessage):
+                return message
+            if message is not None:
+                fault = f"returned a {type(message).__name__} that is no ExpandedMessage or None"
+                raise self._complain(step.plugin, "expand_command", fault)
+        return None
+
+    async def chat_notices(self) -> list[str]:
+        """Gather lines to show to a person who begins to chat."""
+        return await self._listed("chat_notices", str)
+
+    async def _listed(self, hook: str, kind: type[_Item]) -> list[_Item]:
+        """Gather the objects that a hook without arguments returns."""
+        found: list[_Item] = []
+        for step in self._plans.get(hook, ()):
+            listed = await self._gathered(step, hook, {}, CONTEXT_SECONDS)
+            if listed is None:
+                continue
+            items = list(listed) if isinstance(listed, list | tuple) else [listed]
+            if all(isinstance(each, kind) for each in items):
+                found += items
+            else:
+                self._complain(step.plugin, hook, f"returned something other than {kind.__name__} objects")
+        return found
+
+    async def _sections(self, hook: str, session: SessionInfo, seconds: float) -> list[PromptSection]:
+        left = MAX_SECTIONS_CHARACTERS
+        chosen: list[PromptSection] = []
+        for plugin, section in await self._all_sections(hook, session, seconds):
+            if section.max_characters > DEFAULT_SECTION_CHARACTERS:
+                chosen.append(section)
+            elif len(section.text) <= left:
+                left -= len(section.text)
+                chosen.append(section)
+            else:
+                _log.warning(
+                    "plugin %s: its section %r of the system prompt is left out: all sections together may have %s "
+                    "characters",
+                    plugin,
+                    section.id,
+                    f"{MAX_SECTIONS_CHARACTERS:,}",
+                )
+        return chosen
+
+    async def _all_sections(self, hook: str, session: SessionInfo, seconds: float) -> list[tuple[str, PromptSection]]:
+        found: list[tuple[str, PromptSection]] = []
+        # The user's own order of plugins does not count: it must not change what services have cached.
+        for step in sorted(self._plans.get(hook, ()), key=lambda step: (step.options.order, step.plugin.name)):
+            sections = await self._gathered(step, hook, {"session": session}, seconds)
             if sections is None:
                 continue
             sections = list(sections) if isinstance(sections, list | tuple) else [sections]
             if not all(isinstance(each, PromptSection) and isinstance(each.text, str) for each in sections):
-                self._complain(step.plugin, "prompt_sections", "returned something other than PromptSection objects")
+                self._complain(step.plugin, hook, "returned something other than PromptSection objects")
                 continue
-            for each in sections:
-                if len(each.text) > MAX_SECTION_CHARACTERS:
-                    fault = f"returned the section {each.id!r} with more than {MAX_SECTION_CHARACTERS:,} characters"
-                    self._complain(step.plugin, "prompt_sections", fault)
+            for each in sorted(sections, key=lambda section: str(section.id)):
+                if len(each.text) > each.max_characters:
+                    fault = f"returned the section {each.id!r} with more than {each.max_characters:,} characters"
+                    self._complain(step.plugin, hook, fault)
                 elif each.text.strip():
-                    found.append((step.plugin.name, str(each.id), each.text.strip()))
-        return _joined(sorted(found))
+                    found.append((step.plugin.name, replace(each, text=each.text.strip())))
+        return found
 
     def around(self, work: Work) -> Around:
         """Return an async context manager that enters the context managers of plugins in the running task."""
@@ -293,24 +395,6 @@ class Plugins:
         error = HookError(plugin.name, hook, fault)
         _log.warning("%s", error)
         return error
-
-
-def _joined(sections: list[tuple[str, str, str]]) -> str:
-    texts: list[str] = []
-    left = MAX_SECTIONS_CHARACTERS
-    for plugin, section, text in sections:
-        if len(text) > left:
-            _log.warning(
-                "plugin %s: its section %r of the system prompt is left out: all sections together may have %s "
-                "characters",
-                plugin,
-                section,
-                f"{MAX_SECTIONS_CHARACTERS:,}",
-            )
-            continue
-        left -= len(text)
-        texts.append(text)
-    return "\n\n".join(texts)
 
 
 def _is_sound(ask: Ask) -> bool:

@@ -1,1 +1,53 @@
 """Memory for OneClaw: what an agent remembers about its user, and search in past sessions."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import (
+        ChatCommandRegistrar,
+        CommandRegistrar,
+        PluginContext,
+        PromptSection,
+        SettingsRegistrar,
+        ToolRegistrar,
+    )
+
+
+@hookimpl
+def register_tools(register: ToolRegistrar) -> None:
+    """Register ``save_memory`` and ``search_history``."""
+    for name in ("save_memory", "search_history"):
+        register.manifest(resources.files(__name__) / f"{name}.json")
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register ``memory_max_characters``."""
+    from oneclaw_memory.settings import MemorySettings
+
+    register(MemorySettings)
+
+
+@hookimpl
+def register_commands(register: CommandRegistrar) -> None:
+    """Register ``oneclaw memory``."""
+    register("memory", "oneclaw_memory.commands:memory", help="Show and change what is remembered about you.")
+
+
+@hookimpl
+def register_chat_commands(register: ChatCommandRegistrar) -> None:
+    """Register ``/memory``."""
+    register("memory", "oneclaw_memory.home_memory:show_memory", help="Show what is remembered about you.")
+
+
+@hookimpl(tryfirst=True)  # before the sections of other plugins, as in the sessions of earlier versions
+async def prompt_sections(context: PluginContext) -> list[PromptSection]:
+    """Show the memory to the model."""
+    from oneclaw_memory.home_memory import prompt_section
+
+    return prompt_section(context)

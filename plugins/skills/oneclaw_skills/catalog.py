@@ -1,0 +1,232 @@
+"""Which skills there are now: those of the project, of the home and of plugins, as their files are at this moment."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from oneclaw_core import NotFoundError
+from oneclaw_skills.errors import SkillError
+from oneclaw_skills.format import parse_document
+from oneclaw_skills.places import places_in, plugin_places, skill_directories, stamp_of
+from oneclaw_skills.skill import SKILL_FILE, Skill, SkillDocument, SkillProblem, SkillSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from oneclaw_core.plugins import PluginRecord, PluginSkill
+    from oneclaw_core.tools import FileStamp
+    from oneclaw_skills.folder import SkillFolder
+    from oneclaw_skills.places import Place
+
+_NAMES_SHOWN = 50
+
+_log = logging.getLogger("oneclaw.skills")
+
+
+class SkillStatus(StrEnum):
+    """What became of a folder with a ``SKILL.md``."""
+
+    OK = "ok"
+    SHADOWED = "shadowed"
+    UNTRUSTED = "untrusted"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillEntry:
+    """A folder with a ``SKILL.md``, and what became of it.
+
+    Attributes:
+        folder: where it lies.
+        source: whose it is.
+        status: ``shadowed`` if another skill of the same name counts, ``untrusted`` if it is of a project that the
+            user does not trust.
+        skill: ``None`` if it is broken.
+        problems: what its author should mend.
+        record: the plugin that brought it, ``None`` if none did.
+    """
+
+    folder: SkillFolder
+    source: SkillSource
+    status: SkillStatus
+    skill: Skill | None
+    problems: tuple[SkillProblem, ...]
+    record: PluginRecord | None = None
+
+    @property
+    def name(self) -> str:
+        """The skill's name; of a broken one, its folder's."""
+        return self.skill.name if self.skill is not None else self.folder.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    stamp: FileStamp
+    is_settled: bool
+    document: SkillDocument | None
+    problems: tuple[SkillProblem, ...]
+
+
+class SkillCatalog:
+    """The skills of an open home. Each look is at the files; what has not changed is not read again.
+
+    Args:
+        plugin_skills: what plugins registered.
+        home_directory: where the user's own skills lie, one folder each.
+        project: the directory the program was started in, ``None`` for no project.
+        is_project_trusted: whether its skills are used; can be changed at any time.
+    """
+
+    def __init__(
+        self,
+        plugin_skills: Iterable[PluginSkill] = (),
+        home_directory: Path | None = None,
+        project: Path | None = None,
+        *,
+        is_project_trusted: bool = False,
+    ) -> None:
+        self.project = project
+        self.is_project_trusted = is_project_trusted
+        self._directories = skill_directories(home_directory, project)
+        self._plugin_places = plugin_places(plugin_skills)
+        self._readings: dict[str, _Reading] = {}
+        self._seen: object = None
+        self._entries: tuple[SkillEntry, ...] = ()
+        self._available: tuple[Skill, ...] = ()
+        # Tools run in threads.
+        self._lock = threading.Lock()
+
+    def entries(self) -> tuple[SkillEntry, ...]:
+        """All skills that were found, broken ones too: a project's first, then the home's, then those of plugins."""
+        with self._lock:
+            self._look()
+            return self._entries
+
+    def available(self) -> tuple[Skill, ...]:
+        """The skills that can be used, by name; the same object as long as nothing has changed."""
+        with self._lock:
+            self._look()
+            return self._available
+
+    def find(self, name: str) -> Skill | None:
+        """Find a skill that can be used; ``None`` if there is none of that name."""
+        return next((skill for skill in self.available() if skill.name == name), None)
+
+    def load(self, name: str) -> Skill:
+        """Read a skill anew.
+
+        Args:
+            name: of the skill.
+
+        Returns:
+            The skill with the instructions that stand in its file now.
+
+        Raises:
+            NotFoundError: there is none of that name; the message names those there are.
+            SkillError: it cannot be read any more.
+        """
+        skill = self.find(name)
+        if skill is None:
+            raise NotFoundError(self.why_not(name))
+        document, problems = _read(skill.folder)
+        if document is None:
+            raise SkillError(f"the skill {name!r} cannot be used: {_first_error(problems)}")
+        return replace(skill, document=document)
+
+    def why_not(self, name: str) -> str:
+        """Say why there is no usable skill of a name."""
+        entry = next((entry for entry in self.entries() if entry.name == name), None)
+        if entry is not None and entry.status is SkillStatus.UNTRUSTED:
+            return (
+                f"the skill {name!r} belongs to the project {self.project}, which is not trusted; "
+                "the user can trust it with: oneclaw skills trust"
+            )
+        if entry is not None:
+            return f"the skill {name!r} cannot be used: {_first_error(entry.problems)}; see: oneclaw skills check"
+        names = [skill.name for skill in self.available()]
+        shown = ", ".join(names[:_NAMES_SHOWN]) or "none"
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        return f"there is no skill {name[:100]!r}; available skills: {shown}{more}"
+
+    def _look(self) -> None:
+        places = [place for directory in self._directories for place in places_in(*directory)]
+        stamped = [(place, stamp) for place in (*places, *self._plugin_places) if (stamp := stamp_of(place))]
+        seen = (self.is_project_trusted, [(place.file, stamp) for place, stamp in stamped])
+        is_unmoved = seen == self._seen
+        if is_unmoved and all(reading.is_settled for reading in self._readings.values()):
+            return
+        readings = {place.file: self._reading(place, stamp) for place, stamp in stamped}
+        is_same = is_unmoved and all(
+            (new.document, new.problems) == (self._readings[file].document, self._readings[file].problems)
+            for file, new in readings.items()
+        )
+        self._readings, self._seen = readings, seen
+        if not is_same:
+            judged = ((place, readings[place.file]) for place, _ in stamped)
+            self._entries = tuple(_judged(judged, is_project_trusted=self.is_project_trusted))
+            usable = [entry.skill for entry in self._entries if entry.skill and entry.status is SkillStatus.OK]
+            self._available = tuple(sorted(usable, key=lambda skill: skill.name))
+
+    def _reading(self, place: Place, stamp: FileStamp) -> _Reading:
+        known = self._readings.get(place.file)
+        if known is not None and known.stamp == stamp and known.is_settled:
+            return known
+        is_settled = stamp.is_settled
+        document, problems = _read(place.folder)
+        if known is None or known.problems != problems:
+            self._report(place, problems)
+        return _Reading(stamp, is_settled, document, problems)
+
+    def _report(self, place: Place, problems: Iterable[SkillProblem]) -> None:
+        for problem in problems:
+            if place.record is not None:
+                place.record.report(
+                    "register_skills", f"{place.file}: {problem}", problem.remedy, is_error=problem.is_error
+                )
+            elif problem.is_error and (place.source is SkillSource.HOME or self.is_project_trusted):
+                _log.warning("the skill in %s cannot be used: %s; %s", place.root, problem, problem.remedy)
+
+
+def read_entry(folder: SkillFolder, source: SkillSource = SkillSource.HOME) -> SkillEntry:
+    """Look at one folder by itself.
+
+    Args:
+        folder: with or without a ``SKILL.md``.
+        source: whose it would be.
+    """
+    document, problems = _read(folder)
+    skill = None if document is None else Skill(document, folder, source)
+    return SkillEntry(folder, source, SkillStatus.BROKEN if skill is None else SkillStatus.OK, skill, problems)
+
+
+def _read(folder: SkillFolder) -> tuple[SkillDocument | None, tuple[SkillProblem, ...]]:
+    try:
+        return parse_document(folder.read_document(), folder.name)
+    except SkillError as error:
+        return None, (SkillProblem(str(error), f"mend {SKILL_FILE}, or remove the folder"),)
+
+
+def _judged(found: Iterable[tuple[Place, _Reading]], *, is_project_trusted: bool) -> Iterator[SkillEntry]:
+    taken: set[str] = set()
+    for place, reading in found:
+        folder = place.folder
+        if reading.document is None:
+            yield SkillEntry(folder, place.source, SkillStatus.BROKEN, None, reading.problems, place.record)
+            continue
+        plugin, package = (place.record.name, place.record.package) if place.record else (None, None)
+        skill = Skill(reading.document, folder, place.source, plugin, package)
+        if place.source is SkillSource.PROJECT and not is_project_trusted:
+            status = SkillStatus.UNTRUSTED
+        else:
+            status = SkillStatus.SHADOWED if skill.name in taken else SkillStatus.OK
+            taken.add(skill.name)
+        yield SkillEntry(folder, place.source, status, skill, reading.problems, place.record)
+
+
+def _first_error(problems: Sequence[SkillProblem]) -> str:
+    return next((str(problem) for problem in problems if problem.is_error), "it cannot be read")

@@ -1,0 +1,104 @@
+"""Where skills lie, and whether their files have changed: looked at before each request, so cheap above all.
+
+Paths are texts here, since ``pathlib`` takes ten times as long.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from oneclaw_core.tools import FileStamp
+from oneclaw_skills.folder import SkillFolder
+from oneclaw_skills.skill import SKILL_FILE, SkillSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.resources.abc import Traversable
+
+    from oneclaw_core import Home
+    from oneclaw_core.plugins import PluginRecord, PluginSkill
+
+PROJECT_DIRECTORIES = (".oneclaw/skills", ".agents/skills")
+"""Where the skills of a project lie in it: OneClaw's own, and those for all programs with skills."""
+MAX_FOLDERS = 500
+
+
+class Place(NamedTuple):
+    """A folder that may hold a skill.
+
+    Attributes:
+        file: the path of its ``SKILL.md``.
+        root: the folder.
+        source: whose it is.
+        record: the plugin that brought it, ``None`` if none did.
+    """
+
+    file: str
+    root: str | Path | Traversable
+    source: SkillSource
+    record: PluginRecord | None = None
+
+    @property
+    def folder(self) -> SkillFolder:
+        """The folder, to read from."""
+        return SkillFolder(Path(self.root) if isinstance(self.root, str) else self.root)
+
+
+def plugin_places(skills: Iterable[PluginSkill]) -> list[Place]:
+    """The folders that plugins registered."""
+    return [Place(f"{each.folder}/{SKILL_FILE}", each.folder, SkillSource.PLUGIN, each.record) for each in skills]
+
+
+def home_skills(home: Home) -> Path:
+    """Return the directory of the user's own skills, one folder each."""
+    return home.path / "skills"
+
+
+def skill_directories(home_directory: Path | None, project: Path | None) -> list[tuple[str, SkillSource]]:
+    """The directories in which each folder may be a skill, first those that count most.
+
+    Args:
+        home_directory: of the user's own skills.
+        project: the directory the program was started in.
+    """
+    own = None if home_directory is None else os.path.realpath(home_directory)
+    directories = []
+    for each in PROJECT_DIRECTORIES if project is not None else ():
+        directory = f"{project}/{each}"
+        # Started in the directory that holds the home, the home's skills are no project's.
+        if os.path.realpath(directory) != own:
+            directories.append((directory, SkillSource.PROJECT))
+    if home_directory is not None:
+        directories.append((str(home_directory), SkillSource.HOME))
+    return directories
+
+
+def places_in(directory: str, source: SkillSource) -> Iterator[Place]:
+    """The folders of a directory by their names, at most ``MAX_FOLDERS``; hidden ones are left out."""
+    for name in _names_in(directory):
+        yield Place(f"{directory}/{name}/{SKILL_FILE}", f"{directory}/{name}", source)
+
+
+def stamp_of(place: Place) -> FileStamp | None:
+    """What ``SKILL.md`` looks like from outside; ``None`` if the folder has none and need not have one."""
+    if not isinstance(place.root, str | Path):
+        return FileStamp()
+    try:
+        found = os.stat(place.file)  # noqa: PTH116  # see above
+    except (FileNotFoundError, NotADirectoryError):
+        return None if place.record is None else FileStamp()
+    except (OSError, ValueError):
+        return FileStamp()
+    return FileStamp.of(found)
+
+
+def _names_in(directory: str) -> Sequence[str]:
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+    except OSError:  # not there, or no directory
+        return ()
+    names.sort()
+    return names[:MAX_FOLDERS]
