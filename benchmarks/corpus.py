@@ -111,13 +111,14 @@ async def make(folder: Path, count: int) -> None:
     """Make a database of messages that is indexed, and the plain index."""
     from oneclaw_core.search.query import parse_query
     from oneclaw_core.sessions import search
+    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
     from oneclaw_core.sessions.store import Store
 
-    url = f"sqlite:///{folder / CORPUS}"
-    async with await Store.open(url, lock_directory=folder):
+    backend = SqliteBackend(folder / CORPUS)
+    async with await Store.open(backend, lock_directory=folder):
         pass
     fill(folder / CORPUS, count)
-    async with await Store.open(url, lock_directory=folder) as store:
+    async with await Store.open(backend, lock_directory=folder) as store:
         await store.search(parse_query("word"), search.SearchRange(), wants_all=True)
     fill_plain_index(folder / PLAIN_INDEX, count)
 

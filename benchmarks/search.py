@@ -22,6 +22,7 @@ from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import search
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.turn.session_search import SessionQuery, search_sessions
 
@@ -91,12 +92,12 @@ async def time_appends(store: Store) -> None:
 async def measure(count: int, folder: Path) -> None:
     """Build a database, and print the measurements."""
     path = folder / "oneclaw.db"
-    async with await Store.open(f"sqlite:///{path}", lock_directory=folder):
+    async with await Store.open(SqliteBackend(path), lock_directory=folder):
         pass
     started = time.perf_counter()
     fill(path, count)
     print(f"{count:,} messages written in {time.perf_counter() - started:.0f} s")
-    async with await Store.open(f"sqlite:///{path}", lock_directory=folder) as store:
+    async with await Store.open(SqliteBackend(path), lock_directory=folder) as store:
         started = time.perf_counter()
         await store.search(ANY, search.SearchRange(), wants_all=True)
         seconds = time.perf_counter() - started

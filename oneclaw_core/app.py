@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agents import AgentService
+from oneclaw_core.config.databases import home_with_backend
 from oneclaw_core.config.home import Home, find_home
 from oneclaw_core.config.keys import KeyStore, secret_store
 from oneclaw_core.config.known_secrets import known_secret_check
@@ -36,7 +37,6 @@ from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.loading.given import given_plugins
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
-from oneclaw_core.plugins.loading.stores import needs_plugin, with_found_store
 from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN, PluginRecord
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.plugins.running.hook_settings import hook_timeouts, plugin_order
@@ -198,10 +198,9 @@ class OneClaw:
         found = find_home(environ, home)
         found.create()
         points = None if plugins is None else given_plugins(plugins)
-        if needs_plugin(found.database_url):
-            found = await run_in_thread(partial(with_found_store, found, environ, points))
+        found, backend = await run_in_thread(partial(home_with_backend, found, environ, points))
         start = Path(start_directory) if start_directory is not None else _current_directory()
-        async with await Store.open(found.database_url, lock_directory=found.locks) as store:
+        async with await Store.open(backend, lock_directory=found.locks) as store:
             stored = await store.settings()
             # In a thread: an installed plugin may have to be described by a process first.
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)

@@ -209,13 +209,14 @@ async def search(corpus: str) -> dict[str, float]:
     from oneclaw_memory.search_history import passages_of
 
     from benchmarks.corpus import CORPUS, SEARCHES
+    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.session_search import SessionQuery, search_sessions
 
     folder = Path(corpus)
     memory = MemoryFile(folder / "MEMORY.md")
     found: dict[str, float] = {}
-    async with await Store.open(f"sqlite:///{folder / CORPUS}", lock_directory=folder) as store:
+    async with await Store.open(SqliteBackend(folder / CORPUS), lock_directory=folder) as store:
         for title, words, days in SEARCHES:
             query = SessionQuery(words, passages=tuple(passages_of(memory)), **days)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_SPACE_BYTES = 50_000_000
-_QUICK_CHECK_LINES = 3
 
 _log = logging.getLogger("oneclaw.cli")
 
@@ -139,68 +138,20 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     Raises:
         StoreError: it cannot be used.
     """
-    from oneclaw_core.plugins.loading.stores import with_found_store
-    from oneclaw_core.sessions import postgres_address
-    from oneclaw_core.sessions.sqlite_file import path_of
+    from oneclaw_core.config.databases import home_with_backend
     from oneclaw_core.sessions.states import looking_into
 
-    home = with_found_store(home, os.environ)
-    if postgres_address.is_meant(home.database_url):
-        yield from _check_server(home.database_url)
-        return
-    path = path_of(home.database_url)
-    try:
-        size_bytes = path.stat().st_size
-    except FileNotFoundError:
-        yield CheckLine("database", Health.OK, f"{path} does not exist yet; it is made when something is stored")
-        return
-    except OSError as error:
-        yield CheckLine(
-            "database",
-            Health.PROBLEM,
-            f"{path} cannot be read: {error.strerror or error}",
-            "let this user read the file and its directory",
-        )
-        return
-    with looking_into(home.database_url) as found:
-        if found is None:
-            return  # deleted just now
-        connection, version = found
-        faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
-    if faults:
-        shown = "; ".join(" ".join(line.split()) for line in faults[:_QUICK_CHECK_LINES])
-        yield CheckLine(
-            "database",
-            Health.PROBLEM,
-            f"{path} is damaged: {shown}",
-            "put a backup copy in its place, or move it away, with its -wal and -shm files, to start afresh",
-        )
+    _, backend = home_with_backend(home, os.environ)
+    with looking_into(backend) as connection:
+        if connection is None:
+            message = f"{backend.name} does not exist yet; it is made when something is stored"
+            yield CheckLine("database", Health.OK, message)
+            return
+        found = backend.inspect(connection)
+    if found.remedy is None:
+        yield CheckLine("database", Health.OK, found.message)
     else:
-        yield CheckLine("database", Health.OK, f"{path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
-
-
-def _check_server(url: str) -> Iterator[CheckLine]:
-    """Does the PostgreSQL server answer, is the schema known, and may it be used?"""
-    from oneclaw_core.sessions.backend import backend_of
-    from oneclaw_core.sessions.states import looking_into
-
-    name = backend_of(url).name
-    with looking_into(url) as found:
-        assert found is not None, "a server always has the database that was connected to"
-        connection, version = found
-        [[server, is_encrypted, size_bytes, encoding]] = connection.execute(
-            "SELECT current_setting('server_version'), "
-            "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
-            "pg_database_size(current_database()), current_setting('server_encoding')"
-        )
-    about = f"{name}, PostgreSQL {server}, {'TLS' if is_encrypted else 'no TLS'}, {size_bytes / 1_000_000:.1f} MB"
-    if encoding != "UTF8":
-        message = f"{about}: its encoding is {encoding}, which cannot hold every text"
-        yield CheckLine("database", Health.PROBLEM, message, "make the database anew with ENCODING 'UTF8'")
-    elif version == 0:
-        yield CheckLine("database", Health.OK, f"{about}; the tables are made when something is stored")
-    else:
-        yield CheckLine("database", Health.OK, f"{about}, schema {version}")
+        yield CheckLine("database", Health.PROBLEM, found.message, found.remedy)
 
 
 def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.config.databases import backend_of, home_with_backend
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from oneclaw_core.sessions.backend import Backend
 
 
 @click.group()
@@ -35,7 +38,7 @@ def show_status(url: str | None, as_json: bool) -> None:
     """
     from oneclaw_core.sessions import copying
 
-    found = copying.status(_own_url() if url is None else _existing(url))
+    found = copying.status(_own() if url is None else _existing(url))
     if as_json:
         print_json({"database": found.name, "schema": found.version, "rows": found.rows})
         return
@@ -52,7 +55,7 @@ def migrate(url: str | None) -> None:
     """
     from oneclaw_core.sessions import copying
 
-    found = copying.status(url or _own_url())
+    found = copying.status(_own() if url is None else backend_of(url, os.environ))
     print_text(f"{found.name} has schema {found.version}")
 
 
@@ -72,8 +75,8 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     named = [*urls, *([target] if target is not None else [])]
     if not 1 <= len(named) <= 2:
         raise UsageError("name the database to copy into, as in: oneclaw db copy --to URL")
-    source = _existing(named[0]) if len(named) == 2 else _own_url()
-    tables = copying.copy(source, named[-1], _progress())
+    source = _existing(named[0]) if len(named) == 2 else _own()
+    tables = copying.copy(source, backend_of(named[-1], os.environ), _progress())
     left_out = copying.plugins_with_tables(source)
     if left_out:
         warn(f"the tables of plugins are not copied and begin empty in the copy: those of {', '.join(left_out)}")
@@ -102,24 +105,20 @@ def _progress() -> Callable[[str, int], None]:
     return show
 
 
-def _own_url() -> str:
-    from oneclaw_core.plugins.loading.stores import with_found_store
-
-    home = with_found_store(find_home(), os.environ)
+def _own() -> Backend:
+    home, backend = home_with_backend(find_home(), os.environ)
     home.create()
-    return home.database_url
+    return backend
 
 
-def _existing(url: str) -> str:
-    """Refuse a file that is not there: a slip in its path would make a new database, and seem to have lost all.
+def _existing(url: str) -> Backend:
+    """Reject a missing file: a typo in its path would create a new database, and look like a loss of all data.
 
     Raises:
         NotFoundError: there is no such file.
-        StoreError: the URL means no database.
+        StoreError: the URL is invalid.
     """
-    from oneclaw_core.sessions import postgres_address
-    from oneclaw_core.sessions.sqlite_file import path_of
-
-    if not postgres_address.is_meant(url) and not os.path.lexists(path := path_of(url)):
-        raise NotFoundError(f"there is no database {path}; to make one: oneclaw db migrate sqlite:///PATH")
-    return url
+    backend = backend_of(url, os.environ)
+    if not backend.exists():
+        raise NotFoundError(f"there is no database {backend.name}; to make one: oneclaw db migrate sqlite:///PATH")
+    return backend

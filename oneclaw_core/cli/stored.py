@@ -30,14 +30,14 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.event_loop import run_async
-    from oneclaw_core.plugins.loading.stores import with_found_store
+    from oneclaw_core.config.databases import home_with_backend
     from oneclaw_core.sessions.store import Store
 
-    home = with_found_store(find_home(), os.environ)
+    home, backend = home_with_backend(find_home(), os.environ)
     home.create()
 
     async def run() -> Value:
-        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
+        async with await Store.open(backend, lock_directory=home.locks) as store:
             return await work(store)
 
     return run_async(run())

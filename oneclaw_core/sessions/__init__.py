@@ -1,4 +1,4 @@
-"""What authors of stores use beside ``oneclaw_core``."""
+"""Public names for plugins that implement a store for another kind of database."""
 
 from __future__ import annotations
 
@@ -8,9 +8,27 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.backend import Backend as Backend
+    from oneclaw_core.sessions.backend import Inspection as Inspection
+    from oneclaw_core.sessions.confinement import foreign_table as foreign_table
+    from oneclaw_core.sessions.confinement import invalid_statement as invalid_statement
+    from oneclaw_core.sessions.connection import ColumnType as ColumnType
+    from oneclaw_core.sessions.connection import Connection as Connection
+    from oneclaw_core.sessions.connection import Cursor as Cursor
+    from oneclaw_core.sessions.connection import Dialect as Dialect
+    from oneclaw_core.sessions.search_index import SearchIndex as SearchIndex
+    from oneclaw_core.sessions.session_locks import HeldSession as HeldSession
+    from oneclaw_core.sessions.session_locks import SessionLocks as SessionLocks
+    from oneclaw_core.sessions.statement_text import rewrite_placeholders as rewrite_placeholders
+    from oneclaw_core.sessions.tables import Table as Table
 
 _NAMES = {
-    "backend": "Backend",
+    "backend": "Backend Inspection",
+    "confinement": "foreign_table invalid_statement",
+    "connection": "ColumnType Connection Cursor Dialect",
+    "search_index": "SearchIndex",
+    "session_locks": "HeldSession SessionLocks",
+    "statement_text": "rewrite_placeholders",
+    "tables": "Table",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -1,150 +1,200 @@
-"""What a kind of database provides, so that :class:`~oneclaw_core.sessions.database.Database` can use it."""
+"""The interface of a kind of database, which a plugin can implement for another one."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions import postgres_address
+from oneclaw_core.errors import StoreVersionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_core.errors import StoreError
+    from oneclaw_core.errors import StoreDamagedError, StoreError
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.session_locks import SessionLocks
     from oneclaw_core.sessions.tables import Table
 
-BUSY_SECONDS = 10.0
+SCHEMA_VERSION = 6
 
 
-class Backend(Protocol):
-    """A database of one kind, at one address; nothing is open until it is connected to.
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The state of a database, for ``oneclaw doctor``.
+
+    Attributes:
+        message: describes the database, or what is wrong with it.
+        remedy: what to do about it; ``None`` if nothing is wrong.
+    """
+
+    message: str
+    remedy: str | None = None
+
+
+class Backend(ABC):
+    """A database of one kind at one address. Creating a backend connects to nothing.
 
     Attributes:
         name: the database as messages show it, without user and password.
-        threads: how many transactions may run at a time.
-        driver_errors: what the driver raises.
+        url: the URL of the database, with the password; never shown.
+        threads: the number of transactions that may run at a time.
+        driver_errors: the exceptions of the driver.
     """
 
     name: str
+    url: str
     threads: int
     driver_errors: tuple[type[Exception], ...]
 
-    def connect(self) -> Connection:
-        """Connect to the database, which must be there."""
-        ...
+    # Connecting
 
-    def connect_to_read(self) -> Connection | None:
-        """Connect without changing anything; ``None`` if there is no database.
+    @abstractmethod
+    def connect(self) -> Connection:
+        """Connect to the existing database."""
+
+    def connect_read_only(self) -> Connection:
+        """Connect to the existing database without changing anything."""
+        return self.connect()
+
+    def exists(self) -> bool:
+        """Return True if the database exists; a server is only asked when a connection is made.
 
         Raises:
-            StoreError: it cannot be seen whether there is one.
+            StoreError: the database is not accessible.
         """
-        ...
+        return True
 
     def prepare(self) -> Connection:
-        """Connect to the database, make it if it is missing, and bring it to the current schema."""
-        ...
+        """Connect to the database, create it if it is missing, and migrate it to the current schema."""
+        from oneclaw_core.sessions.migrations import bring_up_to_date
 
-    def version(self, connection: Connection, known_version: int) -> int:
-        """Find out which version of the schema it holds, 0 if it is still empty.
+        connection = self.connect()
+        try:
+            bring_up_to_date(connection, self)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-        Raises:
-            StoreVersionError: it is newer than the known version.
-            StoreDamagedError: it belongs to another program, or lacks its version.
-        """
-        ...
+    # The schema
 
-    def begin_migration(self, connection: Connection) -> None:
-        """Keep other processes from migrating until this transaction ends."""
-        ...
-
-    def finish_creation(self, connection: Connection) -> None:
-        """Add to new tables what only this kind of database has."""
-        ...
-
-    def session_locks(self, directory: Path) -> SessionLocks:
-        """Make the locks of sessions.
+    def version(self, connection: Connection, known_version: int = SCHEMA_VERSION) -> int:
+        """Read the version of the schema, 0 for an empty database.
 
         Args:
-            directory: where the files are, if they are files.
+            connection: the transaction.
+            known_version: the newest version that this program supports.
+
+        Raises:
+            StoreVersionError: the database is newer.
+            StoreDamagedError: it belongs to another program, or its version is missing.
         """
-        ...
+        if not self.has_tables(connection):
+            return 0
+        rows = connection.execute("SELECT version FROM schema_version").fetchall()
+        version = rows[0][0] if len(rows) == 1 else None
+        if not isinstance(version, int) or version < 1:
+            raise self.damaged()
+        if version > known_version:
+            raise StoreVersionError(
+                f"the database {self.name} was written by a newer OneClaw (schema {version}, this one knows "
+                f"{known_version}): upgrade oneclaw-core"
+            )
+        return version
 
-    def explained(self, error: BaseException | None) -> StoreError:
-        """Say in one line what an error of the driver means and what to do."""
-        ...
+    @abstractmethod
+    def has_tables(self, connection: Connection) -> bool:
+        """Return True if the database has OneClaw's tables, False if it is empty.
 
-    def is_worth_another_try(self, error: BaseException | None) -> bool:
-        """Return True if the transaction did nothing, and may succeed if it is simply begun again."""
-        ...
+        Raises:
+            StoreDamagedError: it belongs to another program, or tables are missing.
+        """
 
-    def holds_wrong_values(self, connection: Connection) -> bool:
-        """Return True if a column holds a value that does not belong there; reads everything."""
-        ...
+    def begin_migration(self, connection: Connection) -> None:  # noqa: B027  # optional
+        """Block migrations by other processes until this transaction ends."""
 
-    def take_time(self, connection: Connection) -> None:
-        """Let the statements of this transaction take as long as they need."""
-        ...
+    def finish_creation(self, connection: Connection) -> None:  # noqa: B027  # optional
+        """Add to new tables what is specific to this kind of database."""
 
-    def keep_writers_out(self, connection: Connection, tables: Sequence[str]) -> None:
-        """Keep other transactions from writing to tables until this one ends."""
-        ...
+    # Transactions
 
+    @abstractmethod
+    def session_locks(self, directory: Path) -> SessionLocks:
+        """Return the locks of sessions.
+
+        Args:
+            directory: for lock files, where locks are files.
+        """
+
+    def is_transient(self, error: BaseException | None) -> bool:
+        """Return True if the transaction changed nothing and may succeed when it is retried."""
+        return False
+
+    def lift_time_limits(self, connection: Connection) -> None:  # noqa: B027  # optional
+        """Remove the time limits of statements in this transaction."""
+
+    def lock_tables(self, connection: Connection, tables: Sequence[str]) -> None:  # noqa: B027  # optional
+        """Block writes of other transactions to tables until this one ends."""
+
+    # Errors and damage
+
+    @abstractmethod
+    def explain(self, error: BaseException | None) -> StoreError:
+        """Describe an error of the driver in one line that says what to do."""
+
+    @abstractmethod
+    def damaged(self) -> StoreDamagedError:
+        """Return the error for tables that are missing or invalid."""
+
+    def has_invalid_values(self, connection: Connection) -> bool:
+        """Return True if a column holds a value of another type; reads all rows."""
+        return False
+
+    @abstractmethod
+    def inspect(self, connection: Connection) -> Inspection:
+        """Describe the database and check it.
+
+        Raises:
+            StoreVersionError: a newer OneClaw wrote it.
+            StoreDamagedError: it is damaged, or belongs to another program.
+        """
+
+    # Tables of plugins
+
+    @abstractmethod
     def confined_to(self, prefix: str) -> Backend:
-        """Make the same database, where statements reach the tables alone whose names begin with a prefix."""
-        ...
+        """Return a backend for the same database whose statements reach only tables with a prefix."""
 
     def plugin_url(self, plugin: str) -> str:
-        """Write the URL of a database that an engine of a plugin opens by itself."""
-        ...
+        """Return the URL of a database for an engine that a plugin opens itself."""
+        return self.url
 
+    @abstractmethod
     def tables_of(self, connection: Connection, prefix: str) -> list[str]:
-        """List the tables and views whose names begin with a prefix."""
-        ...
+        """List the tables and views with a prefix."""
 
+    @abstractmethod
     def drop_tables(self, connection: Connection, prefix: str) -> list[str]:
-        """Drop the tables and views whose names begin with a prefix, and list them."""
-        ...
+        """Drop and list the tables and views with a prefix."""
 
+    # Row numbers
+
+    @abstractmethod
     def last_number(self, connection: Connection, table: Table) -> int:
-        """Read the last number that a table gave to a row, 0 for none."""
-        ...
+        """Return the last row number that a table assigned, 0 for none."""
 
+    @abstractmethod
     def set_last_number(self, connection: Connection, table: Table, number: int) -> None:
-        """Let the numbers of a table's rows follow on a number."""
-        ...
-
-
-def backend_of(url: str, *, busy_seconds: float = BUSY_SECONDS) -> Backend:
-    """Find the kind of database that a URL means.
-
-    Args:
-        url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
-        busy_seconds: how long to wait for others that write.
-
-    Raises:
-        StoreError: the URL means none, or the driver is missing. What the URL says is not repeated: it may hold a
-            password.
-    """
-    if postgres_address.is_meant(url):
-        # First, for that says it if the driver is missing.
-        address = postgres_address.parse(url)
-        from oneclaw_core.sessions.postgres_backend import PostgresBackend
-
-        return PostgresBackend(address, busy_seconds)
-    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-    from oneclaw_core.sessions.sqlite_file import path_of
-
-    return SqliteBackend(path_of(url), busy_seconds)
+        """Set the row number that a table continues from."""
 
 
 @contextmanager
 def explaining(backend: Backend) -> Iterator[None]:
-    """Turn what a driver raises in a block into a ``StoreError``."""
+    """Convert exceptions of the driver in a block to ``StoreError``."""
     try:
         yield
     except backend.driver_errors as error:
-        raise backend.explained(error) from error
+        raise backend.explain(error) from error

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.sessions.backend import backend_of, explaining
+from oneclaw_core.sessions.backend import explaining
 from oneclaw_core.sessions.connection import ColumnType, value_of
 from oneclaw_core.sessions.schema import TABLES, messages, usage
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
 from oneclaw_core.sessions.tables import quoted
 
 if TYPE_CHECKING:
@@ -71,23 +70,23 @@ class DatabaseStatus:
     rows: dict[str, int]
 
 
-def status(url: str) -> DatabaseStatus:
-    """Bring a database to the current schema and say what it holds.
+def status(backend: Backend) -> DatabaseStatus:
+    """Migrate a database to the current schema and count its rows.
 
     Raises:
         StoreError: it cannot be used.
     """
-    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+    with _prepared(backend) as connection, explaining(backend), connection.transaction(writes=False):
         rows = {table.name: _count(connection, table) for table in _COPIED}
-        return DatabaseStatus(backend.name, backend.version(connection, SCHEMA_VERSION), rows)
+        return DatabaseStatus(backend.name, backend.version(connection), rows)
 
 
-def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTable]:
+def copy(source: Backend, target: Backend, progress: Progress) -> list[CopiedTable]:
     """Copy a database into an empty one.
 
     Args:
-        source_url: what to copy; it is brought to the current schema first.
-        target_url: where to; made if it is missing.
+        source: the database to copy; migrated to the current schema first.
+        target: an empty database; created if it is missing.
         progress: called with the name of a table and how many of its rows are copied.
 
     Returns:
@@ -98,13 +97,13 @@ def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTab
         StoreError: one of them cannot be used, or they are not the same afterwards; then the target is still empty.
     """
     with ExitStack() as stack:
-        source, old = stack.enter_context(_prepared(source_url))
-        target, new = stack.enter_context(_prepared(target_url))
+        old = stack.enter_context(_prepared(source))
+        new = stack.enter_context(_prepared(target))
         if source.name == target.name:
             raise UsageError(f"{source.name} cannot be copied into itself: name two databases")
         with explaining(target):
             with old.transaction(writes=False):
-                source.take_time(old)
+                source.lift_time_limits(old)
                 with new.transaction(writes=True):
                     copied = _copy_all(source, old, target, new, progress)
             with new.transaction(writes=True):
@@ -112,13 +111,13 @@ def copy(source_url: str, target_url: str, progress: Progress) -> list[CopiedTab
     return copied
 
 
-def plugins_with_tables(url: str) -> list[str]:
+def plugins_with_tables(backend: Backend) -> list[str]:
     """List the plugins that made tables in a database; these are not copied.
 
     Raises:
         StoreError: it cannot be used.
     """
-    with _prepared(url) as (backend, connection), explaining(backend), connection.transaction(writes=False):
+    with _prepared(backend) as connection, explaining(backend), connection.transaction(writes=False):
         rows = connection.execute("SELECT plugin FROM plugin_schemas WHERE version > 0 ORDER BY plugin").fetchall()
         return [plugin for (plugin,) in rows]
 
@@ -126,9 +125,9 @@ def plugins_with_tables(url: str) -> list[str]:
 def _copy_all(
     source: Backend, old: Connection, target: Backend, new: Connection, progress: Progress
 ) -> list[CopiedTable]:
-    target.take_time(new)
+    target.lift_time_limits(new)
     # Else a program that begins now would write in between.
-    target.keep_writers_out(new, [table.name for table in _COPIED])
+    target.lock_tables(new, [table.name for table in _COPIED])
     filled = [table.name for table in _COPIED if _count(new, table)]
     if filled:
         raise UsageError(
@@ -241,9 +240,8 @@ def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
 
 
 @contextmanager
-def _prepared(url: str) -> Iterator[tuple[Backend, Connection]]:
-    backend = backend_of(url)
+def _prepared(backend: Backend) -> Iterator[Connection]:
     with explaining(backend):
         connection = backend.prepare()
     with closing(connection):
-        yield backend, connection
+        yield connection

@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import OneClawError, StoreError
-from oneclaw_core.sessions.backend import BUSY_SECONDS, backend_of, explaining
+from oneclaw_core.sessions.backend import explaining
 from oneclaw_core.sessions.sqlite_values import damaged_value
 
 if TYPE_CHECKING:
@@ -74,20 +74,19 @@ class Database:
         self._writes: deque[_Write] = deque()
 
     @classmethod
-    async def open(cls, url: str, *, threads: int | None = None, busy_seconds: float = BUSY_SECONDS) -> Self:
-        """Open a database, make it if it is missing, and bring it to the current schema.
+    async def open(cls, backend: Backend, *, threads: int | None = None) -> Self:
+        """Open a database, create it if it is missing, and migrate it to the current schema.
 
         Args:
-            url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
-            threads: how many transactions may run at a time; by default what suits the kind of database.
-            busy_seconds: how long to wait for other processes that write.
+            backend: the kind and the address of the database.
+            threads: the number of transactions that may run at a time; by default that of the backend.
 
         Raises:
             StoreVersionError: a newer OneClaw wrote it.
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened; the message says what to do.
         """
-        database = cls(backend_of(url, busy_seconds=busy_seconds), threads=threads)
+        database = cls(backend, threads=threads)
         try:
             await database._in_thread(database._prepare)
         except BaseException:
@@ -238,12 +237,12 @@ class Database:
             try:
                 return self._try(work, writes=writes)
             except self.backend.driver_errors as error:
-                if not tries_left or not self.backend.is_worth_another_try(error):
-                    raise self.backend.explained(error) from error
+                if not tries_left or not self.backend.is_transient(error):
+                    raise self.backend.explain(error) from error
             except OneClawError:
                 raise  # says by itself what is wrong
             except _OF_WRONG_VALUES as error:
-                if self._holds_wrong_values():
+                if self._has_invalid_values():
                     raise damaged_value() from error
                 raise
             # Those that stood in each other's way are not to do so again.
@@ -271,11 +270,11 @@ class Database:
             self._connections.remove(connection)
             connection.close()
 
-    def _holds_wrong_values(self) -> bool:
+    def _has_invalid_values(self) -> bool:
         with explaining(self.backend):
             connection = self._connection_of_thread()
             with connection.transaction(writes=False):
-                return self.backend.holds_wrong_values(connection)
+                return self.backend.has_invalid_values(connection)
 
     def _connection_of_thread(self) -> Connection:
         connection: Connection | None = getattr(self._of_thread, "connection", None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.search.ranking import Passage, Source
 from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.search_index import CHARACTERS_READ, INDEXED_CHARACTERS, MESSAGES_PER_BATCH, heading
+from oneclaw_core.sessions.search_index import SearchIndex
 from oneclaw_core.sessions.timestamps import to_datetime
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.search.query import Query
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.search_index import SearchIndex
 
 _CANDIDATES = 400
 _LOOSE_CANDIDATES = 80
@@ -85,7 +84,7 @@ def index_batch(connection: Connection, sequence: int) -> None:
         connection: the transaction.
         sequence: the number of the message that was just stored.
     """
-    if sequence % MESSAGES_PER_BATCH == 0:
+    if sequence % SearchIndex.MESSAGES_PER_BATCH == 0:
         connection.search_index.index_batch()
 
 
@@ -136,12 +135,12 @@ def _messages(index: SearchIndex, parameters: Mapping[str, Any], turns: Mapping[
     """
     found: list[Passage] = []
     characters = 0
-    rows = index.connection.execute(index.find_messages, {"characters": INDEXED_CHARACTERS, **parameters})
+    rows = index.connection.execute(index.find_messages, {"characters": index.INDEXED_CHARACTERS, **parameters})
     for sequence, role, content, created_at, session_id, name, title in rows:
         if sequence >= turns.get(session_id, _END_OF_TIME):
             continue
         characters += len(content)
-        if found and characters > CHARACTERS_READ:
+        if found and characters > index.CHARACTERS_READ:
             break
         found.append(
             Passage(
@@ -172,7 +171,7 @@ def _sessions(index: SearchIndex, query: Query, where: SearchRange, *, wants_all
     return [
         Passage(
             source=Source.SESSION,
-            text=heading(name, title),
+            text=index.heading(name, title),
             moment=to_datetime(created_at),
             session_id=session_id,
             session_name=name,

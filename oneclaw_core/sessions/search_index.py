@@ -1,24 +1,20 @@
-"""What the full-text index of each kind of database can do."""
+"""The interface of the full-text index of a database."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from oneclaw_core.search.words import index_terms
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core.sessions.connection import Connection
 
-# Of a message that is longer, the beginning is found.
-INDEXED_CHARACTERS = 100_000
-# Of what is found, no more is read; a statement of PostgreSQL's repeats it.
-CHARACTERS_READ = 600_000
-MESSAGES_PER_BATCH = 256
-
 
 class SearchIndex(ABC):
-    """The full-text index of a database, within one transaction.
+    """The full-text index of a database, in one transaction.
 
     The statements take and give the following. ``newest`` gives a number that no message in the index exceeds.
     ``nth_newest`` skips ``:skipped`` of the newest messages that fit an ``:expression`` and gives the next one's
@@ -26,7 +22,17 @@ class SearchIndex(ABC):
     message), an ``:expression``, the numbers ``:first`` and ``:last``, the moments ``:since`` and ``:until``, and a
     ``:limit``; it gives the newest first. ``find_sessions`` takes an ``:expression``, ``:since``, ``:until`` and a
     ``:limit``.
+
+    Attributes:
+        connection: the transaction.
+        INDEXED_CHARACTERS: the length of the part of a message that is indexed.
+        CHARACTERS_READ: the length of all texts that a search reads.
+        MESSAGES_PER_BATCH: the number of new messages after which :meth:`index_batch` is called.
     """
+
+    INDEXED_CHARACTERS = 100_000
+    CHARACTERS_READ = 600_000
+    MESSAGES_PER_BATCH = 256
 
     newest: str
     nth_newest: str
@@ -39,7 +45,7 @@ class SearchIndex(ABC):
 
     @abstractmethod
     def create_tables(self) -> None:
-        """Make an empty index."""
+        """Create an empty index."""
 
     @abstractmethod
     def is_current(self) -> bool:
@@ -47,33 +53,38 @@ class SearchIndex(ABC):
 
     @abstractmethod
     def index_new(self) -> None:
-        """Take what is new into the index."""
+        """Index new messages and sessions."""
 
     @abstractmethod
     def index_batch(self) -> None:
-        """Take some of what is new into the index, without keeping the session that is written to waiting."""
+        """Index some new messages without blocking the session that is written to."""
 
     @abstractmethod
     def forget_session(self, session_id: str) -> None:
-        """Take a session, and those begun in it, out of the index; they are still there."""
+        """Remove a session and its child sessions from the index, before they are deleted."""
 
     @abstractmethod
     def forget_title(self, session_id: str) -> None:
-        """Take a session's title out of the index, before it changes; the next search takes the new one in."""
+        """Remove the title of a session from the index, before it changes; the next search indexes the new one."""
 
     @abstractmethod
     def all_of(self, terms: Iterable[str]) -> str:
-        """Write the expression for what has all of some terms."""
+        """Return the expression for texts that have all terms."""
 
     @abstractmethod
     def any_of(self, terms: Iterable[str]) -> str:
-        """Write the expression for what has one of some terms."""
+        """Return the expression for texts that have one of the terms."""
 
     @abstractmethod
     def prepare_search(self) -> None:
-        """Set how the statements that find something are run."""
+        """Configure the transaction for searching."""
 
+    @staticmethod
+    def terms(text: str) -> set[str]:
+        """Return the terms by which a text is found."""
+        return index_terms(text)
 
-def heading(name: str | None, title: str | None) -> str:
-    """Write what is indexed of a session: its name and its title."""
-    return ": ".join(each for each in (name, title) if each)
+    @staticmethod
+    def heading(name: str | None, title: str | None) -> str:
+        """Return the indexed text of a session: its name and its title."""
+        return ": ".join(each for each in (name, title) if each)

@@ -17,12 +17,12 @@ class HeldSession:
     """The lock of a session that was taken.
 
     Attributes:
-        give_back: to be called once, from any thread.
+        release: called once, from any thread.
         token: what the session's row bears until somebody else takes the lock, see :mod:`oneclaw_core.sessions.fences`;
             ``None`` where nobody else can before it is given back.
     """
 
-    give_back: Callable[[], None]
+    release: Callable[[], None]
     token: int | None = None
 
 

@@ -1,4 +1,4 @@
-"""SQLite: one file, one thread, one writer at a time."""
+"""The backend of SQLite: one file, one thread, one writer at a time."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ import time
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreError
+from oneclaw_core.sessions.backend import Backend, Inspection
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
-from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, DRIVER_ERRORS, create_file, explained, stored_version
+from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, DRIVER_ERRORS, create_file, damaged, explain, has_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
+    from oneclaw_core.errors import StoreDamagedError
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.session_locks import SessionLocks
     from oneclaw_core.sessions.tables import Table
 
+BUSY_SECONDS = 10.0
 _RETRY_SECONDS = 0.02
+_SHOWN_FAULTS = 3
 
 
-class SqliteBackend:
-    """A SQLite file."""
+class SqliteBackend(Backend):
+    """A SQLite file.
 
-    # It allows one writer at a time anyway, and readers of the same process wait their turn cheaply.
+    Args:
+        path: of the file.
+        busy_seconds: how long to wait for other connections that write.
+        prefix: of the only tables that statements reach; ``None`` for all tables.
+    """
+
+    # SQLite allows one writer at a time, and readers of the same process wait their turn cheaply.
     threads = 1
     driver_errors = DRIVER_ERRORS
 
-    def __init__(self, path: Path, busy_seconds: float, prefix: str | None = None) -> None:
+    def __init__(self, path: Path, busy_seconds: float | None = None, prefix: str | None = None) -> None:
         self.path = path
         self.name = str(path)
-        self._busy_seconds = busy_seconds
+        self.url = f"sqlite:///{path}"
+        self._busy_seconds = BUSY_SECONDS if busy_seconds is None else busy_seconds
         self._prefix = prefix
 
     def connect(self) -> Connection:
@@ -43,38 +53,37 @@ class SqliteBackend:
 
         return ConfinedSqliteConnection(self.path, self._busy_seconds, self._prefix)
 
-    def connect_to_read(self) -> Connection | None:
+    def connect_read_only(self) -> Connection:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        return SqliteConnection(self.path, self._busy_seconds, is_read_only=True)
+
+    def exists(self) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         try:
-            if not self.path.exists():
-                return None
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
         except OSError as error:
             raise StoreError(
                 f"the database {self.path} cannot be read ({error.strerror}): let this user read its directory"
             ) from error
-        return SqliteConnection(self.path, self._busy_seconds, is_read_only=True)
+        return True
 
     def prepare(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.migrations import bring_up_to_date
-
         create_file(self.path)
-        connection = SqliteConnection(self.path, self._busy_seconds)
+        # Migrating begins with a check of the owner: another program's file must not change in any way.
+        connection = super().prepare()
         try:
-            # First of all a look whose file it is: another program's is not to be changed in any way.
-            bring_up_to_date(connection, self)
-            self._write_ahead(connection)
+            self._enable_write_ahead_log(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def version(self, connection: Connection, known_version: int) -> int:
+    def has_tables(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return stored_version(connection.execute, self.path, known_version)
-
-    def begin_migration(self, connection: Connection) -> None:
-        """Do nothing: a transaction that writes is the only one."""
+        return has_tables(connection, self.path)
 
     def finish_creation(self, connection: Connection) -> None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -86,32 +95,39 @@ class SqliteBackend:
 
         return FileLocks(directory)
 
-    def explained(self, error: BaseException | None) -> StoreError:
+    def explain(self, error: BaseException | None) -> StoreError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return explained(error, self.path)
+        return explain(error, self.path)
 
-    def is_worth_another_try(self, error: BaseException | None) -> bool:
-        """Return False: SQLite has waited already."""
-        return False
-
-    def holds_wrong_values(self, connection: Connection) -> bool:
+    def damaged(self) -> StoreDamagedError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.sqlite_values import holds_wrong_values
+        return damaged(self.path)
 
-        return self._prefix is None and holds_wrong_values(connection)
+    def has_invalid_values(self, connection: Connection) -> bool:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        from oneclaw_core.sessions.sqlite_values import has_invalid_values
 
-    def take_time(self, connection: Connection) -> None:
-        """Do nothing: statements have no time limit."""
+        return self._prefix is None and has_invalid_values(connection)
 
-    def keep_writers_out(self, connection: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: a transaction that writes is the only one."""
+    def inspect(self, connection: Connection) -> Inspection:
+        """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        version = self.version(connection)
+        faults = [line for (line,) in connection.execute("PRAGMA quick_check") if line != "ok"]
+        if faults:
+            shown = "; ".join(" ".join(line.split()) for line in faults[:_SHOWN_FAULTS])
+            return Inspection(
+                f"{self.path} is damaged: {shown}",
+                "put a backup copy in its place, or move it away, with its -wal and -shm files, to start afresh",
+            )
+        size_bytes = self.path.stat().st_size
+        return Inspection(f"{self.path}, schema {version}, {size_bytes / 1_000_000:.1f} MB")
 
     def confined_to(self, prefix: str) -> SqliteBackend:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         return SqliteBackend(self.path, self._busy_seconds, prefix)
 
     def plugin_url(self, plugin: str) -> str:
-        """Name a file beside the database."""
+        """Return the URL of a file beside the database."""
         return f"sqlite:///{self.path.with_name(f'{plugin}-tables.db')}"
 
     def tables_of(self, connection: Connection, prefix: str) -> list[str]:
@@ -128,39 +144,38 @@ class SqliteBackend:
         return [name for name, _ in found]
 
     def last_number(self, connection: Connection, table: Table) -> int:
-        """Read the number from SQLite's own table, which has those that are never given twice."""
+        """Read the number from SQLite's own table, which has the numbers that are never reused."""
         found = value_of(connection.execute("SELECT seq FROM sqlite_sequence WHERE name = :it", {"it": table.name}))
         return int(found or 0)
 
     def set_last_number(self, connection: Connection, table: Table, number: int) -> None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         if not table.numbers_once:
-            return  # SQLite goes on from the highest number
-        # SQLite's own table of counters knows no keys.
+            return  # SQLite continues from the highest number
+        # SQLite's own table of counters has no keys.
         connection.execute("DELETE FROM sqlite_sequence WHERE name = :it", {"it": table.name})
         connection.execute(
             "INSERT INTO sqlite_sequence (name, seq) VALUES (:it, :number)", {"it": table.name, "number": number}
         )
 
-    def _write_ahead(self, connection: SqliteConnection) -> None:
-        """Let readers and a writer work at the same time; lasting, so that later openings find it done."""
+    def _enable_write_ahead_log(self, connection: Connection) -> None:
+        """Let readers and a writer work at the same time; the file keeps this mode."""
         deadline = time.monotonic() + self._busy_seconds
-        driver = connection.driver
-        while driver.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        while value_of(connection.execute("PRAGMA journal_mode")) != "wal":
             try:
-                driver.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                # SQLite does not wait for a writer here by itself.
+                # Here SQLite does not wait for a writer itself.
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(_RETRY_SECONDS)
             else:
-                # Where the file system knows no shared memory, the old way stays, and works.
+                # A file system without shared memory keeps the old mode, which works.
                 break
 
 
 def _tables_and_views(connection: Connection, prefix: str) -> list[tuple[str, str]]:
-    """List names and kinds, views first: they refer to tables."""
+    """List names and kinds, views first, because they refer to tables."""
     listed = connection.execute(
         "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, :length) = :prefix "
         "ORDER BY type DESC, name",

@@ -1,4 +1,4 @@
-"""Confining a plugin's statements to its own tables, by SQLite's authorizer."""
+"""Confine the statements of a plugin to its own tables, by SQLite's authorizer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreError
+from oneclaw_core.sessions.confinement import foreign_table, invalid_statement
 from oneclaw_core.sessions.connection import NO_PARAMETERS, Cursor
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 
@@ -126,20 +127,8 @@ class ConfinedSqliteConnection(SqliteConnection):
             return StoreError("a function that reads cannot write: call PluginTables.write with it")
         if self._refused:
             refused, self._refused = self._refused, ""
-            return out_of_bounds(refused, self._prefix)
+            return foreign_table(refused, self._prefix)
         if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
-            # Unlike in the store's own statements, a table that is missing is no sign of damage.
-            return faulty_statement(str(error))
+            # A missing table is no sign of damage here, unlike in the store's own statements.
+            return invalid_statement(str(error))
         return error
-
-
-def out_of_bounds(name: str, prefix: str) -> StoreError:
-    """Make the error for a statement that reaches for what is not the plugin's."""
-    return StoreError(
-        f"a plugin's statement may use tables and indexes whose names begin with {prefix!r} only, not {name!r}"
-    )
-
-
-def faulty_statement(reason: str) -> StoreError:
-    """Make the error for a statement that the database does not understand."""
-    return StoreError(f"a plugin's statement is not understood: {' '.join(reason.split())[:300]}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ConstraintError
 from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect
-from oneclaw_core.sessions.sqlite_file import DRIVER_ERRORS, explained
+from oneclaw_core.sessions.sqlite_file import DRIVER_ERRORS, explain
 from oneclaw_core.sessions.sqlite_values import checked_row
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class SqliteConnection(Connection):
     @property
     def search_index(self) -> SearchIndex:
         """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        from oneclaw_core.sessions.search_sqlite import SqliteSearchIndex
+        from oneclaw_core.sessions.sqlite_search import SqliteSearchIndex
 
         return SqliteSearchIndex(self)
 
@@ -144,4 +144,4 @@ class SqliteConnection(Connection):
 
     def _refusal(self, error: sqlite3.IntegrityError) -> ConstraintError:
         lacks_parent = error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY"
-        return ConstraintError(str(explained(error, self._path)), lacks_parent=lacks_parent)
+        return ConstraintError(str(explain(error, self._path)), lacks_parent=lacks_parent)

@@ -1,4 +1,4 @@
-"""All that is particular to SQLite and its file: where it is, whose it is, and what its errors mean."""
+"""The file of a SQLite database: its path, its owner, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import os
 import re
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
+from oneclaw_core.errors import StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-SCHEMA_VERSION = 6
+    from oneclaw_core.sessions.connection import Connection
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77
 
-# What a file restored from an SQL dump, which loses the application id, is known by.
+# Identify a file restored from an SQL dump, which loses the application id.
 _TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
 
-# The least that SQLite makes beside a database.
+# The smallest file that SQLite creates beside a database.
 _SHARED_MEMORY_BYTES = 32 * 1024
 
-# The driver also fails to decode SQLite's message about a damaged name of a table.
+# The driver may also fail to decode SQLite's message about a damaged name of a table.
 DRIVER_ERRORS: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -32,13 +30,13 @@ _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 
 
 def path_of(url: str) -> Path:
-    """Find the file that a database URL names.
+    """Return the file that a database URL names.
 
     Args:
-        url: ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; the path is taken as it stands.
+        url: ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; the path is not decoded.
 
     Raises:
-        StoreError: the URL names no file. What it says instead is not repeated: it may hold a password.
+        StoreError: the URL names no file. The message does not repeat it: it may hold a password.
     """
     for prefix in _SQLITE_PREFIXES:
         if url.startswith(prefix):
@@ -52,10 +50,10 @@ def path_of(url: str) -> Path:
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file that only its owner can read, and its directory; an existing one stays as it is.
+    """Create an empty file that only its owner can read, and its directory; keep an existing file.
 
     Raises:
-        StoreError: it cannot be made.
+        StoreError: it cannot be created.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -67,45 +65,27 @@ def create_file(path: Path) -> None:
         ) from error
 
 
-def stored_version(
-    query: Callable[[str], Iterable[Sequence[Any]]], path: Path, known_version: int = SCHEMA_VERSION
-) -> int:
-    """Find out which version of the schema a file holds.
-
-    Args:
-        query: runs a statement and gives its rows.
-        path: the file, for messages.
-        known_version: the newest version that this program can use.
-
-    Returns:
-        The version, 0 for a database that is still empty.
+def has_tables(connection: Connection, path: Path) -> bool:
+    """Return True if a file has OneClaw's tables, False if it is empty.
 
     Raises:
-        StoreVersionError: the file was written by a newer OneClaw.
-        StoreDamagedError: the file belongs to another program, or lacks its version.
+        StoreDamagedError: the file belongs to another program, or lacks the table of its version.
     """
-    [[application_id]] = query("PRAGMA application_id")
-    tables = {name for (name,) in query("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    [[application_id]] = connection.execute("PRAGMA application_id")
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables and application_id == 0:
-        return 0
+        return False
     if application_id != APPLICATION_ID and not (application_id == 0 and tables >= _TELLING_TABLES):
         raise StoreDamagedError(
             f"{path} is a database of another program and is left untouched: choose another file for OneClaw's"
         )
-    rows = [tuple(row) for row in query("SELECT version FROM schema_version")] if "schema_version" in tables else []
-    if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
-        raise _damaged(path)
-    version = int(rows[0][0])
-    if version > known_version:
-        raise StoreVersionError(
-            f"the database {path} was written by a newer OneClaw (schema {version}, this one knows {known_version}): "
-            "upgrade oneclaw-core"
-        )
-    return version
+    if "schema_version" not in tables:
+        raise damaged(path)
+    return True
 
 
-def explained(error: BaseException | None, path: Path) -> StoreError:
-    """Say in one line what an error of SQLite means and what to do.
+def explain(error: BaseException | None, path: Path) -> StoreError:
+    """Describe an error of SQLite in one line that says what to do.
 
     Args:
         error: as the driver raised it.
@@ -120,7 +100,7 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
         or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
         or text.startswith(("no such table", "no such column", "Could not decode"))
     ):
-        return _damaged(path)
+        return damaged(path)
     if text.startswith("no such module"):
         return StoreError(
             f"the SQLite of this Python lacks full-text search ({text}): use a Python whose SQLite has FTS5, such as "
@@ -132,7 +112,7 @@ def explained(error: BaseException | None, path: Path) -> StoreError:
         return StoreError(
             f"the database {path} cannot be opened: check the path and that this user may read and write there"
         )
-    # Where there is no room for the files beside the database, SQLite reports an error of the disk.
+    # Without room for the files beside the database, SQLite reports an I/O error.
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_disk_full(path)):
         return StoreError(f"the disk is full, nothing was stored: free some space where the database {path} is")
     if code == sqlite3.SQLITE_IOERR:
@@ -152,7 +132,8 @@ def _is_disk_full(path: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < _SHARED_MEMORY_BYTES
 
 
-def _damaged(path: Path) -> StoreDamagedError:
+def damaged(path: Path) -> StoreDamagedError:
+    """Return the error for a file that is damaged."""
     return StoreDamagedError(
         f"{path} is damaged or not a database: move it away, with its -wal and -shm files if there are any, "
         "to start afresh, or put a backup copy in its place"

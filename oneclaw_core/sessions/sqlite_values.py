@@ -1,7 +1,7 @@
-"""Values of a kind that does not belong into their column: SQLite takes them, and a single wrong bit makes some.
+"""Detect values whose type is not that of their column: SQLite accepts them, and a flipped bit creates some.
 
-Bytes, which a wrong bit makes of a text, are looked for in every row that is read: a text goes anywhere from here.
-Everything else is looked for once something has gone wrong, so that it costs nothing as long as nothing does.
+A flipped bit can turn a text into bytes, so every row that is read is checked for bytes. Other types are checked only
+after an error, when the cost does not matter.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _OF_BYTES = "data"
 
 
 def checked_row(cursor: Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Pass a row on as it is, unless it holds bytes where there should be none.
+    """Return a row unchanged if it holds no bytes outside the column for bytes.
 
     Raises:
-        StoreDamagedError: it does.
+        StoreDamagedError: it holds some.
     """
     if bytes in map(type, row) and any(
         type(value) is bytes and column[0] != _OF_BYTES for value, column in zip(row, cursor.description, strict=True)
@@ -33,19 +33,19 @@ def checked_row(cursor: Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def holds_wrong_values(connection: Connection) -> bool:
-    """Return True if any column of the tables holds a value that is not of its kind; looks at every row."""
+def has_invalid_values(connection: Connection) -> bool:
+    """Return True if a column holds a value of another type; reads all rows."""
     from oneclaw_core.sessions.schema import TABLES
 
-    return any(_has_wrong_values(connection, table) for table in TABLES)
+    return any(_table_has_invalid_values(connection, table) for table in TABLES)
 
 
 def damaged_value() -> StoreDamagedError:
-    """Make the error for a wrong value."""
+    """Return the error for a value of the wrong type."""
     return StoreDamagedError("the database holds a damaged value: put a backup copy in its place")
 
 
-def _has_wrong_values(connection: Connection, table: Table) -> bool:
+def _table_has_invalid_values(connection: Connection, table: Table) -> bool:
     faults = " OR ".join(map(_fault, table.columns))
     statement = f'SELECT 1 FROM "{table.name}" WHERE {faults} LIMIT 1'
     return connection.execute(statement).fetchone() is not None

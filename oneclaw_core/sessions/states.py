@@ -5,18 +5,18 @@ Every version of the schema keeps the tables that are read here as they are.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.sessions import settings
-from oneclaw_core.sessions.backend import backend_of, explaining
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.backend import explaining
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
 
 
@@ -38,46 +38,34 @@ class UserStates:
 
 
 @contextmanager
-def looking_into(url: str) -> Iterator[tuple[Connection, int] | None]:
-    """Look into a database, all at one moment.
-
-    Args:
-        url: of the database.
+def looking_into(backend: Backend) -> Iterator[Connection | None]:
+    """Read a database in one transaction, without creating or migrating it.
 
     Yields:
-        A connection and the version of the schema, 0 for a database that is still empty; ``None`` if there is none.
+        A connection; ``None`` if there is no database.
 
     Raises:
-        StoreVersionError: a newer OneClaw wrote it.
-        StoreDamagedError: it is damaged, or another program's.
-        StoreError: it cannot be read.
+        StoreError: the database cannot be read.
     """
-    backend = backend_of(url)
-    with explaining(backend):
-        connection = backend.connect_to_read()
-        if connection is None:
-            yield None
-            return
-        try:
-            connection.begin(writes=False)
-            yield connection, backend.version(connection, SCHEMA_VERSION)
-        finally:
-            connection.close()
+    if not backend.exists():
+        yield None
+        return
+    with explaining(backend), closing(backend.connect_read_only()) as connection:
+        connection.begin(writes=False)
+        yield connection
 
 
-def read_states(url: str) -> UserStates:
+def read_states(backend: Backend) -> UserStates:
     """Read what the user has set.
 
-    Args:
-        url: of the database.
-
     Raises:
-        StoreError: as for :func:`looking_into`.
+        StoreVersionError: a newer OneClaw wrote the database.
+        StoreDamagedError: it is damaged, or belongs to another program.
+        StoreError: it cannot be read.
     """
-    with looking_into(url) as found:
-        if found is None or found[1] == 0:
+    with looking_into(backend) as connection:
+        if connection is None or backend.version(connection) == 0:
             return UserStates()
-        connection = found[0]
         try:
             tools = settings.read_tool_states(connection)
             states = UserStates(
@@ -93,7 +81,7 @@ def read_states(url: str) -> UserStates:
 
 
 def _check_texts(states: UserStates) -> None:
-    """Refuse what a damaged SQLite file may hold in the place of a text."""
+    """Reject values of other types, which a damaged SQLite file may hold instead of a text."""
     names = (*states.settings, *states.permissions, *states.disabled_tools, *states.disabled_groups)
     if not all(isinstance(each, str) for each in (*names, *states.permissions.values())):
         raise TypeError("what should be a text is none")

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreError
+from oneclaw_core.sessions.confinement import foreign_table
 from oneclaw_core.sessions.connection import ColumnType
-from oneclaw_core.sessions.placeholders import without_literals
+from oneclaw_core.sessions.statement_text import without_literals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,17 +104,11 @@ def _check(sql: str, prefix: str) -> None:
         raise StoreError("a plugin's statements are run one by one")
     reserved = _RESERVED.search(text)
     if reserved is not None:
-        raise _refused(reserved[1], prefix)
+        raise foreign_table(reserved[1], prefix)
     if word in _DEFINITIONS:
         defined = _DEFINED.match(text)
         if defined is None:
             raise StoreError("a plugin creates, alters and drops tables, indexes and views, and nothing else")
         for name in (defined[1], *_RENAMED.findall(text)):
             if not name.lower().startswith(prefix):
-                raise _refused(name, prefix)
-
-
-def _refused(name: str, prefix: str) -> StoreError:
-    from oneclaw_core.sessions.sqlite_confinement import out_of_bounds
-
-    return out_of_bounds(name, prefix)
+                raise foreign_table(name, prefix)

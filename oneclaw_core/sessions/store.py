@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from oneclaw_core.search.query import Query
+    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginContent, PluginDatabases
@@ -109,20 +110,19 @@ class Store:
         self._tokens: dict[str, int] = {}
 
     @classmethod
-    async def open(cls, url: str, *, lock_directory: Path) -> Self:
-        """Open the database; a missing one is made, an older one is brought up to date.
+    async def open(cls, backend: Backend, *, lock_directory: Path) -> Self:
+        """Open a database; create a missing one, migrate an older one.
 
         Args:
-            url: ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
-            lock_directory: where the locks of sessions are, the same for all processes that use a SQLite file; in
-                PostgreSQL the server has them.
+            backend: the kind and the address of the database.
+            lock_directory: for the lock files of sessions, the same for all processes that use a SQLite file.
 
         Raises:
             StoreVersionError: a newer OneClaw wrote it.
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened.
         """
-        return cls(await Database.open(url), lock_directory)
+        return cls(await Database.open(backend), lock_directory)
 
     @property
     def name(self) -> str:
@@ -263,7 +263,7 @@ class Store:
         finally:
             self._tokens.pop(session_id, None)
             # What a cancelled turn was about to store is stored before another turn begins.
-            self._database.when_settled(held.give_back)
+            self._database.when_settled(held.release)
 
     def _write_own(
         self,

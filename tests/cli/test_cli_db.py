@@ -4,7 +4,8 @@ import json
 import os
 
 import pytest
-from postgres_server import VARIABLE, database_on_server
+from databases import VARIABLE
+from postgres_server import database_on_server
 
 from oneclaw_core.cli.main import main
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
 
 
 @pytest.fixture

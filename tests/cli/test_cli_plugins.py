@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 import pytest
+from databases import backend_of
 
 from oneclaw_core.config.home import find_home
 from oneclaw_core.sessions.store import Store
@@ -336,7 +337,7 @@ def test_what_a_plugin_has_stored_is_forgotten(ok, oneclaw):
     async def fill():
         place = find_home()
         place.create()
-        async with await Store.open(place.database_url, lock_directory=place.locks) as store:
+        async with await Store.open(backend_of(place.database_url), lock_directory=place.locks) as store:
             storage = store.plugin_storage("acme")
             await storage.set("key", 1)
             await storage.tables([create])

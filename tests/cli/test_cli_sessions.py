@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from databases import backend_of
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
 from oneclaw_core.config.home import find_home
@@ -23,7 +24,7 @@ def in_store(work):
     async def run():
         home = find_home()
         home.create()
-        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
+        async with await Store.open(backend_of(home.database_url), lock_directory=home.locks) as store:
             return await work(store)
 
     return asyncio.run(run())

@@ -4,6 +4,7 @@ import asyncio
 from datetime import date, timedelta
 
 import pytest
+from databases import backend_of
 
 from oneclaw_core import Message, MessageType
 from oneclaw_core.config.home import find_home
@@ -17,7 +18,7 @@ def history(home):
     async def run():
         found = find_home()
         found.create()
-        async with await Store.open(found.database_url, lock_directory=found.locks) as store:
+        async with await Store.open(backend_of(found.database_url), lock_directory=found.locks) as store:
             session = await store.create_session("kitchen", agent="General Assistant", title="Things to drink")
             said = [
                 Message(type=MessageType.USER, content="Which tea,\nplease? \x1b[31m"),

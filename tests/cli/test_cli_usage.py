@@ -6,6 +6,7 @@ import sys
 from datetime import datetime, timedelta
 
 import pytest
+from databases import backend_of
 
 from oneclaw_core.config.home import find_home
 from oneclaw_core.sessions.store import Store
@@ -32,7 +33,7 @@ def today(home):
     async def fill():
         place = find_home()
         place.create()
-        async with await Store.open(place.database_url, lock_directory=place.locks) as store:
+        async with await Store.open(backend_of(place.database_url), lock_directory=place.locks) as store:
             work = await store.create_session("work", agent="default")
             other = await store.create_session(agent="default")
             await use(store, work, UsageRecord("openai", "gpt", TOKENS, 0.25, prefix=PREFIX), noon - timedelta(days=1))

@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from databases import backend_of
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
@@ -77,7 +78,7 @@ def test_kill_at_twenty_random_points(tmp_path, database_environ, monkeypatch):
 
 def audit(home):
     async def rows():
-        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
+        async with await Store.open(backend_of(home.database_url), lock_directory=home.locks) as store:
             session = await store.find_session("story")
             return await store.messages(session.id), await store.pending_calls(session.id)
 

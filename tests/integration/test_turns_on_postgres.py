@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from postgres_server import VARIABLE, database_on_server
+from databases import VARIABLE, backend_of
+from postgres_server import database_on_server
 
 from oneclaw_core import MessageType
 from oneclaw_core.sessions.store import Store
@@ -46,7 +47,7 @@ def run_turns(url, tmp_path, *names_of_processes):
 
 def stored_histories(url, tmp_path):
     async def read():
-        async with await Store.open(url, lock_directory=tmp_path / "locks") as store:
+        async with await Store.open(backend_of(url), lock_directory=tmp_path / "locks") as store:
             assert (await store.usage_totals()).requests > 0
             return {each.name: await store.messages(each.id) for each in await store.list_sessions()}
 

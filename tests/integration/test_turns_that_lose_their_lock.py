@@ -7,7 +7,8 @@ from contextlib import aclosing, asynccontextmanager
 
 import psycopg
 import pytest
-from postgres_server import VARIABLE, database_on_server
+from databases import VARIABLE
+from postgres_server import database_on_server
 
 from oneclaw_core import (
     MessageType,

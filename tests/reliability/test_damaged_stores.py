@@ -18,7 +18,8 @@ from oneclaw_core import OneClaw
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.sessions import copying
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 
@@ -277,7 +278,7 @@ def test_a_damaged_database_is_not_copied_as_if_it_were_whole(whole_home, tmp_pa
         refused += bool(error)
         assert error.isprintable()
         if error and target.exists():
-            assert not any(copying.status(f"sqlite:///{target}").rows.values())
+            assert not any(copying.status(SqliteBackend(target)).rows.values())
         for each in tmp_path.glob("*.db*"):
             each.unlink()
     assert refused > 5
@@ -286,7 +287,7 @@ def test_a_damaged_database_is_not_copied_as_if_it_were_whole(whole_home, tmp_pa
 def refusal(source, target):
     """Copy a database; give the error, if there is one."""
     try:
-        copying.copy(f"sqlite:///{source}", f"sqlite:///{target}", lambda name, count: None)
+        copying.copy(SqliteBackend(source), SqliteBackend(target), lambda name, count: None)
     except OneClawError as error:
         return str(error)
     return ""

@@ -20,11 +20,12 @@ from pathlib import Path
 
 import pytest
 from audit import faults_of, faults_of_file
+from databases import backend_of
 from model_server import ModelServer, calls, text
 
 from oneclaw_core.config.home import find_home
 from oneclaw_core.sessions import copying
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
@@ -130,7 +131,7 @@ def command_lines():
 
 def audit(home, model):
     async def rows():
-        async with await Store.open(home.database_url, lock_directory=home.locks) as store:
+        async with await Store.open(backend_of(home.database_url), lock_directory=home.locks) as store:
             session = await store.find_session("story")
             return await store.messages(session.id)
 
@@ -203,7 +204,7 @@ def test_killed_while_a_database_is_migrated(tmp_path, is_long):
     assert len(versions) > 1, versions
 
     async def read():
-        async with await Store.open(f"sqlite:///{path}", lock_directory=tmp_path / "locks") as store:
+        async with await Store.open(backend_of(f"sqlite:///{path}"), lock_directory=tmp_path / "locks") as store:
             return len(await store.messages(SESSION_OF_VERSION_1)), await store.settings()
 
     assert asyncio.run(read()) == (count, {"model": "openai/gpt"})
@@ -215,7 +216,7 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
     source, target = tmp_path / "source" / "oneclaw.db", tmp_path / "target" / "copy.db"
     old_database(source, OLD_MESSAGES)
     urls = [f"sqlite:///{each}" for each in (source, target)]
-    whole = copying.status(urls[0]).rows
+    whole = copying.status(backend_of(urls[0])).rows
     before = source.read_bytes()
     chance = random.Random(12)
 
@@ -232,7 +233,7 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
     with Killing("copy", " ".join(urls), delays) as children:
         for outcome, _ in children:
             if target.exists():
-                rows = copying.status(urls[1]).rows
+                rows = copying.status(backend_of(urls[1])).rows
                 is_empty = not any(rows.values())
                 assert is_empty or rows == whole
             else:
@@ -242,5 +243,5 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
                 clear()
     assert killed > 2
     clear()
-    assert {each.name: each.rows for each in copying.copy(*urls, lambda name, rows: None)} == whole
+    assert {each.name: each.rows for each in copying.copy(*map(backend_of, urls), lambda name, rows: None)} == whole
     assert source.read_bytes() == before

@@ -11,7 +11,7 @@ from made_models import opened
 
 from oneclaw_core import ModelResponse, TokenUsage, ToolCall, tool
 from oneclaw_core.errors import StoreError
-from oneclaw_core.sessions.database import Database
+from oneclaw_core.sessions import sqlite_backend
 from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
@@ -40,7 +40,7 @@ class Lock:
 @pytest.fixture
 def impatient(monkeypatch):
     """Nobody waits ten seconds for the lock here."""
-    monkeypatch.setitem(Database.open.__func__.__kwdefaults__, "busy_seconds", 0.05)
+    monkeypatch.setattr(sqlite_backend, "BUSY_SECONDS", 0.05)
 
 
 def of_rounds(request):

@@ -11,14 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, call, change, database_path, database_url, rows, success, url_of, user
+from databases import backend_of
+from histories import assistant, call, change, database_path, database_url, rows, success, user
 from postgres_server import database_on_server
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import copying
-from oneclaw_core.sessions.backend import backend_of
 from oneclaw_core.sessions.search import SearchRange
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.types.agents import Agent
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from postgres_server import PostgresServer
 
+    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.storage_connection import StorageConnection
     from oneclaw_core.types.messages import Message as StoredMessage
 
@@ -37,17 +39,17 @@ PICTURE = Attachment("a.png", "image/png", bytes(range(256)) * 9)
 
 
 @pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.one_python)])
-def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> str:
-    """The URL of a database that does not exist, or is empty."""
+def target(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> Backend:
+    """A database that does not exist, or is empty."""
     if request.param == "to sqlite":
-        return url_of(tmp_path / "target" / "copy.db")
-    return str(database_on_server(postgres.uri("postgres"), tmp_path / "target", "template0"))
+        return SqliteBackend(tmp_path / "target" / "copy.db")
+    return backend_of(database_on_server(postgres.uri("postgres"), tmp_path / "target", "template0"))
 
 
 @pytest.fixture
-def source(database_kind: str, tmp_path: Path) -> str:
-    """The URL of a database of the kind that the test runs with."""
-    return url_of(database_path(tmp_path)) if database_kind == "sqlite" else database_url(tmp_path)
+def source(database_kind: str, tmp_path: Path) -> Backend:
+    """A database of the kind that the test runs with."""
+    return SqliteBackend(database_path(tmp_path)) if database_kind == "sqlite" else backend_of(database_url(tmp_path))
 
 
 async def fill(store: Store, messages: int = 600) -> None:
@@ -73,8 +75,8 @@ async def fill(store: Store, messages: int = 600) -> None:
     await store.set_tool_enabled("group", "off", False)
 
 
-async def everything(url: str, home: Path) -> dict[str, object]:
-    async with await Store.open(url, lock_directory=home / "locks") as store:
+async def everything(backend: Backend, home: Path) -> dict[str, object]:
+    async with await Store.open(backend, lock_directory=home / "locks") as store:
         sessions = await store.list_sessions()
         found = await store.search(parse_query("message 599"), SearchRange(), wants_all=True)
         titles = await store.search(parse_query("grüße"), SearchRange(), wants_all=True)
@@ -91,7 +93,7 @@ async def everything(url: str, home: Path) -> dict[str, object]:
         }
 
 
-def test_everything_is_copied(tmp_path: Path, source: str, target: str) -> None:
+def test_everything_is_copied(tmp_path: Path, source: Backend, target: Backend) -> None:
     seen: list[tuple[str, int]] = []
 
     async def first() -> dict[str, object]:
@@ -122,8 +124,8 @@ def test_everything_is_copied(tmp_path: Path, source: str, target: str) -> None:
 
     async def numbers() -> list[list[StoredMessage]]:
         stored = []
-        for url in (source, target):
-            async with await Store.open(url, lock_directory=tmp_path / "locks") as store:
+        for backend in (source, target):
+            async with await Store.open(backend, lock_directory=tmp_path / "locks") as store:
                 session = await store.create_session(agent="default")
                 stored.append(await store.append(session.id, [user("next")]))
         return stored
@@ -135,7 +137,7 @@ def test_everything_is_copied(tmp_path: Path, source: str, target: str) -> None:
     assert of_source.sequence >= 607
 
 
-def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: str, target: str) -> None:
+def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: Backend, target: Backend) -> None:
     """The copy's sessions belong to no turn, and those of the source to theirs."""
 
     async def main() -> None:
@@ -143,8 +145,8 @@ def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: str
             await store.create_session(agent="default")
             await store._database.write(lambda it: it.execute("UPDATE sessions SET lock_token = 5").close())
 
-    def tokens(url: str) -> list[object]:
-        with closing(backend_of(url).connect()) as connection:
+    def tokens(backend: Backend) -> list[object]:
+        with closing(backend.connect()) as connection:
             return [token for (token,) in connection.execute("SELECT lock_token FROM sessions")]
 
     asyncio.run(main())
@@ -152,26 +154,26 @@ def test_who_has_the_lock_of_a_session_is_not_copied(tmp_path: Path, source: str
     assert (tokens(source), tokens(target)) == ([5], [None])
 
 
-def test_a_target_that_is_not_empty_is_refused_and_unchanged(tmp_path: Path, source: str, target: str) -> None:
-    async def main(url: str) -> None:
-        async with await Store.open(url, lock_directory=tmp_path / "locks") as store:
-            await store.set_setting("key", url)
+def test_a_target_that_is_not_empty_is_refused_and_unchanged(tmp_path: Path, source: Backend, target: Backend) -> None:
+    async def main(backend: Backend) -> None:
+        async with await Store.open(backend, lock_directory=tmp_path / "locks") as store:
+            await store.set_setting("key", backend.name)
 
-    for url in (source, target):
-        asyncio.run(main(url))
+    for backend in (source, target):
+        asyncio.run(main(backend))
     before = copying.status(target)
     with pytest.raises(UsageError, match=r"is not empty \(it has rows in settings\): nothing was copied"):
         copying.copy(source, target, lambda name, count: None)
     assert copying.status(target) == before
 
 
-def test_a_database_is_not_copied_into_itself(source: str) -> None:
+def test_a_database_is_not_copied_into_itself(source: Backend) -> None:
     with pytest.raises(UsageError, match="cannot be copied into itself"):
         copying.copy(source, source, lambda name, count: None)
 
 
 def test_what_does_not_arrive_as_it_left_is_noticed(
-    tmp_path: Path, source: str, target: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, source: Backend, target: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def first() -> None:
         async with await Store.open(source, lock_directory=tmp_path / "locks") as store:
@@ -187,23 +189,25 @@ def test_what_does_not_arrive_as_it_left_is_noticed(
 COPY = """
 import os, signal, sys
 from oneclaw_core.sessions import copying
-from oneclaw_core.sessions.backend import backend_of
+from oneclaw_core.config.databases import backend_of
 
 def progress(table, rows):
     if table == "messages" and rows >= 500:
         os.kill(os.getpid(), signal.SIGKILL)
 
-copying.copy(sys.argv[1], sys.argv[2], progress)
+copying.copy(*(backend_of(each, {}) for each in sys.argv[1:3]), progress)
 """
 
 
-def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(tmp_path: Path, source: str, target: str) -> None:
+def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(
+    tmp_path: Path, source: Backend, target: Backend
+) -> None:
     async def first() -> None:
         async with await Store.open(source, lock_directory=tmp_path / "locks") as store:
             await fill(store)
 
     asyncio.run(first())
-    ended = subprocess.run([sys.executable, "-c", COPY, source, target], timeout=30, check=False)
+    ended = subprocess.run([sys.executable, "-c", COPY, source.url, target.url], timeout=30, check=False)
     assert ended.returncode == -signal.SIGKILL
     assert set(copying.status(target).rows.values()) == {0}
     copied = {each.name: each.rows for each in copying.copy(source, target, lambda *_: None)}
@@ -212,19 +216,21 @@ def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(tmp_path: Pat
 
 @pytest.mark.only("sqlite")
 def test_text_that_postgresql_cannot_hold_stops_the_copy(tmp_path: Path, postgres: PostgresServer) -> None:
-    source = url_of(database_path(tmp_path))
+    source = SqliteBackend(database_path(tmp_path))
     copying.status(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ONECLAW_TEST_POSTGRES")
         change(tmp_path, "INSERT INTO settings VALUES ('a' || char(0), '1', 0)")
         assert rows(tmp_path, "SELECT count(*) FROM settings") == [(1,)]
-    target = str(database_on_server(postgres.uri("postgres"), tmp_path / "target"))
+    target = backend_of(database_on_server(postgres.uri("postgres"), tmp_path / "target"))
     with pytest.raises(StoreError, match="NUL"):
         copying.copy(source, target, lambda name, count: None)
     assert copying.status(target).rows["settings"] == 0
 
 
-def test_values_of_plugins_are_copied_and_their_tables_begin_anew(tmp_path: Path, source: str, target: str) -> None:
+def test_values_of_plugins_are_copied_and_their_tables_begin_anew(
+    tmp_path: Path, source: Backend, target: Backend
+) -> None:
     def create(connection: StorageConnection) -> None:
         connection.execute("CREATE TABLE notes__notes (id BIGINT)")
 

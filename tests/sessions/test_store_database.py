@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from databases import backend_of
 from histories import assistant, database_path, database_url, opened, user
 
 from oneclaw_core.errors import StoreError
@@ -30,7 +31,7 @@ def test_what_raises_stores_nothing(tmp_path: Path) -> None:
         raise ZeroDivisionError
 
     async def main() -> dict[str, object]:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         with pytest.raises(ZeroDivisionError):
             await database.write(work)
         found = await database.read(settings.read_settings)
@@ -49,7 +50,7 @@ def test_a_cancelled_task_does_not_stop_its_transaction_nor_one_that_waits(tmp_p
         settings.set_setting(connection, "running", 1)
 
     async def main() -> dict[str, object]:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         running = asyncio.create_task(database.write(slow))
         assert await asyncio.to_thread(started.wait, 10)
         waiting = asyncio.create_task(database.write(settings.set_setting, "waiting", 2))
@@ -61,7 +62,7 @@ def test_a_cancelled_task_does_not_stop_its_transaction_nor_one_that_waits(tmp_p
         closing_down = asyncio.create_task(database.close())
         go_on.set()
         await closing_down
-        again = await Database.open(database_url(tmp_path))
+        again = await Database.open(backend_of(database_url(tmp_path)))
         found = await again.read(settings.read_settings)
         await again.close()
         return found
@@ -83,7 +84,7 @@ async def writes_that_wait(database: Database, works: Sequence[Callable[[Connect
 @pytest.mark.only("sqlite")
 def test_writes_that_wait_are_committed_together(tmp_path: Path) -> None:
     async def main() -> tuple[list[object], int]:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         commits = 0
 
         def count(statement: str) -> None:
@@ -108,7 +109,7 @@ def test_a_write_that_fails_is_no_harm_to_those_it_waits_with(tmp_path: Path) ->
         raise ZeroDivisionError
 
     async def main() -> tuple[list[object], dict[str, object]]:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         works: list[Callable[[Connection], object]] = [
             partial(set_number, number=1),
             fail,
@@ -133,7 +134,7 @@ def test_the_event_loop_runs_while_a_transaction_does(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     async def main() -> bool:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         running = asyncio.create_task(database.read(lambda _: go_on.wait(10)))
         await asyncio.sleep(0)
         go_on.set()
@@ -146,7 +147,7 @@ def test_the_event_loop_runs_while_a_transaction_does(tmp_path: Path) -> None:
 
 def test_a_closed_database_says_so_and_closes_twice(tmp_path: Path) -> None:
     async def main() -> None:
-        database = await Database.open(database_url(tmp_path))
+        database = await Database.open(backend_of(database_url(tmp_path)))
         await database.close()
         await database.close()
         with pytest.raises(StoreError, match="is closed: open it again"):
@@ -199,7 +200,7 @@ def test_a_database_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> No
 @pytest.mark.only("sqlite")
 def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
-        database = await Database.open(database_url(tmp_path), busy_seconds=0.05)
+        database = await Database.open(backend_of(database_url(tmp_path), busy_seconds=0.05))
         with closing(sqlite3.connect(database_path(tmp_path), isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreError, match="is locked by another process: try again"):
@@ -219,7 +220,7 @@ def test_two_databases_on_one_file_take_turns(tmp_path: Path) -> None:
         settings.set_setting(connection, "n", settings.read_settings(connection).get("n", 0) + 1)
 
     async def main() -> dict[str, object]:
-        databases = [await Database.open(database_url(tmp_path)) for _ in range(2)]
+        databases = [await Database.open(backend_of(database_url(tmp_path))) for _ in range(2)]
         await asyncio.gather(*(database.write(count_up) for database in databases for _ in range(20)))
         found = await databases[0].read(settings.read_settings)
         for database in databases:

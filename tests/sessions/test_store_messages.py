@@ -277,12 +277,13 @@ def test_used_ids_are_those_of_calls_of_this_session(tmp_path: Path) -> None:
 
 STORE_CALL_AND_WAIT = """
 import asyncio, sys
+from oneclaw_core.config.databases import backend_of
 from pathlib import Path
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.sessions.store import Store
 
 async def main():
-    store = await Store.open(sys.argv[1], lock_directory=Path("unused"))
+    store = await Store.open(backend_of(sys.argv[1], {}), lock_directory=Path("unused"))
     call = Message(type=MessageType.TOOL_CALL, tool_call_id="1", tool_name="write_file", tool_input="{}")
     await store.append(sys.argv[2], [call])
     print("stored", flush=True)

@@ -8,9 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from databases import backend_of
 from histories import assistant, database_path, opened, url_of, user
 
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.states import read_states
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
@@ -114,7 +115,7 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(old_home: Path, tmp_pat
 
 
 def test_listings_read_an_old_database_without_migrating_it(old_home: Path) -> None:
-    states = read_states(url_of(database_path(old_home)))
+    states = read_states(backend_of(url_of(database_path(old_home))))
     assert states.settings == {"model": "openai/gpt"}
     assert states.disabled_tools == {"web_fetch"}
     with closing(sqlite3.connect(database_path(old_home))) as connection:

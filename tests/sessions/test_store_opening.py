@@ -12,15 +12,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from databases import backend_of
 from histories import database_path, opened, url_of, user
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, SCHEMA_VERSION, path_of
+from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,7 +245,7 @@ def test_a_url_that_names_no_file_is_refused_without_repeating_it(url: str) -> N
 def test_many_openings_at_once_make_one_database(tmp_path: Path) -> None:
     async def main() -> None:
         url = url_of(database_path(tmp_path))
-        for database in await asyncio.gather(*(Database.open(url) for _ in range(8))):
+        for database in await asyncio.gather(*(Database.open(backend_of(url)) for _ in range(8))):
             await database.close()
 
     asyncio.run(main())
@@ -259,9 +261,9 @@ def test_opening_waits_for_a_writer_when_it_turns_on_the_write_ahead_log(tmp_pat
         with closing(sqlite3.connect(path, isolation_level=None)) as writer:
             writer.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreError, match="is locked by another process"):
-                await Database.open(url_of(path), busy_seconds=0.01)
+                await Database.open(backend_of(url_of(path), busy_seconds=0.01))
             asyncio.get_running_loop().call_later(0.05, writer.rollback)
-            await (await Database.open(url_of(path))).close()
+            await (await Database.open(backend_of(url_of(path)))).close()
 
     asyncio.run(main())
     assert rows(path, "PRAGMA journal_mode") == [("wal",)]
@@ -269,13 +271,14 @@ def test_opening_waits_for_a_writer_when_it_turns_on_the_write_ahead_log(tmp_pat
 
 OPEN_WHEN_TOLD = """
 import asyncio, sys
+from oneclaw_core.config.databases import backend_of
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
 
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
-    async with await Store.open(sys.argv[1], lock_directory=Path("unused")) as store:
+    async with await Store.open(backend_of(sys.argv[1], {}), lock_directory=Path("unused")) as store:
         print((await store.create_session(agent="default")).id)
 
 asyncio.run(main())
@@ -344,7 +347,7 @@ def execute_or_die(self, sql, *parameters):
     return execute(self, sql, *parameters)
 
 SqliteConnection.execute = execute_or_die
-asyncio.run(Database.open(sys.argv[1]))
+asyncio.run(Database.open(backend_of(sys.argv[1], {})))
 """
 
 

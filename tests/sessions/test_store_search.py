@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from databases import VARIABLE
 from histories import assistant, call, change, database_path, opened, opened_for_examples, rows, success, user
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from postgres_server import VARIABLE
 
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Source

@@ -11,7 +11,6 @@ from histories import opened
 from oneclaw_core.errors import ConstraintError, StoreError
 from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.connection import value_of, with_list
-from oneclaw_core.sessions.placeholders import for_psycopg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,19 +53,6 @@ def test_a_literal_beside_a_placeholder_is_left_alone(tmp_path: Path) -> None:
         return connection.execute(sql, {"x": "y"}).fetchone()
 
     assert write(tmp_path, work) == ("it's :x %s 100%", "y")
-
-
-@pytest.mark.only("postgresql")
-@pytest.mark.parametrize(
-    ("sql", "translated"),
-    [
-        ("SELECT :a::text[], 5 % :b", b"SELECT %(a)s::text[], 5 %% %(b)s"),
-        ("SELECT $$:a$$, $x$ :a $y$ $x$ || :a", b"SELECT $$:a$$, $x$ :a $y$ $x$ || %(a)s"),
-        ("SELECT 'a'::text LIKE '%'", b"SELECT 'a'::text LIKE '%'"),
-    ],
-)
-def test_placeholders_are_translated_and_casts_stay(sql: str, translated: bytes) -> None:
-    assert for_psycopg(sql)[0] == translated
 
 
 def test_a_list_is_passed_value_by_value(tmp_path: Path) -> None:

@@ -9,21 +9,22 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import database_path, opened, url_of
+from histories import database_path, opened
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.states import UserStates
 from oneclaw_core.sessions.states import read_states as read_states_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What PostgreSQL does: tests/sessions/test_store_postgres.py.
+# For PostgreSQL see plugins/postgres/tests.
 pytestmark = pytest.mark.only("sqlite")
 
 
 def read_states(path: Path) -> UserStates:
-    return read_states_of(url_of(path))
+    return read_states_of(SqliteBackend(path))
 
 
 STATES = UserStates(

@@ -1,6 +1,21 @@
-"""Fixtures for tests that run on each kind of database."""
+"""Fixtures for tests that run on each kind of database, and the backends of URLs."""
 
 import pytest
+
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+from oneclaw_core.sessions.sqlite_file import path_of
+
+VARIABLE = "ONECLAW_TEST_POSTGRES"
+
+
+def backend_of(url, **options):
+    """Return the backend of a URL without looking for plugins; options are those of the backend."""
+    if url.startswith("sqlite"):
+        return SqliteBackend(path_of(url), **options)
+    from oneclaw_postgres.address import parse
+    from oneclaw_postgres.backend import PostgresBackend
+
+    return PostgresBackend(parse(url), **options)
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +41,6 @@ def database_environ(request, tmp_path):
 @pytest.fixture
 def postgres(postgres_server, monkeypatch):
     """The same server for one test, and for the processes that it starts; it finds no databases of others."""
-    from postgres_server import VARIABLE
-
     monkeypatch.setenv(VARIABLE, postgres_server.uri("postgres"))
     yield postgres_server
     postgres_server.clear_databases()

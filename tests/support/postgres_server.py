@@ -21,8 +21,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from databases import backend_of
 
-VARIABLE = "ONECLAW_TEST_POSTGRES"
 TEMPLATE = "oneclaw_template"
 PREFIX = "home_"
 SPARE = "spare_"
@@ -81,7 +81,7 @@ class PostgresServer:
         administer(self.uri("postgres"), f"CREATE DATABASE {TEMPLATE}")
 
         async def main():
-            await (await Database.open(self.uri(TEMPLATE))).close()
+            await (await Database.open(backend_of(self.uri(TEMPLATE)))).close()
 
         asyncio.run(main())
         with psycopg.connect(self.uri(TEMPLATE), options="-c search_path=oneclaw", autocommit=True) as connection:

@@ -22,6 +22,7 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
@@ -105,7 +106,7 @@ class Stage:
 
     @asynccontextmanager
     async def session(self):
-        async with await Store.open(f"sqlite:///{self.tmp_path / 'test.db'}", lock_directory=self.tmp_path) as store:
+        async with await Store.open(SqliteBackend(self.tmp_path / "test.db"), lock_directory=self.tmp_path) as store:
             self.store = store
             self.found = await store.find_or_create_session("story", agent="General Assistant")
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.postgres_connection import POSTGRESQL
+
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_connection import SQLITE
 from parts._markdown import code, table, text

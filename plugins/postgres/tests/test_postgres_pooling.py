@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from databases import backend_of
+from oneclaw_postgres import address, connecting, pooling
 from postgres_server import database_on_server
 
 from oneclaw_core.errors import StoreError
-from oneclaw_core.sessions import postgres_address, postgres_pooling
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.states import read_states
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from postgres_server import PostgresServer
-
-pytestmark = pytest.mark.only("postgresql")
 
 # What a pooler answers with for the process of the server, which it has yet to choose.
 NOBODYS_PROCESS = struct.pack("!cIII", b"K", 12, 0x7FFFFFFF, 0)
@@ -157,7 +156,7 @@ def pooler(server_url: str, *, session_count: int, is_shared: bool) -> Iterator[
 
 def open_and_close(url: str) -> None:
     async def main() -> None:
-        await (await Database.open(url)).close()
+        await (await Database.open(backend_of(url))).close()
 
     asyncio.run(main())
 
@@ -179,7 +178,7 @@ def test_a_pooler_that_shares_sessions_out_is_refused(
     with pooler(url, session_count=session_count, is_shared=True) as pooled:
         # All its sessions are open, as they are where a pooler is in use.
         hold_at_once(pooled, session_count)
-        for opening in (open_and_close, read_states):
+        for opening in (open_and_close, lambda url: read_states(backend_of(url))):
             with pytest.raises(StoreError, match="PgBouncer: pool_mode=session") as raised:
                 opening(pooled)
             assert "hunter2" not in str(raised.value)
@@ -193,15 +192,15 @@ def test_a_pooler_that_keeps_sessions_is_as_good_as_none(postgres: PostgresServe
     url = database_on_server(postgres.uri("postgres"), tmp_path)
     with pooler(url, session_count=5, is_shared=False) as pooled:
         open_and_close(pooled)
-        assert read_states(pooled) == read_states(url)
-        with closing(postgres_address.connect(postgres_address.parse(pooled), 3.0)) as connection:
+        assert read_states(backend_of(pooled)) == read_states(backend_of(url))
+        with closing(connecting.connect(address.parse(pooled), 3.0)) as connection:
             assert connection.execute("SHOW search_path").fetchone() == ("oneclaw",)
 
 
 def test_a_pooler_without_another_session_is_not_waited_for(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_pooling, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(pooling, "_WAIT_SECONDS", 0.1)
     url = database_on_server(postgres.uri("postgres"), tmp_path)
     with pooler(url, session_count=1, is_shared=False) as pooled:
-        assert read_states(pooled) == read_states(url)
+        assert read_states(backend_of(pooled)) == read_states(backend_of(url))

@@ -1,4 +1,4 @@
-"""What errors of PostgreSQL mean, and what to do about them."""
+"""Describe errors of PostgreSQL and what to do about them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from oneclaw_core.errors import StoreError
-from oneclaw_core.sessions.postgres_address import SCHEMA, damaged
+from oneclaw_core import StoreError
+from oneclaw_postgres.address import SCHEMA, damaged
 
 if TYPE_CHECKING:
-    from oneclaw_core.errors import StoreDamagedError
+    from oneclaw_core import StoreDamagedError
 
 # See PostgreSQL's manual, appendix A, "PostgreSQL Error Codes".
 _UNKNOWN_TABLE = frozenset({"42P01", "42703", "3F000"})
 _LOST = frozenset({"57P01", "57P02", "57P05"})
 _TRY_AGAIN = frozenset({"40001", "40P01"})
 _USER = re.compile(r'\b(?:user|role) "[^"]*"')
-# PgBouncer's word for a pool that stayed empty; its code means any breach of the protocol.
+# PgBouncer reports an exhausted pool with this text and the code of a protocol violation.
 _NO_SESSION = "query_wait_timeout"
 _CHECK_URL = "check ONECLAW_DATABASE_URL"
-# What says something about certificates, in the words of libpq and of the server, none of which has a code.
+# Texts of libpq and of the server about certificates, which have no code.
 _TLS_REMEDIES = (
     (
         "certificate verify failed",
@@ -65,8 +65,8 @@ _REMEDIES = {
 }
 
 
-def explained(error: BaseException | None, name: str) -> StoreError:
-    """Say in one line what an error means and what to do.
+def explain(error: BaseException | None, name: str) -> StoreError:
+    """Describe an error in one line that says what to do.
 
     Args:
         error: as the driver raised it.
@@ -88,7 +88,7 @@ def explained(error: BaseException | None, name: str) -> StoreError:
     if code.startswith("XX"):
         return _broken(name, code)
     if code.startswith("22"):
-        # Such messages repeat what was to be stored.
+        # Such messages repeat the values.
         return StoreError(f"the database {name} cannot hold what was to be stored (error {code}); nothing was stored")
     if not code and isinstance(error, psycopg.OperationalError):
         return StoreError(f"the database {name} cannot be reached ({_reason(error)}): {_CHECK_URL} and the server")
@@ -96,19 +96,19 @@ def explained(error: BaseException | None, name: str) -> StoreError:
 
 
 def is_transient(error: BaseException | None) -> bool:
-    """Whether a transaction was undone only because of others at the same time."""
+    """Return True if a transaction was rolled back only because of concurrent ones."""
     return _code(error) in _TRY_AGAIN
 
 
 def _code(error: BaseException | None) -> str:
-    """The five characters that PostgreSQL gives an error, ``""`` for one that the client library raised."""
+    """Return the SQLSTATE of an error, ``""`` for an error of the client library."""
     if _NO_SESSION in str(error):
         return "53300"
     return getattr(error, "sqlstate", None) or _connecting_code(error)
 
 
 def _connecting_code(error: BaseException | None) -> str:
-    """What errors while connecting mean, of which the client library passes on nothing but a text."""
+    """Return the SQLSTATE of an error while connecting, for which the client library gives only a text."""
     text = str(error)
     for sign, code in (
         ("password authentication failed", "28P01"),
@@ -133,7 +133,7 @@ def _is_lost(error: BaseException | None) -> bool:
 
 
 def _reason(error: BaseException | None) -> str:
-    """The first line of an error, without the user; it names no password and, unlike its details, no values."""
+    """Return the first line of an error, without the user; it has no password and, unlike the details, no values."""
     diagnosis = getattr(error, "diag", None)
     text = getattr(diagnosis, "message_primary", None) or str(error).strip().partition("\n")[0]
     text = _USER.sub("this user", text)

@@ -1,17 +1,14 @@
-"""The full-text index in PostgreSQL: tables of ``tsvector``, made of the same terms as SQLite's.
+"""The full-text index in PostgreSQL: tables of ``tsvector`` with the same terms as the index in SQLite.
 
-Which messages are still to be indexed is written down by a trigger, message by message: unlike in SQLite, a message
-with a lower number may be stored after one with a higher number, so that no number says how far the index reaches.
-What is deleted goes from the index by itself.
+A trigger queues each message to be indexed. Unlike in SQLite, a message with a lower number may be committed after one
+with a higher number, so that no number can say how far the index reaches. Foreign keys delete entries of the index.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.search.words import index_terms
-from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.search_index import INDEXED_CHARACTERS, SearchIndex, heading
+from oneclaw_core.sessions import SearchIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,13 +21,13 @@ _MOST_TERM_BYTES = 900_000
 
 _TOPIC = "search index"
 
-# These texts are in users' databases: a change needs a migration.
+# Users' databases hold these statements: a change needs a migration.
 _TABLES = (
     """CREATE TABLE message_search (
         sequence BIGINT PRIMARY KEY REFERENCES messages (sequence) ON DELETE CASCADE,
         terms TSVECTOR NOT NULL
     )""",
-    # Many messages come at once; a list of those still to be sorted in would be read through by each search.
+    # Many messages are indexed at once, and each search would scan the pending list.
     "CREATE INDEX message_search_terms ON message_search USING gin (terms) WITH (fastupdate = off)",
     """CREATE TABLE session_search (
         session_id TEXT COLLATE "C" PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
@@ -49,7 +46,7 @@ _TABLES = (
 _IS_CURRENT = """
     SELECT NOT EXISTS (SELECT 1 FROM search_queue)
            AND NOT EXISTS (SELECT 1 FROM sessions WHERE search_number IS NULL)"""
-# Locked against being deleted while they are taken in; what is being deleted is passed over.
+# Locked against deletion while they are indexed; messages that are being deleted are skipped.
 _NEW_MESSAGES = """
     SELECT m.sequence, substr(m.content, 1, :characters)
     FROM search_queue AS q JOIN messages AS m ON m.sequence = q.sequence
@@ -74,7 +71,7 @@ class PostgresSearchIndex(SearchIndex):
         ORDER BY sequence DESC LIMIT 1 OFFSET :skipped"""
     count = "SELECT count(*) FROM message_search WHERE terms @@ :expression::tsquery"
     # The driver reads all rows at once, so the server stops at CHARACTERS_READ.
-    find_messages = """
+    find_messages = f"""
         SELECT sequence, type, content, created_at, id, name, title
         FROM (
             SELECT *, sum(length(content)) OVER (ORDER BY sequence DESC) - length(content) AS characters
@@ -89,7 +86,7 @@ class PostgresSearchIndex(SearchIndex):
                 ORDER BY f.sequence DESC LIMIT :limit
             ) AS newest
         ) AS counted
-        WHERE characters < 600000
+        WHERE characters < {SearchIndex.CHARACTERS_READ}
         ORDER BY sequence DESC"""
     find_sessions = """
         SELECT s.id, s.name, s.title, s.created_at
@@ -99,62 +96,62 @@ class PostgresSearchIndex(SearchIndex):
         ORDER BY s.search_number DESC LIMIT :limit"""
 
     def create_tables(self) -> None:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         for statement in _TABLES:
             self.connection.execute(statement)
 
     def is_current(self) -> bool:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
-        return bool(value_of(self.connection.execute(_IS_CURRENT)))
+        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
+        return bool(self.connection.execute(_IS_CURRENT).fetchone()[0])
 
     def index_new(self) -> None:
-        """Take what is new into the index, after others that do the same are done."""
+        """Index new messages and sessions, after other transactions that do the same."""
         connection = self.connection
         connection.lock(_TOPIC)
-        # Many at once, when a database was copied.
+        # After a copy there are many.
         connection.execute("SET LOCAL statement_timeout = 0")
         pages = 0
         while self._index_page():
             pages += 1
         if pages >= _MANY_PAGES:
-            # Else the server takes a word for rare, or for common, that is not, until it looks by itself.
+            # Otherwise the server plans searches with outdated frequencies until its next analysis.
             connection.execute("ANALYZE messages, message_search")
-        last_number = value_of(connection.execute(_LAST_NUMBER))
+        [last_number] = connection.execute(_LAST_NUMBER).fetchone()
         new_sessions = connection.execute(_NEW_SESSIONS).fetchall()
         for number, (session_id, name, title) in enumerate(new_sessions, last_number + 1):
-            connection.execute(_ADD_SESSION, {"session": session_id, "terms": _terms(heading(name, title))})
+            connection.execute(_ADD_SESSION, {"session": session_id, "terms": _terms(self.heading(name, title))})
             connection.execute(_NUMBER_SESSION, {"number": number, "session": session_id})
 
     def index_batch(self) -> None:
-        """Take some new messages into the index, unless another transaction does.
+        """Index one page of new messages, unless another transaction does.
 
-        It waits for nothing, for the caller holds a session, and does not do all where there are many.
+        It does not wait, because the caller holds a lock on a session.
         """
         if self.connection.try_lock(_TOPIC):
             self._index_page()
 
     def forget_session(self, session_id: str) -> None:
-        """Do nothing: the database does that by itself."""
+        """Do nothing: foreign keys delete the entries."""
 
     def forget_title(self, session_id: str) -> None:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         self.connection.execute(_NUMBER_SESSION, {"number": None, "session": session_id})
 
     def all_of(self, terms: Iterable[str]) -> str:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         return " & ".join(map(_quoted, dict.fromkeys(_held(terms))))
 
     def any_of(self, terms: Iterable[str]) -> str:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         return " | ".join(map(_quoted, dict.fromkeys(_held(terms))))
 
     def prepare_search(self) -> None:
-        """Have each statement planned anew: how it is best run depends on how common a word is."""
+        """Plan each statement separately: the best plan depends on the frequency of a word."""
         self.connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
 
     def _index_page(self) -> bool:
-        """Take some new messages into the index; return True if there were any."""
-        limits = {"characters": INDEXED_CHARACTERS, "page": _PAGE}
+        """Index one page of new messages; return True if there were any."""
+        limits = {"characters": self.INDEXED_CHARACTERS, "page": _PAGE}
         rows = self.connection.execute(_NEW_MESSAGES, limits).fetchall()
         if rows:
             entries = [{"sequence": sequence, "terms": _terms(content)} for sequence, content in rows]
@@ -164,15 +161,15 @@ class PostgresSearchIndex(SearchIndex):
 
 
 def _quoted(term: str) -> str:
-    """Write a term so that a ``tsquery`` takes it for nothing but a term."""
+    """Quote a term for a ``tsquery``."""
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _terms(text: str) -> list[str]:
-    """List the terms of a text, each once, as many as a ``tsvector`` holds."""
+    """List the terms of a text, as many as a ``tsvector`` holds."""
     found: dict[str, None] = {}
     length = 0
-    for term in _held(index_terms(text)):
+    for term in _held(SearchIndex.terms(text)):
         if term not in found:
             length += len(term.encode())
             if length > _MOST_TERM_BYTES:
@@ -182,5 +179,5 @@ def _terms(text: str) -> list[str]:
 
 
 def _held(terms: Iterable[str]) -> Iterable[str]:
-    """Cut terms as far as an index entry holds them, alike in texts and in queries."""
+    """Truncate terms to the size of an index entry, alike in texts and in queries."""
     return (term.encode()[:_TERM_BYTES].decode(errors="ignore") for term in terms)

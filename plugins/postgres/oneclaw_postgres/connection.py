@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from oneclaw_core.errors import ConstraintError
-from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect
-from oneclaw_core.sessions.placeholders import for_psycopg
-from oneclaw_core.sessions.postgres_address import connect, lock_key
-from oneclaw_core.sessions.postgres_errors import explained
+from oneclaw_core import ConstraintError
+from oneclaw_core.sessions import ColumnType, Connection, Cursor, Dialect, rewrite_placeholders
+from oneclaw_postgres.connecting import connect, lock_key
+from oneclaw_postgres.errors import explain
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from oneclaw_core.sessions.postgres_address import PostgresAddress
-    from oneclaw_core.sessions.search_index import SearchIndex
+    from oneclaw_core.sessions import SearchIndex
+    from oneclaw_postgres.address import PostgresAddress
 
+NO_PARAMETERS: Mapping[str, Any] = MappingProxyType({})
 POSTGRESQL = Dialect(
     "postgresql",
     MappingProxyType(
         {
-            # Compared character by character, whatever the language of the database.
+            # Compared by code points, independent of the locale of the database.
             ColumnType.TEXT: 'TEXT COLLATE "C"',
             ColumnType.INTEGER: "INTEGER",
             ColumnType.BIG_INTEGER: "BIGINT",
@@ -39,7 +40,7 @@ POSTGRESQL = Dialect(
 
 
 class StaleConnectionError(Exception):
-    """A connection was lost before its transaction began: the server was restarted, or ended it."""
+    """A connection was lost before its transaction began, as when the server was restarted."""
 
 
 class PostgresConnection(Connection):
@@ -52,12 +53,12 @@ class PostgresConnection(Connection):
     dialect = POSTGRESQL
 
     def __init__(self, address: PostgresAddress, busy_seconds: float) -> None:
-        """Connect to a server, see :func:`oneclaw_core.sessions.postgres_address.connect`."""
+        """Connect to a server, see :func:`oneclaw_postgres.connecting.connect`."""
         self._name = address.name
         self.driver = connect(address, busy_seconds)
 
     def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> Cursor:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         query, has_placeholders = for_psycopg(sql)
         try:
             return self.driver.execute(query, parameters if has_placeholders else None)
@@ -65,7 +66,7 @@ class PostgresConnection(Connection):
             raise self._refusal(error) from error
 
     def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         try:
             with self.driver.cursor() as cursor:
                 cursor.executemany(for_psycopg(sql)[0], rows)
@@ -73,41 +74,41 @@ class PostgresConnection(Connection):
             raise self._refusal(error) from error
 
     def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         [number] = self.execute(f"{sql} RETURNING {column}", parameters).fetchone()
         return int(number)
 
     def stream(self, sql: str, size: int) -> Generator[list[Any]]:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         with self.driver.cursor("oneclaw_stream") as cursor:
             cursor.execute(sql.encode())
             while rows := cursor.fetchmany(size):
                 yield rows
 
     def read_locked(self, sql: str, parameters: Mapping[str, Any]) -> Cursor:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         return self.execute(f"{sql} FOR NO KEY UPDATE", parameters)
 
     def lock(self, topic: str) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         self.driver.execute("SELECT pg_advisory_xact_lock(%s::bigint)", (lock_key(topic),))
 
     def try_lock(self, topic: str) -> bool:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         row = self.driver.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(topic),)).fetchone()
         return row is not None and bool(row[0])
 
     @property
     def search_index(self) -> SearchIndex:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        from oneclaw_core.sessions.search_postgres import PostgresSearchIndex
+        """See :class:`~oneclaw_core.sessions.Connection`."""
+        from oneclaw_postgres.search import PostgresSearchIndex
 
         return PostgresSearchIndex(self)
 
     def begin(self, *, writes: bool) -> None:
         """Begin a transaction.
 
-        One that writes sees before each of its statements what others have stored until then.
+        Each statement of one that writes sees what others committed before it.
 
         Raises:
             StaleConnectionError: the connection was lost.
@@ -120,17 +121,34 @@ class PostgresConnection(Connection):
             raise
 
     def commit(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         self.driver.execute("COMMIT")
 
     def rollback(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         if self.driver.info.transaction_status is not TransactionStatus.IDLE:
             self.driver.execute("ROLLBACK")
 
     def close(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.Connection`."""
         self.driver.close()
 
     def _refusal(self, error: psycopg.IntegrityError) -> ConstraintError:
-        return ConstraintError(str(explained(error, self._name)), lacks_parent=error.sqlstate == "23503")
+        return ConstraintError(str(explain(error, self._name)), lacks_parent=error.sqlstate == "23503")
+
+
+@lru_cache(maxsize=512)
+def for_psycopg(sql: str) -> tuple[bytes, bool]:
+    """Translate a statement for psycopg.
+
+    Returns:
+        The statement, and True if it has placeholders. Without any, psycopg does not parse the text.
+    """
+    names: list[str] = []
+
+    def placeholder(name: str) -> str:
+        names.append(name)
+        return f"%({name})s"
+
+    translated = rewrite_placeholders(sql, placeholder, lambda text: text.replace("%", "%%"))
+    return (translated if names else sql).encode(), bool(names)

@@ -1,25 +1,24 @@
 """The full-text index in SQLite, with FTS5.
 
-The index holds terms and row numbers, nothing else. Messages are indexed in batches, the last message of each taking
-the others along, and by each search what is new. So a turn pays next to nothing, the index stays in few pieces, and
-nothing is ever missing: how far it reaches is written in the same transaction.
+The index holds only terms and row numbers. Messages are indexed in batches, by the last message of each batch, and
+before each search. So a turn costs little, and the index stays compact. The same transaction stores how far the index
+reaches, so that no message is missing.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.search.words import index_terms
 from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.search_index import INDEXED_CHARACTERS, SearchIndex, heading
+from oneclaw_core.sessions.search_index import SearchIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PAGE = 1_000
 
-# Terms come one by one with spaces between them, which the tokenizer "ascii" leaves as they are. These texts are on
-# users' disks: a change needs a migration.
+# Terms are separated by spaces, and the tokenizer "ascii" does not change them. Users' databases hold these statements:
+# a change needs a migration.
 _TABLES = tuple(
     f"CREATE VIRTUAL TABLE {name} USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')"
     for name in ("message_search", "session_search")
@@ -100,7 +99,7 @@ class SqliteSearchIndex(SearchIndex):
             self.connection.execute(_ADD_SESSION, _session_entry(number, name, title))
 
     def index_batch(self) -> None:
-        """Take what is new into the index."""
+        """Index new messages and sessions."""
         self.index_new()
 
     def forget_session(self, session_id: str) -> None:
@@ -131,12 +130,12 @@ class SqliteSearchIndex(SearchIndex):
         """Do nothing: there is nothing to set."""
 
     def _page(self, sql: str, parameters: dict[str, Any]) -> list[Any]:
-        limits = {"characters": INDEXED_CHARACTERS, "page": _PAGE}
+        limits = {"characters": self.INDEXED_CHARACTERS, "page": _PAGE}
         return self.connection.execute(sql, limits | parameters).fetchall()
 
 
 def _quoted(term: str) -> str:
-    """Write a term so that FTS5 takes it for nothing but a term."""
+    """Quote a term for FTS5."""
     return '"' + term.replace('"', '""') + '"'
 
 
@@ -150,8 +149,8 @@ def _message_entries(rows: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def _session_entry(number: int, name: str | None, title: str | None) -> dict[str, Any]:
-    return {"number": number, "terms": _terms(heading(name, title))}
+    return {"number": number, "terms": _terms(SearchIndex.heading(name, title))}
 
 
 def _terms(text: str) -> str:
-    return " ".join(index_terms(text))
+    return " ".join(SearchIndex.terms(text))

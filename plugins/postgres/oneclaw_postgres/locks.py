@@ -1,9 +1,9 @@
-"""Locks of sessions between machines: PostgreSQL's advisory locks, which it frees when their process is gone.
+"""Locks of sessions between machines: advisory locks, which PostgreSQL releases when their process is gone.
 
-All of a process are held on one connection of their own, however many turns run. They live as long as that connection.
-So whoever takes a lock signs the row of its session, and a turn that lost its lock to another one is refused when it
-writes, see :mod:`oneclaw_core.sessions.fences`. That the connection was lost is noticed when the next lock is taken;
-then those locks are taken again that nobody else has taken meanwhile.
+One connection holds all locks of a process, and they live as long as that connection. So acquiring a lock stores a new
+token in the row of the session, and a turn whose lock went to another one can no longer write, see
+:attr:`oneclaw_core.sessions.HeldSession.token`. A lost connection is noticed when the next lock is acquired. Then the
+locks that no other process acquired in the meantime are acquired again.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from oneclaw_core.errors import StoreError
-from oneclaw_core.sessions.postgres_address import connect, lock_key
-from oneclaw_core.sessions.postgres_errors import explained
-from oneclaw_core.sessions.session_locks import HeldSession
+from oneclaw_core import StoreError
+from oneclaw_core.sessions import HeldSession
+from oneclaw_postgres.connecting import connect, lock_key
+from oneclaw_postgres.errors import explain
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.postgres_address import PostgresAddress
+    from oneclaw_postgres.address import PostgresAddress
 
     _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.25
-# How long what is still being stored in a session may keep all others from getting their locks.
+# How long a transaction in one session may delay the locks of all others.
 _BUSY_SECONDS = 0.25
 _TOKEN_BITS = 63
 
-# A signature that a crash of the server undoes is missed by nobody else: then its turn is refused.
+# If a crash of the server loses a token, the turn that holds it can no longer write.
 _SETTINGS = "SELECT set_config('synchronous_commit', 'off', false), set_config('lock_timeout', %s, false)"
-# Waits for what a turn that lost the lock is still storing.
+# Waits for a transaction of a turn that lost the lock.
 _SIGN = "UPDATE sessions SET lock_token = %s WHERE id = %s"
 _LOCK = "SELECT pg_try_advisory_lock(%s::bigint)"
 _LOCK_IF_SIGNED = f"{_LOCK} FROM sessions WHERE id = %s AND lock_token = %s"
@@ -45,20 +45,20 @@ _log = logging.getLogger("oneclaw.store")
 
 
 class PostgresLocks:
-    """The locks of sessions that this process holds; see :class:`oneclaw_core.sessions.session_locks.SessionLocks`."""
+    """The locks of sessions that this process holds; see :class:`oneclaw_core.sessions.SessionLocks`."""
 
     def __init__(self, address: PostgresAddress) -> None:
         self._address = address
         # One thread, so that the connection is used by one at a time.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="oneclaw-locks")
         self._connection: _Connection | None = None
-        # Of the sessions whose turns run here.
+        # The tokens of the sessions whose turns run here.
         self._tokens: dict[str, int] = {}
-        # Those of them whose locks this connection has.
+        # The sessions whose locks this connection holds.
         self._locked: set[str] = set()
 
     async def acquire(self, session_id: str, wait_seconds: float) -> HeldSession | None:
-        """See :class:`~oneclaw_core.sessions.session_locks.SessionLocks`."""
+        """See :class:`~oneclaw_core.sessions.SessionLocks`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         pause = _FIRST_PAUSE_SECONDS
@@ -68,10 +68,10 @@ class PostgresLocks:
                 return None
             await asyncio.sleep(min(pause, remaining))
             pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
-        return HeldSession(lambda: self._give_back(session_id), token)
+        return HeldSession(lambda: self._release_soon(session_id), token)
 
     async def close(self) -> None:
-        """Close the connection, and with it give back whatever is held; more than once does no harm."""
+        """Close the connection, which releases all locks; closing it again does nothing."""
         await asyncio.to_thread(self._shut_down)
 
     async def _try(self, session_id: str) -> int | None:
@@ -82,25 +82,25 @@ class PostgresLocks:
         try:
             return await asyncio.wrap_future(taking)
         except asyncio.CancelledError:
-            # It may be taken all the same, and nobody would give it back.
+            # The lock may be acquired all the same, and must be released.
             with suppress(RuntimeError):
                 self._thread.submit(self._release_unwanted, taking, session_id)
             raise
 
-    def _give_back(self, session_id: str) -> None:
-        """Give a lock back, soon and without waiting for it."""
-        with suppress(RuntimeError):  # closed, which gave all back
+    def _release_soon(self, session_id: str) -> None:
+        """Release a lock without waiting for it."""
+        with suppress(RuntimeError):  # closed, which released all locks
             self._thread.submit(self._release, session_id)
 
-    # What follows runs in the thread.
+    # The following methods run in the thread.
 
     def _take(self, session_id: str) -> int | None:
-        if session_id in self._tokens:  # by another task: to the server, one connection is one holder
+        if session_id in self._tokens:  # by another task: the server knows only the connection
             return None
         try:
             return self._ask(session_id)
         except psycopg.Error as error:
-            raise explained(error, self._address.name) from error
+            raise explain(error, self._address.name) from error
 
     def _ask(self, session_id: str) -> int | None:
         if self._connection is not None:
@@ -109,7 +109,7 @@ class PostgresLocks:
             except psycopg.OperationalError:
                 if not self._connection.closed:
                     raise
-        # The first time, or the server was restarted; if it is away, this says so.
+        # The first time, or the server was restarted.
         self._connection = connect(self._address, _BUSY_SECONDS)
         self._locked.clear()
         self._connection.execute(_SETTINGS, (f"{round(_BUSY_SECONDS * 1000)}ms",))
@@ -134,7 +134,7 @@ class PostgresLocks:
         return token
 
     def _lock_again(self, connection: _Connection) -> None:
-        """Take the locks that were lost with an earlier connection, unless another turn has begun, or even ended."""
+        """Acquire the locks that were lost with an earlier connection, except those of sessions with a later turn."""
         for session_id in self._tokens.keys() - self._locked:
             if _is_true(connection.execute(_LOCK_IF_SIGNED, (_key(session_id), session_id, self._tokens[session_id]))):
                 self._locked.add(session_id)
@@ -149,7 +149,7 @@ class PostgresLocks:
         try:
             self._connection.execute(_UNLOCK, (_key(session_id),))
         except psycopg.Error:
-            # Closed, it is free in any case; whoever locks next connects anew.
+            # Closing the connection releases the lock; the next lock connects again.
             _log.debug("the connection that held the lock of a session was lost", exc_info=True)
             self._connection.close()
 

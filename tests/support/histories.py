@@ -8,8 +8,7 @@ import sqlite3
 from contextlib import asynccontextmanager, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import psycopg
-from postgres_server import VARIABLE, database_on_server
+from databases import VARIABLE, backend_of
 
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
@@ -70,7 +69,11 @@ def url_of(path: Path) -> str:
 def database_url(home: Path) -> str:
     """The database of a home: a SQLite file in it, or one on the PostgreSQL server that the test runs with."""
     server = os.environ.get(VARIABLE)
-    return url_of(database_path(home)) if server is None else database_on_server(server, home)
+    if server is None:
+        return url_of(database_path(home))
+    from postgres_server import database_on_server
+
+    return database_on_server(server, home)
 
 
 def change(home: Path, statement: str, *parameters: object) -> None:
@@ -81,6 +84,8 @@ def change(home: Path, statement: str, *parameters: object) -> None:
 def rows(home: Path, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
     """Read a home's database behind the store's back; parameters are written as ``?``."""
     if VARIABLE in os.environ:
+        import psycopg
+
         url = database_url(home).replace("+psycopg", "")
         with psycopg.connect(url, options="-c search_path=oneclaw") as server:
             cursor = server.execute(statement.replace("?", "%s").encode(), parameters or None)
@@ -91,7 +96,7 @@ def rows(home: Path, statement: str, *parameters: object) -> list[tuple[Any, ...
 
 @asynccontextmanager
 async def opened(home: Path) -> AsyncIterator[Store]:
-    async with await Store.open(database_url(home), lock_directory=home / "locks") as store:
+    async with await Store.open(backend_of(database_url(home)), lock_directory=home / "locks") as store:
         yield store
 
 
@@ -103,7 +108,7 @@ def opened_for_examples(home: Path) -> Iterator[Callable[..., None]]:
         What runs ``check(store, *arguments)``.
     """
     with asyncio.Runner() as runner:
-        store = runner.run(Store.open(database_url(home), lock_directory=home / "locks"))
+        store = runner.run(Store.open(backend_of(database_url(home)), lock_directory=home / "locks"))
 
         def run(check: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
             runner.run(check(store, *arguments))

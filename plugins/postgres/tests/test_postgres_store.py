@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from databases import backend_of
 from histories import assistant, call, change, database_url, opened, rows, success, user
+from oneclaw_postgres.address import parse
 from postgres_server import administer, database_on_server
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions import messages as stored_messages
-from oneclaw_core.sessions import postgres_address, settings
+from oneclaw_core.sessions import settings
 from oneclaw_core.sessions import usage as stored_usage
-from oneclaw_core.sessions.backend import backend_of
+from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.search import SearchRange
-from oneclaw_core.sessions.sqlite_file import SCHEMA_VERSION
 from oneclaw_core.sessions.states import UserStates, read_states
 from oneclaw_core.sessions.store import Store
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.migrations import Migration
 
-pytestmark = pytest.mark.only("postgresql")
-
 
 def empty_database(server: PostgresServer, home: Path) -> str:
     return str(database_on_server(server.uri("postgres"), home, "template0"))
@@ -48,7 +47,7 @@ def empty_database(server: PostgresServer, home: Path) -> str:
 
 def open_and_close(url: str) -> None:
     async def main() -> None:
-        await (await Database.open(url)).close()
+        await (await Database.open(backend_of(url))).close()
 
     asyncio.run(main())
 
@@ -78,7 +77,7 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreVersionError, match=message):
         open_and_close(database_url(tmp_path))
     with pytest.raises(StoreVersionError, match=message):
-        read_states(database_url(tmp_path))
+        read_states(backend_of(database_url(tmp_path)))
 
 
 def test_another_programs_schema_is_refused_and_unchanged(postgres: PostgresServer, tmp_path: Path) -> None:
@@ -103,13 +102,14 @@ def test_tables_that_are_missing_are_reported_as_damage(tmp_path: Path, fault: s
 
 OPEN_WHEN_TOLD = """
 import asyncio, sys
+from oneclaw_postgres.backend import open_backend
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
 
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
-    async with await Store.open(sys.argv[1], lock_directory=Path("unused")) as store:
+    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path("unused")) as store:
         print((await store.find_or_create_session("same", agent="default")).id)
 
 asyncio.run(main())
@@ -251,7 +251,7 @@ def test_a_url_that_is_not_understood_is_not_repeated(url: str) -> None:
 def test_a_database_is_shown_without_user_and_password(url: str, name: str) -> None:
     backend = backend_of(url, busy_seconds=1)
     assert backend.name == name
-    assert "hunter@two" not in repr(postgres_address.parse(url)) + str(backend.explained(psycopg.OperationalError("x")))
+    assert "hunter@two" not in repr(parse(url)) + str(backend.explain(psycopg.OperationalError("x")))
     assert (
         redact("the password is hunter@two")
         == ("the password is [redacted]" if "hunter" in url else "the password is hunter@two")
@@ -260,7 +260,7 @@ def test_a_database_is_shown_without_user_and_password(url: str, name: str) -> N
 
 
 def test_parameters_of_a_url_reach_the_client_library() -> None:
-    address = postgres_address.parse("postgresql://h/x?sslmode=verify-full&sslrootcert=/ca.pem&connect_timeout=3")
+    address = parse("postgresql://h/x?sslmode=verify-full&sslrootcert=/ca.pem&connect_timeout=3")
     values = psycopg.conninfo.conninfo_to_dict(address.conninfo)
     assert (values["sslmode"], values["sslrootcert"], values["connect_timeout"]) == ("verify-full", "/ca.pem", "3")
 
@@ -269,7 +269,7 @@ def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
     with pytest.raises(StoreError, match=r"database postgresql://127\.0\.0\.1:1/x cannot be reached") as raised:
         open_and_close("postgresql://clara:hunter2@127.0.0.1:1/x")
     with pytest.raises(StoreError, match="cannot be reached"):
-        read_states("postgresql://clara:hunter2@127.0.0.1:1/x")
+        read_states(backend_of("postgresql://clara:hunter2@127.0.0.1:1/x"))
     assert "hunter2" not in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -323,23 +323,24 @@ def test_a_user_that_may_not_make_the_schema_is_told_what_to_do(postgres: Postgr
     open_and_close(as_guest)
 
 
-def test_a_missing_driver_is_named_with_its_extra() -> None:
+def test_a_missing_driver_is_reported() -> None:
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from oneclaw_core.sessions.backend import backend_of\n"
+        "from oneclaw_core.config.databases import backend_of\n"
         "from oneclaw_core.errors import StoreError\n"
-        "try:\n    backend_of('postgresql+psycopg://u:hunter2@h/x', busy_seconds=1)\n"
+        "try:\n    backend_of('postgresql+psycopg://u:hunter2@h/x', {})\n"
         "except StoreError as error:\n    print(error)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
-    assert "pip install 'oneclaw-core[postgres]'" in ended.stdout
+    assert "plugin postgres" in ended.stdout
+    assert "psycopg" in ended.stdout
     assert "hunter2" not in ended.stdout
 
 
 def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
         url = database_url(tmp_path)
-        database = await Database.open(url, busy_seconds=0.05)
+        database = await Database.open(backend_of(url, busy_seconds=0.05))
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
             other.execute("BEGIN; LOCK TABLE oneclaw.settings")
             with pytest.raises(StoreError, match="is locked by another process: try again"):
@@ -353,7 +354,7 @@ def test_a_lock_that_another_process_keeps_is_reported(tmp_path: Path) -> None:
 
 def test_a_statement_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async def main() -> None:
-        database = await Database.open(f"{database_url(tmp_path)}&options=-c%20statement_timeout%3D50ms")
+        database = await Database.open(backend_of(f"{database_url(tmp_path)}&options=-c%20statement_timeout%3D50ms"))
         with pytest.raises(StoreError, match="took too long and was stopped, nothing was stored"):
             await database.read(lambda it: it.execute("SELECT pg_sleep(10)").close())
         assert await database.read(settings.read_settings) == {}
@@ -438,11 +439,12 @@ def test_a_restarted_server_is_found_again(postgres: PostgresServer, tmp_path: P
 
 HOLD = """
 import asyncio, sys
+from oneclaw_postgres.backend import open_backend
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
 
 async def main():
-    async with await Store.open(sys.argv[1], lock_directory=Path("unused")) as store:
+    async with await Store.open(open_backend(sys.argv[1]), lock_directory=Path("unused")) as store:
         async with store.session_lock(sys.argv[2], 0):
             print("held", flush=True)
             await asyncio.to_thread(sys.stdin.readline)
@@ -624,21 +626,21 @@ def test_what_the_user_has_set_is_read_without_opening_the_store(tmp_path: Path)
 
     asyncio.run(main())
     expected = UserStates({"a": [1, "ü%"]}, {"files.write": "deny"}, frozenset({"one"}), frozenset({"two"}))
-    assert read_states(database_url(tmp_path)) == expected
+    assert read_states(backend_of(database_url(tmp_path))) == expected
     change(tmp_path, "UPDATE settings SET value = '{'")
     with pytest.raises(StoreDamagedError, match="damaged setting"):
-        read_states(database_url(tmp_path))
+        read_states(backend_of(database_url(tmp_path)))
 
 
 def test_a_database_without_tables_counts_as_empty_and_stays_so(postgres: PostgresServer, tmp_path: Path) -> None:
     url = empty_database(postgres, tmp_path)
-    assert read_states(url) == UserStates()
+    assert read_states(backend_of(url)) == UserStates()
     assert rows(tmp_path, "SELECT to_regnamespace('oneclaw') IS NULL") == [(True,)]
 
 
 def test_a_store_shows_its_database_without_the_user(tmp_path: Path) -> None:
     async def main() -> str:
-        store = await Store.open(database_url(tmp_path), lock_directory=tmp_path)
+        store = await Store.open(backend_of(database_url(tmp_path)), lock_directory=tmp_path)
         await store.close()
         await store.close()
         return store.name

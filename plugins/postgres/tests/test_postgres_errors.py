@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-
-from oneclaw_core.sessions.postgres_errors import explained
-
-pytestmark = pytest.mark.only("postgresql")
+from oneclaw_postgres.errors import explain
 
 FAILED = 'connection failed: connection to server at "10.0.0.7", port 5432 failed: '
 
@@ -39,7 +36,7 @@ FAILED = 'connection failed: connection to server at "10.0.0.7", port 5432 faile
     ],
 )
 def test_what_to_do_about_a_connection_that_was_refused(text: str, said: str) -> None:
-    message = str(explained(psycopg.OperationalError(FAILED + text + "\nand another line"), "postgresql://10.0.0.7/x"))
+    message = str(explain(psycopg.OperationalError(FAILED + text + "\nand another line"), "postgresql://10.0.0.7/x"))
     assert said in message
     assert "clara" not in message
     assert "\n" not in message

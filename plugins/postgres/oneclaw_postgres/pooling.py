@@ -1,11 +1,10 @@
-"""Whether a connection pooler gives a client the same session of the server throughout, as OneClaw needs it.
+"""Detect connection poolers that assign each transaction another session of the server.
 
-A pooler that shares sessions out for a transaction at a time (PgBouncer's ``pool_mode=transaction``) takes a lock of a
-session in one of them and gives it back in another. Two processes would then be in one turn, or a lock would stay for
-ever, and nothing would say so.
+Behind such a pooler (PgBouncer's ``pool_mode=transaction``), a lock is acquired in one session and released in another.
+Two processes could then run turns of one session, or a lock would never be released, without any error.
 
-Behind any pooler, the server's process is not the one that the client was told of as it connected. That costs nothing
-to see; only then is it asked which process serves this connection, and another one, while neither has a transaction.
+Behind any pooler, the process ID of the server differs from the one that the client got when it connected, which is
+cheap to check. Only then are the processes of this connection and of another one compared, outside of transactions.
 """
 
 from __future__ import annotations
@@ -17,31 +16,31 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from oneclaw_core.errors import StoreError
+from oneclaw_core import StoreError
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
 _ASK = b"SELECT pg_backend_pid()"
-# Where all sessions are in use, a pooler that shares them out would still give the one that this connection leaves.
+# If all sessions are in use, a pooler that shares them would still assign the one that this connection leaves.
 _WAIT_SECONDS = 2.0
 
 
 def refuse_shared_sessions(connection: Connection[Any], conninfo: str, name: str) -> None:
-    """Make sure that a connection through a pooler keeps its session.
+    """Check that a connection through a pooler keeps its session.
 
     Args:
-        connection: to look at; no transaction is under way in it.
-        conninfo: it was made with.
+        connection: without an open transaction.
+        conninfo: of the connection.
         name: of the database, for the message.
 
     Raises:
-        StoreError: the pooler shares sessions out.
+        StoreError: the pooler shares sessions between connections.
         psycopg.Error: the connection was lost.
     """
     first = _server_process(connection)
     other = _process_of_another(conninfo)
-    # Twice: two sessions that a pooler gives out in turn would come round to the first.
+    # Twice: of two sessions that alternate, the second check would see the first one again.
     seen = {first, _server_process(connection), _server_process(connection)}
     if len(seen) > 1 or other in seen:
         raise StoreError(
@@ -56,7 +55,7 @@ def _server_process(connection: Connection[Any]) -> int:
 
 
 def _process_of_another(conninfo: str) -> int | None:
-    """The process that serves another connection; ``None`` if none can be had now."""
+    """Return the server process of another connection; ``None`` if there is none available."""
     deadline = time.monotonic() + _WAIT_SECONDS
     try:
         with closing(psycopg.connect(conninfo, autocommit=True)) as other:
