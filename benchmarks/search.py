@@ -22,6 +22,7 @@ from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.sessions import search
+from oneclaw_core.sessions.search_index import SearchIndex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.turn.session_search import SessionQuery, search_sessions
@@ -70,9 +71,9 @@ async def time_appends(store: Store) -> None:
     """Print what indexing adds to storing a message, one transaction each."""
     chosen = list(texts(2_000))
     session = await store.create_session(agent="General Assistant")
-    batch, means = search.MESSAGES_PER_BATCH, {}
+    batch, means = SearchIndex.MESSAGES_PER_BATCH, {}
     for is_indexing in (False, True):
-        search.MESSAGES_PER_BATCH = batch if is_indexing else 2**62
+        SearchIndex.MESSAGES_PER_BATCH = batch if is_indexing else 2**62
         seconds = []
         for number in range(APPENDS):
             message = Message(type=MessageType.USER, content=chosen[number % len(chosen)])

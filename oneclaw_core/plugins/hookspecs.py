@@ -176,7 +176,8 @@ def register_settings(register: SettingsRegistrar) -> None:
 def register_stores(register: StoreRegistrar) -> None:
     """Register a store for a URL scheme: ``register("scheme", target)``.
 
-    ``target(url)`` returns the URL of the SQLite or PostgreSQL database to open. It is called before the store is open.
+    ``target(url)`` returns a ``Backend`` of :mod:`oneclaw_core.sessions`, or the URL of another database to open. It is
+    called before the store is open.
     """
 
 

@@ -16,8 +16,7 @@ IMPORTED = (
     "jsonschema",
     "oneclaw_core.builtin.clock",
     "oneclaw_offline.rules",
-    "oneclaw_core.sessions.postgres_backend",
-    "psycopg",
+    "oneclaw_postgres.backend",
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "only(kind): a test of what is particular to sqlite or postgresql")
+    config.addinivalue_line("markers", "only(kind): a test of what is particular to sqlite")
 
 
 def pytest_generate_tests(metafunc):

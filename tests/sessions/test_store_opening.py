@@ -336,6 +336,7 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
 KILLED_WHILE_CREATING = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from oneclaw_core.config.databases import backend_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Source
-from oneclaw_core.sessions import search
 from oneclaw_core.sessions.search import SearchRange
+from oneclaw_core.sessions.search_index import SearchIndex
 from oneclaw_core.sessions.timestamps import to_stored
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def test_only_the_beginning_of_a_very_long_message_is_found(tmp_path: Path) -> N
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="General Assistant")
-            await store.append(session.id, [user("first " + "x " * search.INDEXED_CHARACTERS + "last")])
+            await store.append(session.id, [user("first " + "x " * SearchIndex.INDEXED_CHARACTERS + "last")])
             assert len(await found(store, "first")) == 1
             assert await found(store, "last") == []
             await store.delete_session(session.id)
@@ -246,7 +246,7 @@ def test_a_killed_writer_leaves_the_index_as_complete_as_the_messages(tmp_path: 
     assert process.stdout is not None
     with process.stdout:
         for line in process.stdout:
-            if int(line) >= 2 * search.MESSAGES_PER_BATCH + 20:
+            if int(line) >= 2 * SearchIndex.MESSAGES_PER_BATCH + 20:
                 process.send_signal(signal.SIGKILL)
                 break
     process.wait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.postgres_connection import POSTGRESQL
+from oneclaw_postgres.connection import POSTGRESQL
 
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_connection import SQLITE

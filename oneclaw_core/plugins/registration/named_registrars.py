@@ -106,7 +106,7 @@ class StoreRegistrar(_NamedRegistrar):
 
         Args:
             scheme: of the database URLs that it opens, such as ``postgresql``.
-            target: function of the URL that returns the URL of the SQLite or PostgreSQL database to open.
+            target: function of the URL that returns a ``Backend``, or the URL of another database to open.
         """
         self._add(scheme, target, pattern=_SCHEME)
 

@@ -26,7 +26,6 @@ IMPORTED = (
     "oneclaw_core.builtin.web",
     "oneclaw_core.cli.main",
     "oneclaw_offline.provider",
-    "oneclaw_core.sessions.postgres_backend",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_scheduled_tasks.commands",
     "oneclaw_scheduled_tasks.service",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
 
-pytestmark = pytest.mark.only("postgresql")
 
 INTERRUPTED = Message(
     type=MessageType.TOOL_RESULT, content="?", tool_status=ToolCallStatus.ERROR, error_type="interrupted"
