@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import opened
+from histories import opened, rows, user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
 from oneclaw_core.sessions import locks
@@ -217,3 +217,15 @@ def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"lock file .* cannot be used .*check the path"):
         asyncio.run(locks.acquire(tmp_path / "file" / "session.lock", 0))
+
+
+@pytest.mark.only("sqlite")
+def test_locks_beside_a_file_have_no_tokens(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            async with store.session_lock(session.id, 0):
+                await store.append(session.id, [user()])
+            assert rows(tmp_path, "SELECT lock_token FROM sessions") == [(None,)]
+
+    asyncio.run(main())

@@ -320,14 +320,3 @@ def test_what_a_refused_answer_used_is_counted(tmp_path: Path) -> None:
             assert rows(tmp_path, "SELECT history_hash FROM usage ORDER BY id") == [(None,), ("h",)]
 
     asyncio.run(main())
-
-
-@pytest.mark.only("sqlite")
-def test_locks_beside_a_file_have_no_tokens(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path) as store:
-            session = await store.create_session(agent="default")
-            await turn(store, session)
-            assert token(tmp_path, session) is None
-
-    asyncio.run(main())
