@@ -123,7 +123,7 @@ def _opened(url: str, scheme: str, record: PluginRecord, registration: Registrat
 
 def _unknown(scheme: str) -> StoreError:
     if scheme.partition("+")[0] in _POSTGRES_SCHEMES:
-        from oneclaw_core.plugins.missing import how_to_install
+        from oneclaw_core.distributions import how_to_install
 
         return StoreError(f"PostgreSQL needs the plugin postgres: {how_to_install('postgres')}")
     return StoreError(
