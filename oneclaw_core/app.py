@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agents import AgentService
-from oneclaw_core.config.databases import home_with_backend
 from oneclaw_core.config.home import Home, find_home
 from oneclaw_core.config.keys import KeyStore, secret_store
 from oneclaw_core.config.known_secrets import known_secret_check
@@ -37,6 +36,7 @@ from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.loading.given import given_plugins
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN, PluginRecord
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.plugins.running.hook_settings import hook_timeouts, plugin_order

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
-from oneclaw_core.config.databases import home_with_backend
 from oneclaw_core.config.home import find_home
 from oneclaw_core.config.trust import is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.states import UserStates, read_states
 

@@ -138,7 +138,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     Raises:
         StoreError: it cannot be used.
     """
-    from oneclaw_core.config.databases import home_with_backend
+    from oneclaw_core.plugins.loading.stores import home_with_backend
     from oneclaw_core.sessions.states import looking_into
 
     _, backend = home_with_backend(home, os.environ)

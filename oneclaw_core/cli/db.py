@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.databases import backend_of, home_with_backend
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable

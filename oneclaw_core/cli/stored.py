@@ -30,7 +30,7 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
     from oneclaw_core.cli.event_loop import run_async
-    from oneclaw_core.config.databases import home_with_backend
+    from oneclaw_core.plugins.loading.stores import home_with_backend
     from oneclaw_core.sessions.store import Store
 
     home, backend = home_with_backend(find_home(), os.environ)

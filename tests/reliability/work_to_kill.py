@@ -14,7 +14,7 @@ from importlib import import_module
 
 STORE_MODULES = (
     "sqlite3",
-    "oneclaw_core.config.databases",
+    "oneclaw_core.plugins.loading.stores",
     "oneclaw_core.sessions.copying",
     "oneclaw_core.sessions.migrations",
     "oneclaw_core.sessions.session_locks",
@@ -55,14 +55,14 @@ async def take_turn(home: str) -> None:
 
 
 async def migrate(url: str) -> None:
-    from oneclaw_core.config.databases import backend_of
+    from oneclaw_core.plugins.loading.stores import backend_of
     from oneclaw_core.sessions.database import Database
 
     await (await Database.open(backend_of(url, {}))).close()
 
 
 async def copy(urls: str) -> None:
-    from oneclaw_core.config.databases import backend_of
+    from oneclaw_core.plugins.loading.stores import backend_of
     from oneclaw_core.sessions import copying
 
     source, target = urls.split(" ")

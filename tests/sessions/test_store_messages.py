@@ -277,7 +277,7 @@ def test_used_ids_are_those_of_calls_of_this_session(tmp_path: Path) -> None:
 
 STORE_CALL_AND_WAIT = """
 import asyncio, sys
-from oneclaw_core.config.databases import backend_of
+from oneclaw_core.plugins.loading.stores import backend_of
 from pathlib import Path
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.sessions.store import Store

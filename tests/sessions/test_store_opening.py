@@ -271,7 +271,7 @@ def test_opening_waits_for_a_writer_when_it_turns_on_the_write_ahead_log(tmp_pat
 
 OPEN_WHEN_TOLD = """
 import asyncio, sys
-from oneclaw_core.config.databases import backend_of
+from oneclaw_core.plugins.loading.stores import backend_of
 from pathlib import Path
 from oneclaw_core.sessions.store import Store
 
@@ -336,7 +336,7 @@ def test_a_migration_that_fails_leaves_the_version_before(tmp_path: Path) -> Non
 KILLED_WHILE_CREATING = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from oneclaw_core.config.databases import backend_of
+from oneclaw_core.plugins.loading.stores import backend_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.sqlite_connection import SqliteConnection
 

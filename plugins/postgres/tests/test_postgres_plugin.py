@@ -7,7 +7,7 @@ from histories import database_url
 from oneclaw_postgres.backend import PostgresBackend
 
 from oneclaw_core import OneClaw
-from oneclaw_core.config.databases import backend_of
+from oneclaw_core.plugins.loading.stores import backend_of
 
 
 @pytest.mark.parametrize("scheme", ["postgresql+psycopg", "postgresql", "postgres", "POSTGRESQL"])
