@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import AgentService as AgentService
     from oneclaw_core.app import OneClaw as OneClaw
     from oneclaw_core.app import ask as ask
-    from oneclaw_core.builtin.javascript_bridges import javascript_bridges as javascript_bridges
+    from oneclaw_core.builtin.clock import get_current_time as get_current_time
     from oneclaw_core.cli.event_loop import run_async as run_async
     from oneclaw_core.cli.line_reader import read_input_line as read_input_line
     from oneclaw_core.cli.output import json_option as json_option
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import DuplicateToolError as DuplicateToolError
     from oneclaw_core.errors import InUseError as InUseError
-    from oneclaw_core.errors import JavaScriptError as JavaScriptError
-    from oneclaw_core.errors import JavaScriptSyntaxError as JavaScriptSyntaxError
-    from oneclaw_core.errors import JavaScriptTimeoutError as JavaScriptTimeoutError
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import NotReadyError as NotReadyError
     from oneclaw_core.errors import OAuthError as OAuthError
@@ -74,11 +71,6 @@ if TYPE_CHECKING:
     from oneclaw_core.http.oauth.grant import OAuthGrant as OAuthGrant
     from oneclaw_core.http.oauth.redirect import RedirectListener as RedirectListener
     from oneclaw_core.http.oauth.service import OAuthService as OAuthService
-    from oneclaw_core.javascript.bridges import JavaScriptBridges as JavaScriptBridges
-    from oneclaw_core.javascript.result import ConsoleLine as ConsoleLine
-    from oneclaw_core.javascript.result import JavaScriptResult as JavaScriptResult
-    from oneclaw_core.javascript.running import check_javascript as check_javascript
-    from oneclaw_core.javascript.running import run_javascript as run_javascript
     from oneclaw_core.plugins.contract.arguments import Ask as Ask
     from oneclaw_core.plugins.contract.arguments import CallInfo as CallInfo
     from oneclaw_core.plugins.contract.arguments import CommandUse as CommandUse
@@ -106,6 +98,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
     from oneclaw_core.plugins.contract.service_context import ServiceContext as ServiceContext
     from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
+    from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
     from oneclaw_core.plugins.contract.tool_source import SourceTool as SourceTool
     from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
@@ -143,6 +136,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
     from oneclaw_core.providers.base import WireRequest as WireRequest
+    from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
@@ -195,15 +189,12 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_result import ToolResultStatus as ToolResultStatus
     from oneclaw_core.types.tool_result import clean_text as clean_text
     from oneclaw_core.types.tool_selection import ToolSelection as ToolSelection
-    from oneclaw_core.user_tools.changes import ToolChange as ToolChange
-    from oneclaw_core.user_tools.folder import UserTools as UserTools
-    from oneclaw_core.user_tools.user_tool import UserTool as UserTool
 
 _NAMES = {
     "agents": "AgentService",
     "types.agents": "Agent AgentLimits",
     "app": "OneClaw ask",
-    "builtin.javascript_bridges": "javascript_bridges",
+    "builtin.clock": "get_current_time",
     "types.events": (
         "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
         "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
@@ -218,7 +209,7 @@ _NAMES = {
     "config.settings.service": "SettingState",
     "errors": (
         "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
-        "JavaScriptError JavaScriptSyntaxError JavaScriptTimeoutError NotFoundError "
+        "NotFoundError "
         "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
         "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
         "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
@@ -246,9 +237,6 @@ _NAMES = {
     "http.oauth.grant": "AccessToken OAuthGrant",
     "http.oauth.redirect": "RedirectListener",
     "http.oauth.service": "OAuthService",
-    "javascript.bridges": "JavaScriptBridges",
-    "javascript.result": "ConsoleLine JavaScriptResult",
-    "javascript.running": "check_javascript run_javascript",
     "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
     "private_files": "read_private write_private",
     "providers.base": (
@@ -260,9 +248,9 @@ _NAMES = {
     "plugins.contract.service_context": "ServiceContext",
     "plugins.contract.trigger": "Fire",
     "plugins.contract.web": "WebRequest WebResponse",
-    "plugins.contract.tool_source": "KnownTool SourceGroup SourceTool SourceTools ToolSource",
+    "plugins.contract.tool_source": "KnownTool ListingContext SourceGroup SourceTool SourceTools ToolSource",
     "secrets.store": "SecretPlace SecretStore SecretWords",
-    "secrets.redaction": "redact remember_secret",
+    "secrets.redaction": "SHORTEST_KEY_CHARACTERS redact remember_secret",
     "sessions.plugin_storage": "PluginStorage",
     "sessions.plugin_tables": "PluginTables",
     "sessions.storage_connection": "StorageConnection",
@@ -280,9 +268,6 @@ _NAMES = {
     "types.tool_result": "ToolResult ToolResultStatus clean_text",
     "types.tool_selection": "ToolSelection",
     "tools.untrusted": "untrusted",
-    "user_tools.changes": "ToolChange",
-    "user_tools.folder": "UserTools",
-    "user_tools.user_tool": "UserTool",
 }
 
 __getattr__, __dir__, _names = lazy_names(__name__, _NAMES)

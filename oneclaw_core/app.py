@@ -78,8 +78,6 @@ from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.spending import SpendingLimits
 from oneclaw_core.types.tool_selection import ToolSelection
 from oneclaw_core.types.turn_budget import TurnBudget
-from oneclaw_core.user_tools.folder import SOURCE as USER_TOOLS
-from oneclaw_core.user_tools.folder import UserTools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -110,7 +108,6 @@ class OneClaw:
         catalog: what plugins brought.
         store: sessions, messages and settings.
         agents: the agents there are, and making, changing and deleting them.
-        user_tools: the user's own tools, files in the home.
         configuration: what the user sets, and changing it.
         plugins: the plugins at work.
         services: the part of all this that tools may use.
@@ -131,21 +128,8 @@ class OneClaw:
         self.catalog = catalog
         self.store = store
         self.agents = AgentService(store, catalog.registry, self._check_model)
-        self.user_tools = UserTools(home, catalog, environ)
         self.configuration = catalog.configuration(home, store, environ)
         self._project = Project(start_directory)
-        self.services = HomeServices(
-            home=home,
-            agents=self.agents,
-            configuration=self.configuration,
-            registry=catalog.registry,
-            sessions=StoredSessions(store),
-            user_tools=self.user_tools,
-            project=self._project,
-            skills=catalog.skills,
-            holds_secret=known_secret_check(home, environ),
-            send_message=self.send_message,
-        )
         self._environ = environ
         self._permissions = permissions
         self.plugins = Plugins(
@@ -155,7 +139,20 @@ class OneClaw:
             limits=hook_timeouts(stored or {}, environ),
             timeouts=HookTimeouts(home.hook_timeouts),
         )
-        self._tool_sources = ToolSources(PublishedTools(catalog.registry), home.tool_sources, self.plugins)
+        published = PublishedTools(catalog.registry, catalog.plugins)
+        self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
+        self.services = HomeServices(
+            home=home,
+            agents=self.agents,
+            configuration=self.configuration,
+            registry=catalog.registry,
+            sessions=StoredSessions(store),
+            tool_source=self._tool_sources.get,
+            project=self._project,
+            skills=catalog.skills,
+            holds_secret=known_secret_check(home, environ),
+            send_message=self.send_message,
+        )
         paths = PathGuard(home.workspace, start_directory, home.path)
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
         self._keys = KeyStore(home, environ)
@@ -214,10 +211,9 @@ class OneClaw:
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
             claw._take_over_trust(stored)
-            claw.user_tools.obey(stored)
-            claw._tool_sources.add(catalog.plugins)
-            await claw._tool_sources.add_own(claw.user_tools, claw.user_tools.record, USER_TOOLS)
             try:
+                claw._tool_sources.add(disabled_plugins(stored, environ))
+                await claw._tool_sources.start()
                 yield claw
             finally:
                 await claw._turns.end()
@@ -336,7 +332,7 @@ class OneClaw:
         if within is not None:
             persona = replace(persona, selection=persona.selection.narrowed_to(within.selection))
         self._take_over_trust(outset.settings)
-        self.user_tools.obey(outset.settings)
+        self._tool_sources.set_disabled(disabled_plugins(outset.settings, self._environ))
         if command is not None or tool_groups is not None:
             # Else the turn does so, before its first request.
             await self._tool_sources.refresh()
@@ -536,8 +532,7 @@ class OneClaw:
             caller: what makes the call, for plugins.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        await self._tool_sources.refresh()
-        await self.plugins.refresh_settings()
+        await self._refresh_tools(await self.store.settings())
         active = self.catalog.registry.selected().all_active
         scope = CallScope(active, GENERAL_ASSISTANT.name, caller=caller)
         with self._turns.of_this_task():
@@ -579,8 +574,9 @@ class OneClaw:
         self._project.is_trusted = is_trusted(self._project.directory, stored)
 
     async def _refresh_tools(self, stored: Mapping[str, Any]) -> None:
-        """Look at the tool sources, and obey what the user has set for the user's own tools by now."""
-        self.user_tools.obey(stored)
+        """Have the tool sources look for changes, with the settings that are stored now."""
+        await self.plugins.refresh_settings(stored)
+        self._tool_sources.set_disabled(disabled_plugins(stored, self._environ))
         await self._tool_sources.refresh()
 
     def _take_over(self, start: TurnStart) -> None:

@@ -12,7 +12,7 @@ OUR_DISTRIBUTIONS = {
     "gemini": "oneclaw-gemini",
     "google_workspace": "oneclaw-google-workspace",
     "javascript": "oneclaw-javascript",
-    "js_tool_management": "oneclaw-js-tool-management",
+    "js_tool_management": "oneclaw-javascript",
     "memory": "oneclaw-memory",
     "offline": "oneclaw-offline",
     "openai": "oneclaw-openai",
@@ -45,11 +45,16 @@ CORE_TOOLS = {
 The order is fixed: a request must begin with the bytes of the one before, also after an upgrade.
 """
 
+_OTHER_KEYS = {"user_tools_python": "javascript"}
+"""Plugins of settings whose keys are older than the plugins."""
+
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
 def plugin_of(key: str) -> str | None:
-    """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of another form."""
+    """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of OneClaw itself."""
+    if key in _OTHER_KEYS:
+        return _OTHER_KEYS[key]
     match = _PLUGIN_KEY.fullmatch(key)
     return match[1] if match else None
 

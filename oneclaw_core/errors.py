@@ -15,9 +15,6 @@
     ├── PermissionDeniedError       the user did not grant what a tool needs
     ├── PluginError                 a plugin could not be loaded or broke in a hook
     │   └── NotReadyError           a plugin cannot start yet; it is started again later
-    ├── JavaScriptError             JavaScript code failed
-    │   ├── JavaScriptSyntaxError   it cannot be parsed
-    │   └── JavaScriptTimeoutError  it was stopped after its time
     ├── StoreError                  the database cannot be used
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
@@ -118,22 +115,6 @@ class NotReadyError(PluginError):
     """A plugin raises it in ``plugin_started`` if it cannot start yet; it is started again at a later need."""
 
 
-class JavaScriptError(OneClawError):
-    """JavaScript code failed.
-
-    Attributes:
-        console: what it had written to the console, as text.
-    """
-
-    console = ""
-
-
-class JavaScriptSyntaxError(JavaScriptError):
-    """The code cannot be parsed."""
-
-
-class JavaScriptTimeoutError(JavaScriptError):
-    """The code was stopped after its time."""
 
 
 class StoreError(OneClawError):

@@ -17,7 +17,6 @@ MANIFESTS = (
     "webfetch",
     "http_request",
     "exec",
-    "js_eval",
     "create_agent",
     "browser",
 )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.builtin.chromium import BrowserNotInstalledError, open_page
-from oneclaw_core.builtin.confined_files import new_file
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
 from oneclaw_core.http.proxy import guarded_proxy
+from oneclaw_core.tools.confined_files import new_file
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tool_result import ToolResult

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from oneclaw_core.builtin.confined_files import new_file
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http.bodies import body_pieces
+from oneclaw_core.tools.confined_files import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.builtin.confined_files import NewFile
+    from oneclaw_core.tools.confined_files import NewFile
     from oneclaw_core.tools.context import ToolContext
 
 DIRECTORY = "downloads"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.confined_files import (
+from oneclaw_core.builtin.downloads import DIRECTORY as DOWNLOADS
+from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
+from oneclaw_core.tools.confined_files import (
     DirectoryInsteadError,
     append_content,
     list_directory,
     open_for_reading,
     replace_content,
 )
-from oneclaw_core.builtin.downloads import DIRECTORY as DOWNLOADS
-from oneclaw_core.builtin.text_content import (
+from oneclaw_core.tools.text_content import (
     Lines,
     NoSuchLineError,
     NotReadableError,
@@ -20,7 +21,6 @@ from oneclaw_core.builtin.text_content import (
     read_all,
     read_lines,
 )
-from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tool_result import ToolResult
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _MAX_ENTRIES_SHOWN = 20
 _MAX_ENTRIES_SEEN = 1000
-# Of the secrets that are known: a shorter one can be a word like any other, such as a password on one's own machine.
-SHORTEST_KEY_CHARACTERS = 20
 
 
 def read_file(

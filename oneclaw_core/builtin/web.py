@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.builtin.downloads import MAX_BEGINNING_BYTES, ReceivedBody, named_size, receive_body
-from oneclaw_core.builtin.http_messages import (
+from oneclaw_core.http.clients import expands_boundedly
+from oneclaw_core.http.messages import (
     InvalidRequestError,
     decoded,
     failure_text,
@@ -16,7 +17,6 @@ from oneclaw_core.builtin.http_messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tool_result import ToolResult
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from oneclaw_core.builtin.http_messages import failure_text, media_type, shown_url, status_text
 from oneclaw_core.http.bodies import body_pieces
 from oneclaw_core.http.clients import expands_boundedly
+from oneclaw_core.http.messages import failure_text, media_type, shown_url, status_text
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.types.tool_result import ToolResult
 

@@ -14,7 +14,7 @@ from oneclaw_core.config.home import find_home
 from oneclaw_core.config.trust import is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
-from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
+from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, ListingContext
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
@@ -62,18 +62,13 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
             warn(f"{error} (until then, everything counts as enabled)")
     # What a plugin prints while it is imported must not end up in the middle of a JSON document.
     with reserved_stdout():
-        loaded = load_plugins(disabled_plugins(states.settings, os.environ), notes_directory=home.loading)
-        published = PublishedTools(loaded.registry)
+        disabled = disabled_plugins(states.settings, os.environ)
+        loaded = load_plugins(disabled, notes_directory=home.loading)
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
-            from oneclaw_core.plugins.sources.known_tools import list_known_tools
+            from oneclaw_core.plugins.sources.listing import list_sources
 
-            list_known_tools(published, home.tool_sources, loaded.plugins)
-        if home.tools.is_dir():
-            from oneclaw_core.user_tools.folder import SOURCE, UserTools
-
-            own_tools = UserTools(home, loaded, os.environ)
-            own_tools.obey(states.settings)
-            own_tools.load(published.add(own_tools.record, SOURCE))
+            published = PublishedTools(loaded.registry, loaded.plugins)
+            list_sources(published, home.tool_sources, ListingContext(home.path, states.settings, os.environ), disabled)
     loaded.registry.set_disabled(states.disabled_tools, states.disabled_groups)
     return HomeCatalog(
         registry=loaded.registry,

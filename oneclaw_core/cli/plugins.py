@@ -23,7 +23,6 @@ from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.skill_checks import report_skill_problems
-from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -174,7 +173,10 @@ def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
 
 
 def _is_installed(name: str) -> bool:
-    return name == USER_PLUGIN or any(point.name == name for point in discover())
+    if any(point.name == name for point in discover()):
+        return True
+    registrations = (each for record in load_catalog(is_quiet=True).plugins for each in record.registrations)
+    return any(each.options.get("listed_as") == name for each in registrations)
 
 
 def _change(name: str, *, is_disabled: bool) -> bool:

@@ -23,6 +23,8 @@ _PASSWORD_IN_URL = re.compile(
 )
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8
+SHORTEST_KEY_CHARACTERS = 20
+"""In text that a tool read: a shorter secret can be a word like any other, such as a password of a local service."""
 # A shorter one, or a path, can be part of what programs need, such as PATH.
 _SHORTEST_EMBEDDED_CHARACTERS = 16
 REDACTED = "[redacted]"

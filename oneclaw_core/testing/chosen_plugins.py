@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core.plugins.loading.given import GivenPlugin, named_plugins, plugin_name
 from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
-from oneclaw_core.user_tools.user_tool import USER_PLUGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +44,9 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
 
 
 def tested_plugins(records: Iterable[PluginRecord]) -> list[PluginRecord]:
-    """Leave out what is there in every test, and the user's own tools, which a test may want to be broken."""
-    others = (BUILTIN_PLUGIN, SCRIPTED_MODEL_PLUGIN, USER_PLUGIN)
-    return [record for record in records if record.name not in others]
+    """Leave out plugins of every test, and tool sources listed by themselves: a test may want their tools broken."""
+    others = (BUILTIN_PLUGIN, SCRIPTED_MODEL_PLUGIN)
+    return [record for record in records if record.name not in others and record.source is None]
 
 
 def check_plugins(records: Iterable[PluginRecord]) -> None:

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneclaw_core import PathGuard, PermissionDeniedError, ToolContext, ToolResult
-from oneclaw_core.builtin import text_content
 from oneclaw_core.builtin.files import read_file, write_file
+from oneclaw_core.tools import text_content
 
 MANIFESTS = Path(text_content.__file__).parent / "manifests"
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,11 @@ from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
 from oneclaw_core.plugins.registration.commands import plugin_commands
 
-OURS = sorted(path.parent.name for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"))
+OURS = sorted(
+    name
+    for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml")
+    for name in tomllib.loads(path.read_text(encoding="utf-8"))["project"]["entry-points"]["oneclaw"]
+)
 
 
 class StandIn:

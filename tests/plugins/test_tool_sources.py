@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import (
+    ListingContext,
     PluginError,
     SourceGroup,
     SourceTool,
@@ -26,7 +27,7 @@ from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.registration.registrars import ToolRegistrar
 from oneclaw_core.plugins.sources import tool_sources
-from oneclaw_core.plugins.sources.known_tools import list_known_tools
+from oneclaw_core.plugins.sources.listing import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
@@ -72,7 +73,7 @@ class Host:
         self.home = home
         self.registry = ToolRegistry()
         self.record = PluginRecord("acme", "acme-tools", "1.0")
-        self.known = PublishedTools(self.registry)
+        self.known = PublishedTools(self.registry, [self.record])
         self.sources = sources
         self.entry = PluginEntry("acme")
         self.register = ToolRegistrar(self.registry, self.entry)
@@ -82,7 +83,7 @@ class Host:
         for name, source in self.sources.items():
             self.register.source(name, lambda context, source=source: source, **options)
         self.record.registrations += self.entry.registrations
-        self.running.add([self.record])
+        self.running.add()
 
     async def context_of(self, name):
         return SimpleNamespace(name=name)
@@ -200,7 +201,7 @@ def test_a_listing_knows_tools_groups_and_the_last_problem(run, tmp_path):
 
     registry, record = ToolRegistry(), PluginRecord("acme")
     ToolRegistrar(registry, record).source("files", "acme.files:Files")
-    list_known_tools(PublishedTools(registry), tmp_path / "tool_sources", [record])
+    list_sources(PublishedTools(registry, [record]), tmp_path / "tool_sources", ListingContext(tmp_path, {}, {}))
 
     assert registry.get_all_tool_names() == ["first", "second"] == record.tools
     assert registry.get_group_definition("mine") == group
@@ -366,7 +367,7 @@ def test_a_source_that_fails_harms_no_other_and_is_named(run, tmp_path, caplog, 
     # Other processes name it, too.
     registry, record = ToolRegistry(), PluginRecord("acme")
     ToolRegistrar(registry, record).source("broken", "acme:Broken")
-    list_known_tools(PublishedTools(registry), tmp_path / "tool_sources", [record])
+    list_sources(PublishedTools(registry, [record]), tmp_path / "tool_sources", ListingContext(tmp_path, {}, {}))
     assert [each.cause for each in record.problems] == [problem]
 
 

@@ -43,11 +43,6 @@ class Settings(BaseModel):
     history_max_characters: int = Field(
         400_000, ge=10_000, description="how much of a session's newest history a model is sent"
     )
-    user_tools_python: bool = Field(
-        False,
-        description="whether your own tools in Python are used, which run with all your rights",
-        json_schema_extra={"user_only": True},
-    )
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
     )

@@ -29,7 +29,6 @@ CORE_KEYS = (
     "day_max_cost",
     "tool_result_max_characters",
     "history_max_characters",
-    "user_tools_python",
     "session_wait_seconds",
 )
 """OneClaw's own settings, told without importing pydantic; a test compares them with the model."""
@@ -43,8 +42,7 @@ class SettingField:
 
     Attributes:
         name: of the model's field.
-        key: what ``oneclaw config set`` takes: the name, ``PLUGIN.FIELD``, or ``PLUGIN_FIELD`` for a field with
-            ``json_schema_extra={"joined_key": True}``, which was OneClaw's own before.
+        key: what ``oneclaw config set`` takes: the name, ``PLUGIN.FIELD``, or what the plugin registered.
         variable: the environment variable that goes before a stored value.
         schema: JSON Schema of its values.
         default: as JSON data; ``None`` if the field is required.
@@ -123,17 +121,18 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
     """Make fields of what :func:`schema_of` returned.
 
     Args:
-        described: a model.
+        described: a model; ``keys``, if there are any, holds other keys of fields.
         owner: the plugin, ``None`` for OneClaw's own settings.
     """
     schema, prefix = described["schema"], f"{owner}." if owner is not None else ""
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     required = schema.get("required", ())
+    keys = {name: prefix + name for name in schema.get("properties", {})} | described.get("keys", {})
     return tuple(
         SettingField(
             name=name,
-            key=f"{owner}_{name}" if each.get("joined_key") and owner else prefix + name,
-            variable=variable_of(prefix + name),
+            key=keys[name],
+            variable=variable_of(keys[name]),
             schema={**each, **definitions},
             default=_default(each),
             aliases=tuple(prefix + alias for alias in described["aliases"].get(name, ())),

@@ -190,7 +190,7 @@ class SettingService:
             UsageError: it is a secret.
         """
         removed = [key]
-        if "." not in key or key not in await self._store.settings():
+        if plugin_of(key) is None or key not in await self._store.settings():
             field, _ = self.find(key)
             # What an earlier version stored counts as long as it is there.
             removed += field.aliases

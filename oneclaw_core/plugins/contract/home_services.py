@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from oneclaw_core.config.home import Home
     from oneclaw_core.config.trust import Project
     from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
     from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.user_tools.folder import UserTools
 
 
 class Sessions(Protocol):
@@ -76,7 +76,8 @@ class HomeServices:
         configuration: read and change providers, models, settings, disabled tools and variables.
         registry: the registered tools and groups.
         sessions: the conversations.
-        user_tools: the user's own tools.
+        tool_source: return the running tool source of a plugin, given the names of both; ``None`` if there is none, or
+            the user has disabled it.
         project: the directory that the program was started in, and whether the user trusts it.
         skills: the folders that plugins registered as skills.
         holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
@@ -89,7 +90,7 @@ class HomeServices:
     configuration: Configuration
     registry: ToolRegistry
     sessions: Sessions
-    user_tools: UserTools
+    tool_source: Callable[[str, str], Awaitable[ToolSource | None]]
     project: Project
     skills: Sequence[PluginSkill]
     holds_secret: Callable[[str], bool]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from pathlib import Path
 
     from oneclaw_core.plugins.registration.record import PluginProblem
     from oneclaw_core.tools.definition import ToolDefinition
@@ -121,6 +122,25 @@ class SourceTools(Protocol):
     def known(self) -> tuple[KnownTool, ...]:
         """Return the tools that the source published last, possibly in an earlier process."""
         ...
+
+    def problems(self) -> tuple[PluginProblem, ...]:
+        """Return the problems that are listed now: those published, and tools that were left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListingContext:
+    """The data that a source gets in a listing, where no plugin runs.
+
+    Attributes:
+        home: the directory with everything that belongs to the user.
+        stored: the stored settings, by key.
+        environ: the environment.
+    """
+
+    home: Path
+    stored: Mapping[str, Any]
+    environ: Mapping[str, str]
 
 
 class ToolSource(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Target = str | Callable[..., Any]
 """An object, or its name ``module:attribute``, which is imported when it is needed."""
 
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,62}")
 _PATH = re.compile(r"[A-Za-z0-9_{][A-Za-z0-9_{}/.-]{0,254}|")
@@ -77,14 +78,20 @@ class SettingsRegistrar(_NamedRegistrar):
 
     hook: ClassVar = "register_settings"
 
-    def __call__(self, target: Target) -> None:
+    def __call__(self, target: Target, *, keys: Mapping[str, str] | None = None) -> None:
         """Register the plugin's settings.
 
         Args:
             target: one pydantic model, whose fields become ``PLUGIN.FIELD``.
+            keys: other keys of fields, by field, for settings that are older than the plugin.
         """
+        invalid = [key for key in (keys or {}).values() if not _KEY.fullmatch(key)]
+        if invalid:
+            self._report(f"the key {invalid[0]!r} is not in snake_case", "use another key", "hooks.options")
+            return
+        own_keys: dict[str, Any] = {"keys": dict(keys)} if keys else {}
         if isinstance(target, str):
-            self._add("settings", target)
+            self._add("settings", target, **own_keys)
             return
         from oneclaw_core.plugins.registration.settings import model_options
 
@@ -93,7 +100,7 @@ class SettingsRegistrar(_NamedRegistrar):
         except PluginError as error:
             self._report(str(error), "register one pydantic model", "hooks.target")
         else:
-            self._add("settings", target, **options)
+            self._add("settings", target, **options, **own_keys)
 
 
 class StoreRegistrar(_NamedRegistrar):

@@ -95,6 +95,7 @@ class PluginRecord:
         make_loader: makes what imports it at its first use.
         loaded: the imported plugin, where it was given as an object.
         known_causes: of problems that the user was already told about.
+        source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin by this record; ``None`` for a plugin.
     """
 
     name: str
@@ -114,6 +115,7 @@ class PluginRecord:
     make_loader: Callable[[], PluginLoader] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
     known_causes: frozenset[str] = frozenset()
+    source: str | None = None
     _made_loader: PluginLoader | None = field(default=None, repr=False)
 
     @property

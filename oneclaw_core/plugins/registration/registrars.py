@@ -108,23 +108,44 @@ class ToolRegistrar:
         name: str,
         target: Target,
         *,
-        starts: Literal["call", "turn"] = "call",
+        starts: Literal["call", "turn", "open"] = "call",
         start_seconds: float = 30.0,
+        listing: str | None = None,
+        listed_as: str | None = None,
     ) -> None:
         """Register a tool source, for tools that are known only at run time.
 
         Args:
             name: unique within the plugin.
             target: function of a ``PluginContext`` that makes a ``ToolSource``.
-            starts: when a source whose tools are known from an earlier time starts: with the first ``call`` of one, or
-                with the first ``turn`` or call of any tool. A source that has published nothing yet starts then, too.
+            starts: when a source whose tools are known from an earlier time starts: with the first ``call`` of one,
+                with the first ``turn`` or call of any tool, or when the home is opened. A source that has published
+                nothing yet starts at the first turn or call, too.
             start_seconds: how long the start may take.
+            listing: name ``module:attribute`` of a function of a ``ListingContext`` and ``SourceTools`` that publishes
+                the current tools, for a source that finds them in a moment, such as in files. Listings call it; they
+                show the tools that the source published last without it. Nothing is stored for such a source.
+            listed_as: name under which the tools are listed and disabled like a plugin; by default the plugin's. Such a
+                source comes after those without one.
         """
-        if starts not in ("call", "turn") or not 0 < start_seconds <= 3600:
-            cause = f"the tool source {name!r} needs starts='call' or starts='turn', and start_seconds from 0 to 3600"
+        options: dict[str, object] = {"starts": starts, "start_seconds": start_seconds}
+        if starts not in ("call", "turn", "open") or not 0 < start_seconds <= 3600:
+            cause = f"the tool source {name!r} needs starts='call', 'turn' or 'open', and start_seconds from 0 to 3600"
             self._entry.report("register_tools", cause, "correct it", check="hooks.options")
             return
-        SourceRegistrar(self._entry).add(name, target, starts=starts, start_seconds=start_seconds)
+        if listed_as is not None:
+            if not _SNAKE_CASE.fullmatch(listed_as):
+                cause = f"the tool source {name!r} has listed_as={listed_as!r}, which is not in snake_case"
+                self._entry.report("register_tools", cause, "use another name", check="hooks.options")
+                return
+            options["listed_as"] = listed_as
+        if listing is not None:
+            try:
+                options["listing"] = target_name(listing)
+            except PluginError as error:
+                self._entry.report("register_tools", str(error), "correct the name", check="hooks.target")
+                return
+        SourceRegistrar(self._entry).add(name, target, **options)
 
 
 @dataclass(slots=True)

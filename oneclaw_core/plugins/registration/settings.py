@@ -46,7 +46,7 @@ def with_schema(registration: Registration, model: object) -> Registration:
     Raises:
         PluginError: it is no pydantic model, or has a field that settings cannot have.
     """
-    return replace(registration, options=model_options(model), value=model)
+    return replace(registration, options={**registration.options, **model_options(model)}, value=model)
 
 
 def settle_settings(records: Iterable[PluginRecord]) -> None:

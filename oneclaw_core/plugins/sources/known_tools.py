@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError
-from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, KnownTool, SourceGroup, SourceTool
+from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.tools.groups import ToolGroupDefinition
 from oneclaw_core.types.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
-    from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
+    from oneclaw_core.plugins.sources.published_tools import PublishedBySource
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.tool import Tool
@@ -158,26 +157,6 @@ def publish_known(
         ],
     )
     published.report([] if known.problem is None else [known.problem])
-
-
-def list_known_tools(published: PublishedTools, folder: Path, records: Iterable[PluginRecord]) -> None:
-    """Register what the sources of plugins published when they last ran, for listings.
-
-    Args:
-        published: their tools.
-        folder: where it is kept.
-        records: the plugins.
-    """
-    for record in records:
-        for registration in record.registrations:
-            if registration.hook == SOURCE_HOOK:
-                where = source_label(registration)
-                publish_known(published.add(record, where), read_known(known_path(folder, registration), where))
-
-
-def source_label(registration: Registration) -> str:
-    """Name a source in messages."""
-    return f"tool source {registration.name!r}"
 
 
 def known_path(folder: Path, registration: Registration) -> Path:

@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
-from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
-from oneclaw_core.plugins.registration.record import PluginProblem
+from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, KnownTool, SourceGroup, SourceTool
+from oneclaw_core.plugins.registration.record import PluginProblem, PluginRecord
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from oneclaw_core.plugins.registration.record import PluginRecord
+    from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.tool import Tool
 
@@ -29,10 +29,12 @@ class PublishedTools:
 
     Args:
         registry: gets the tools, behind those that plugins registered.
+        records: the plugins; gets the records of sources that are listed like plugins.
     """
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    def __init__(self, registry: ToolRegistry, records: list[PluginRecord]) -> None:
         self.registry = registry
+        self._records = records
         self._sources: list[PublishedBySource] = []
 
     def add(self, record: PluginRecord, where: str) -> PublishedBySource:
@@ -45,6 +47,41 @@ class PublishedTools:
         source = PublishedBySource(self, record, where)
         self._sources.append(source)
         return source
+
+    def add_all(self, disabled: Collection[str] = ()) -> list[tuple[Registration, PublishedBySource]]:
+        """Add the sources of all plugins; those that are listed under another name come last.
+
+        Args:
+            disabled: names of plugins that the user has disabled.
+        """
+        found = [
+            (registration, record)
+            for record in self._records
+            if not record.is_disabled
+            for registration in record.registrations
+            if registration.hook == SOURCE_HOOK
+        ]
+        found.sort(key=lambda each: "listed_as" in each[0].options)
+        added = []
+        for registration, record in found:
+            name = registration.options.get("listed_as")
+            if name is not None:
+                source = f"{registration.plugin} {registration.name}"
+                record = PluginRecord(name, target=record.target, is_disabled=name in disabled, source=source)
+            added.append((registration, self.add(record, source_label(registration))))
+            self.list_record(record)
+        return added
+
+    def list_record(self, record: PluginRecord) -> None:
+        """List the record of a source among the plugins as long as it has anything to show."""
+        if record.source is None:
+            return
+        is_listed = any(each is record for each in self._records)
+        is_shown = bool(record.tools or record.groups or record.problems or record.is_disabled)
+        if is_shown and not is_listed:
+            self._records.append(record)
+        elif is_listed and not is_shown:
+            self._records.remove(record)
 
     def renew(self, changed: PublishedBySource) -> None:
         """Register the tools of a source that has changed, and of those behind it, anew."""
@@ -120,6 +157,16 @@ class PublishedBySource:
             KnownTool(definition, _group_of(each), each.origin) for each, definition in found if definition is not None
         )
 
+    def problems(self) -> tuple[PluginProblem, ...]:
+        """Return the problems that are listed now."""
+        return tuple(self._reported)
+
+    def set_disabled(self, is_disabled: bool) -> None:
+        """Withdraw the tools while the user has disabled the source, and register them again afterwards."""
+        if self.record.is_disabled != is_disabled:
+            self.record.is_disabled = is_disabled
+            self._published.renew(self)
+
     def report(self, problems: Iterable[PluginProblem]) -> None:
         """Replace what OneClaw finds wrong with the source, and leave its tools as they are."""
         self._faults = tuple(problems)
@@ -147,6 +194,10 @@ class PublishedBySource:
 
     def register(self) -> None:
         """Put what was published into the registry, and report what is left out."""
+        if self.record.is_disabled:
+            self._left_out = ()
+            self._report()
+            return
         self._left_out = (*self._register_tools(), *self._register_groups())
         self._generate_groups()
         self.record.tools += self.tools
@@ -156,7 +207,7 @@ class PublishedBySource:
     def _report(self) -> None:
         problems = [
             replace(each, cause=" ".join(redact(each.cause).split()))
-            for each in (*self._faults, *self._said, *self._left_out)
+            for each in (() if self.record.is_disabled else (*self._faults, *self._said, *self._left_out))
         ]
         record, before = self.record, self._reported
         record.problems = [each for each in record.problems if each not in before]
@@ -166,6 +217,7 @@ class PublishedBySource:
             else:
                 record.report(problem.where, problem.cause, problem.remedy, is_error=problem.is_error)
         self._reported = problems
+        self._published.list_record(record)
 
     def _register_tools(self) -> Iterator[PluginProblem]:
         for each in self._wanted:
@@ -234,6 +286,11 @@ class PublishedBySource:
             return self.tools[name].origin or self.where
         source = self._registry.get_source_info(name)
         return source.distribution or source.plugin or str(source.type) if source is not None else "another"
+
+
+def source_label(registration: Registration) -> str:
+    """Name a source in messages."""
+    return f"tool source {registration.name!r}"
 
 
 def _group_of(each: SourceTool) -> str | None:

@@ -11,25 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, ToolSource
+from oneclaw_core.plugins.contract.tool_source import ToolSource
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.plugins.running.hook_calls import ForeignError, HookError, call_isolated
-from oneclaw_core.plugins.sources.known_tools import (
-    Known,
-    known_path,
-    publish_known,
-    read_known,
-    source_label,
-    write_known,
-)
+from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
 from oneclaw_core.process.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable
     from pathlib import Path
 
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
 
@@ -71,37 +63,46 @@ class ToolSources:
         self._plugins = plugins
         self._sources: list[_Source] = []
 
-    def add(self, records: Iterable[PluginRecord]) -> None:
+    def add(self, disabled: Collection[str] = ()) -> None:
         """Add the sources of plugins; what is known of them is registered at once.
 
         Args:
-            records: the plugins.
+            disabled: names of plugins that the user has disabled.
         """
-        for record in records:
-            for registration in record.registrations:
-                if registration.hook == SOURCE_HOOK:
-                    published = self._published.add(record, source_label(registration))
-                    path = known_path(self._folder, registration)
-                    make = partial(self._make, registration)
-                    source = _Source(published, make, path, registration.options)
-                    source.list_known()
-                    self._sources.append(source)
+        for registration, published in self._published.add_all(disabled):
+            path = None if "listing" in registration.options else known_path(self._folder, registration)
+            source = _Source(published, partial(self._make, registration), path, registration)
+            source.list_known()
+            self._sources.append(source)
 
-    async def add_own(self, source: ToolSource, record: PluginRecord, where: str) -> None:
-        """Add a source of OneClaw's own, which lists its tools fast and keeps nothing, and start it.
+    async def start(self) -> None:
+        """Start the sources that start when a home is opened."""
+        await self._start(each for each in self._sources if each.starts == "open" and each.must_start)
+
+    def set_disabled(self, disabled: Collection[str]) -> None:
+        """Withdraw the tools of sources that the user has disabled by themselves, and publish those enabled again.
 
         Args:
-            source: the source.
-            record: stands for it among the plugins.
-            where: the source, in messages.
+            disabled: names of plugins that the user has disabled.
         """
+        for source in self._sources:
+            source.set_disabled(disabled)
 
-        async def make() -> ToolSource:
-            return source
+    async def get(self, plugin: str, name: str) -> ToolSource | None:
+        """Return a tool source, which is started first; ``None`` if there is none, or the user has disabled it.
 
-        own = _Source(self._published.add(record, where), make, None, {"starts": "turn"}, is_own=True)
-        self._sources.append(own)
-        await own.start()
+        Args:
+            plugin: the plugin that registered it.
+            name: of the source.
+
+        Raises:
+            PluginError: it cannot be started.
+        """
+        for source in self._sources:
+            if (source.registration.plugin, source.registration.name) == (plugin, name) and not source.is_disabled:
+                await source.started()
+                return source.source
+        return None
 
     async def _make(self, registration: Registration) -> ToolSource:
         context = await self._plugins.context_of(registration.plugin)
@@ -111,19 +112,19 @@ class ToolSources:
 
     async def refresh(self) -> None:
         """Start the sources that a request needs, and have those that run look for changes."""
-        for source in self._sources:
-            if source.must_start:
-                if source.is_own:
-                    await source.start()
-                else:
-                    source.begin_start()
+        await self._start(each for each in self._sources if each.must_start)
+        # Side by side, so that several that hang delay a request no longer than one.
+        await asyncio.gather(*(source.refresh() for source in self._sources))
+
+    async def _start(self, sources: Iterable[_Source]) -> None:
+        """Start sources, and wait a while for all that are starting."""
+        for source in sources:
+            source.begin_start()
         starting = [each.starting for each in self._sources if each.starting is not None and not each.starting.done()]
         if starting:
             begun = max(each.begun for each in self._sources)
             left = begun + FIRST_WAIT_SECONDS - time.monotonic()
             await asyncio.wait(starting, timeout=max(left, 0))
-        # Side by side, so that several that hang delay a request no longer than one.
-        await asyncio.gather(*(source.refresh() for source in self._sources))
 
     async def aclose(self) -> None:
         """Stop all sources, side by side."""
@@ -136,7 +137,8 @@ class _Source:
     Attributes:
         starting: the start that is under way, or the last one.
         begun: when it began, on the monotonic clock.
-        is_own: True for a source of OneClaw's own, which needs no limits.
+        starts: when it starts; see ``register.source``.
+        source: the object of the plugin, ``None`` unless it runs.
     """
 
     def __init__(
@@ -144,19 +146,18 @@ class _Source:
         published: PublishedBySource,
         make: Callable[[], Awaitable[ToolSource]],
         path: Path | None,
-        options: Any,
-        *,
-        is_own: bool = False,
+        registration: Registration,
     ) -> None:
+        options = registration.options
+        self.registration = registration
         self.starting: asyncio.Task[None] | None = None
         self.begun = 0.0
         self._published = published
         self._make = make
         self._path = path
-        self._starts_with_turn = options.get("starts") == "turn"
+        self.starts: str = options.get("starts", "call")
         self._start_seconds = float(options.get("start_seconds") or 30.0)
-        self.is_own = is_own
-        self._source: ToolSource | None = None
+        self.source: ToolSource | None = None
         self._has_refresh = False
         self._is_running = False
         self._is_closed = False
@@ -173,10 +174,23 @@ class _Source:
     @property
     def must_start(self) -> bool:
         """True if the next request cannot do with what is known."""
-        if self._is_running or self._is_closed or (self.starting is not None and not self.starting.done()):
+        if self._is_running or self._is_closed or self.is_disabled:
             return False
-        is_needed = self._starts_with_turn or not (self._published.wanted or self._published.wanted_groups)
+        if self.starting is not None and not self.starting.done():
+            return False
+        is_needed = self.starts != "call" or not (self._published.wanted or self._published.wanted_groups)
         return is_needed and time.monotonic() >= self._next_try
+
+    @property
+    def is_disabled(self) -> bool:
+        """True while the user has disabled the source by itself."""
+        return self._published.record.is_disabled
+
+    def set_disabled(self, disabled: Collection[str]) -> None:
+        """Withdraw its tools if its name is among those disabled, and publish them again if it is not any more."""
+        name = self.registration.options.get("listed_as")
+        if name is not None:
+            self._published.set_disabled(name in disabled)
 
     def list_known(self) -> None:
         """Register what was published when the source last ran."""
@@ -220,11 +234,7 @@ class _Source:
 
         published.run, published.changed = run, self._keep
         try:
-            if self.is_own:
-                self._source = await self._make()
-                await self._source.start(published)
-            else:
-                await call_isolated(self._make_and_start, self._start_seconds, is_async=True)
+            await call_isolated(self._make_and_start, self._start_seconds, is_async=True)
         except Exception as error:  # noqa: BLE001  # foreign code may raise anything, and harms no other source
             await self._stop_source()
             # It may have published something before.
@@ -233,24 +243,22 @@ class _Source:
             self._fail("start", error)
         else:
             # One that does not inherit from ToolSource may have no refresh at all.
-            own = getattr(type(self._source), "refresh", None)
+            own = getattr(type(self.source), "refresh", None)
             self._has_refresh = own is not None and own is not ToolSource.refresh
             self._is_running = True
             self._recover()
 
     async def _make_and_start(self) -> None:
-        self._source = await self._make()
-        await self._source.start(self._published)
+        self.source = await self._make()
+        await self.source.start(self._published)
 
     async def refresh(self) -> None:
         """Have it look for changes."""
-        if not self._is_running or not self._has_refresh or self._source is None:
+        if not self._is_running or not self._has_refresh or self.source is None or self.is_disabled:
             return
-        if self.is_own:
-            await self._source.refresh()
-        elif time.monotonic() >= self._next_try:
+        if time.monotonic() >= self._next_try:
             try:
-                await call_isolated(self._source.refresh, REFRESH_SECONDS, is_async=True)
+                await call_isolated(self.source.refresh, REFRESH_SECONDS, is_async=True)
             except Exception as error:  # noqa: BLE001  # as for its start
                 self._fail("refresh", error)
             else:
@@ -268,7 +276,7 @@ class _Source:
             await asyncio.wait(self._writing)
 
     async def _stop_source(self) -> None:
-        source, self._source, self._is_running = self._source, None, False
+        source, self.source, self._is_running = self.source, None, False
         stop = getattr(source, "stop", None)
         if stop is None:
             return

@@ -30,7 +30,7 @@ def register_settings(register: SettingsRegistrar) -> None:
     """Register ``memory_max_characters``."""
     from oneclaw_memory.settings import MemorySettings
 
-    register(MemorySettings)
+    register(MemorySettings, keys={"max_characters": "memory_max_characters"})
 
 
 @hookimpl

@@ -12,5 +12,4 @@ class MemorySettings(BaseModel):
         8_000,
         ge=0,
         description="how much of what is remembered of the user a model is shown; 0 for nothing",
-        json_schema_extra={"joined_key": True},
     )

@@ -1,1 +1,0 @@
-"""Running JavaScript in worker processes: what models write, and the user's own tools."""

@@ -1,0 +1,257 @@
+"""What JavaScript programs reach through a tool's context: the web, files, the time, the console, and libraries.
+
+Every bridge goes through the same guards as the tool of its kind, and asks for the same permission. What it is asked
+with comes from a foreign program, so types are checked here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import OneClawError, PermissionDeniedError, get_current_time
+from oneclaw_core.http import InvalidRequestError, body_pieces, decoded, expands_boundedly, failure_text, outgoing_request, shown_url
+from oneclaw_core.process import run_in_thread
+from oneclaw_core.tools import NotReadableError, append_content, is_text_encoding, open_for_reading, read_all, replace_content
+from oneclaw_javascript.bridges import BridgeError, JavaScriptBridges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import httpx
+
+    from oneclaw_core import ToolContext
+    from oneclaw_javascript.result import ConsoleLine
+
+MAX_FETCHED_BYTES = 1024 * 1024
+MAX_LIBRARY_BYTES = 1024 * 1024
+_SHOWN_LINES = 50
+_SHOWN_LINE_CHARACTERS = 200
+_LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_METHODS_WITHOUT_BODY = ("GET", "HEAD")
+
+
+def javascript_bridges(context: ToolContext) -> JavaScriptBridges:
+    """Connect JavaScript programs with the context of the tool that runs them.
+
+    ``fetch`` reaches what ``http_request`` does, ``fs`` what ``read_file`` and ``write_file`` do; ``lib(name)`` loads
+    ``tools/lib/NAME.min.js`` or ``tools/lib/NAME.js`` in the home. The user sees the first lines of the console as
+    progress.
+
+    Args:
+        context: of the call.
+    """
+    bridges = _Bridges(context)
+    return JavaScriptBridges(
+        handlers={
+            "fetch": bridges.fetch,
+            "fs.readFile": bridges.read_file,
+            "fs.writeFile": bridges.write_file,
+            "fs.appendFile": bridges.append_file,
+            "fs.exists": bridges.exists,
+            "_time": bridges.time,
+            "lib": bridges.library,
+        },
+        on_console=bridges.show,
+        asked_seconds=bridges.asked_seconds,
+    )
+
+
+class _Bridges:
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._lines_left = _SHOWN_LINES
+
+    async def fetch(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        url, method, body = (
+            _text(arguments, "url"),
+            _optional_text(arguments, "method"),
+            _optional_text(arguments, "body"),
+        )
+        method = (method or "GET").strip().upper()
+        if body is not None and method in _METHODS_WITHOUT_BODY:
+            raise BridgeError(f"fetch: a {method} request has no body; leave it out, or use POST")
+        headers = _by_name(_pairs(arguments, "headers"))
+        wanted = {"url": url, "method": method, "headers": headers or None, "body": body}
+        async with self._context.inner_call("http_request", wanted) as given:
+            return await self._fetch(**given)
+
+    async def _fetch(
+        self, url: str, method: str = "GET", headers: dict[str, Any] | None = None, body: str | None = None
+    ) -> dict[str, Any]:
+        import httpx
+
+        try:
+            request = outgoing_request(method, url, (headers or {}).items(), body)
+        except InvalidRequestError as fault:
+            raise BridgeError(f"fetch: {fault}".removesuffix(".")) from None
+        try:
+            async with self._context.http.stream(
+                request.method, request.url, headers=request.headers, content=request.content
+            ) as response:
+                return await _described(response)
+        except (httpx.InvalidURL, UnicodeError):
+            raise BridgeError(f"fetch: {shown_url(url)} redirects to something that is no URL") from None
+        except httpx.HTTPError as error:
+            raise BridgeError(f"fetch: {failure_text(error, url)}".removesuffix(".")) from None
+
+    async def read_file(self, arguments: dict[str, Any]) -> str:
+        path, encoding = _text(arguments, "path"), _optional_text(arguments, "encoding") or "UTF-8"
+        if not is_text_encoding(encoding):
+            raise BridgeError(f"fs.readFile: {encoding[:50]!r} is no known text encoding; use one such as UTF-8")
+        async with self._context.inner_call("read_file", {"path": path, "encoding": encoding}) as given:
+            path, encoding = given["path"], given.get("encoding", "UTF-8")
+            await self._context.ask_permission("files.read", f"read {path[:200]!r}")
+            content: str = await self._on_file("fs.readFile", path, partial(self._read, path, encoding))
+            return content
+
+    def _read(self, path: str, encoding: str) -> str:
+        paths = self._context.paths
+        with open_for_reading(paths.readable(path), paths) as stream:
+            return read_all(stream, encoding)
+
+    async def write_file(self, arguments: dict[str, Any]) -> None:
+        await self._write("fs.writeFile", arguments, "overwrite")
+
+    async def append_file(self, arguments: dict[str, Any]) -> None:
+        await self._write("fs.appendFile", arguments, "append")
+
+    async def _write(self, name: str, arguments: dict[str, Any], mode: str) -> None:
+        wanted = {"path": _text(arguments, "path"), "content": _text(arguments, "content"), "mode": mode}
+        async with self._context.inner_call("write_file", wanted) as given:
+            path, content = given["path"], given["content"].encode("utf-8", "replace")
+            write = append_content if given.get("mode") == "append" else replace_content
+            await self._context.ask_permission("files.write", f"write {path[:200]!r}")
+            paths = self._context.paths
+            await self._on_file(name, path, lambda: write(paths.writable(path), content, paths))
+
+    async def exists(self, arguments: dict[str, Any]) -> bool:
+        async with self._context.inner_call("read_file", {"path": _text(arguments, "path")}) as given:
+            path = given["path"]
+            await self._context.ask_permission("files.read", f"look for {path[:200]!r}")
+            try:
+                return await run_in_thread(lambda: self._context.paths.readable(path).exists())
+            except (PermissionDeniedError, OSError, ValueError):  # where tools may not read, nothing exists for them
+                return False
+
+    async def _on_file(self, name: str, path: str, act: Callable[[], Any]) -> Any:
+        shown = repr(path[:200])
+        try:
+            return await run_in_thread(act)
+        except FileNotFoundError:
+            raise BridgeError(f"{name}: there is no file {shown}") from None
+        except NotReadableError as error:
+            raise BridgeError(f"{name}: {shown} {error}") from None
+        except OSError as error:
+            raise BridgeError(f"{name}: {shown}: {error.strerror or type(error).__name__}") from None
+        except UnicodeError:
+            raise BridgeError(f"{name}: {shown} contains characters that no file name can have") from None
+
+    async def time(self, arguments: dict[str, Any]) -> Any:
+        zone, form = _optional_text(arguments, "timezone"), _optional_text(arguments, "format")
+        async with self._context.inner_call("get_current_time", {"timezone": zone, "format": form}) as given:
+            zone, form = given.get("timezone"), given.get("format", "iso8601")
+            result = await run_in_thread(partial(get_current_time, zone, form, context=self._context))
+        if not result.is_success:
+            raise BridgeError(f"_time: {result.error_message}".removesuffix("."))
+        return result.result
+
+    async def library(self, arguments: dict[str, Any]) -> str:
+        name = _text(arguments, "name")
+        if not _LIBRARY_NAME.fullmatch(name):
+            raise BridgeError(
+                f"lib: {name[:64]!r} is no name of a library: a letter, then letters, digits, hyphens and underscores"
+            )
+        return await run_in_thread(partial(_library_source, self._context.home / "tools" / "lib", name))
+
+    def asked_seconds(self) -> float:
+        with suppress(OneClawError):  # the tool was executed by hand, and nobody is asked
+            return self._context.asked_seconds()
+        return 0.0
+
+    def show(self, line: ConsoleLine) -> None:
+        if self._lines_left > 0:
+            self._lines_left -= 1
+            with suppress(OneClawError):  # the tool was executed by hand, and nobody looks
+                self._context.progress(line.text[:_SHOWN_LINE_CHARACTERS])
+
+
+async def _described(response: httpx.Response) -> dict[str, Any]:
+    content = bytearray()
+    if not expands_boundedly(response.headers):
+        raise BridgeError(f"fetch: {shown_url(str(response.url))} answers with a compression that is not supported")
+    async for piece in body_pieces(response):
+        content += piece
+        if len(content) > MAX_FETCHED_BYTES:
+            break
+    is_cut = len(content) > MAX_FETCHED_BYTES
+    kind = response.headers.get("content-type", "")
+    text = decoded(bytes(content[:MAX_FETCHED_BYTES]), kind, is_cut)
+    if text is not None and is_cut:
+        text += f"\n[cut here: the body has more than {MAX_FETCHED_BYTES:,} bytes]"
+    return {
+        "status": response.status_code,
+        "statusText": response.reason_phrase,
+        "url": str(response.url),
+        "redirected": bool(response.history),
+        "headers": [[name.lower(), value] for name, value in response.headers.items()],
+        "body": text,
+        "truncated": is_cut,
+        "kind": kind[:100],
+    }
+
+
+def _library_source(directory: Path, name: str) -> str:
+    for path in (directory / f"{name}.min.js", directory / f"{name}.js"):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise BridgeError(f"lib: {path.name} cannot be read: {error.strerror}") from None
+        try:
+            with os.fdopen(descriptor, "rb") as stream:
+                content = stream.read(MAX_LIBRARY_BYTES + 1)
+            if len(content) > MAX_LIBRARY_BYTES:
+                raise BridgeError(f"lib: {path.name} has more than {MAX_LIBRARY_BYTES} bytes")
+            return content.decode("utf-8-sig")
+        except (OSError, UnicodeError):
+            raise BridgeError(f"lib: {path.name} is no UTF-8 text") from None
+    raise BridgeError(f"lib: there is no library {name!r}; put it into the home as tools/lib/{name}.js")
+
+
+def _text(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        raise BridgeError(f"{name} must be a string")
+    return value
+
+
+def _by_name(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """Write headers as ``http_request`` takes them: several of one name in a list."""
+    named: dict[str, Any] = {}
+    for name, value in pairs:
+        named[name] = (
+            [*([named[name]] if isinstance(named[name], str) else named[name]), value] if name in named else value
+        )
+    return named
+
+
+def _optional_text(arguments: dict[str, Any], name: str) -> str | None:
+    return None if arguments.get(name) is None else _text(arguments, name)
+
+
+def _pairs(arguments: dict[str, Any], name: str) -> list[tuple[str, str]]:
+    match arguments.get(name):
+        case None:
+            return []
+        case list(pairs) if all(
+            isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) and isinstance(each[1], str)
+            for each in pairs
+        ):
+            return [(key, value) for key, value in pairs]
+    raise BridgeError(f"{name} must be pairs of strings")

@@ -1,0 +1,34 @@
+"""Manifests of the user's tools. Homes of version 0.1 may hold keys that manifests do not have any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.tools import parse_manifest
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools import Manifest
+
+_CURRENT_KEYS = {"requiredPermissions": "required_permissions", "timeoutSeconds": "timeout_seconds"}
+
+
+def parse_user_manifest(content: bytes, file_name: str, *, default_module: str) -> Manifest:
+    """Read the content of a manifest, with the keys of today or those of version 0.1.
+
+    Args:
+        content: JSON in UTF-8.
+        file_name: with ``.json``.
+        default_module: where functions that are named without a module are found.
+    """
+    return parse_manifest(content, file_name, default_module=default_module, rewrite=with_current_keys)
+
+
+def with_current_keys(document: Any) -> Any:
+    """Rename the keys of version 0.1 in a manifest; where both are given, the one of today counts."""
+    if isinstance(document, list):
+        return [with_current_keys(entry) for entry in document]
+    if not isinstance(document, dict):
+        return document
+    return {
+        _CURRENT_KEYS.get(key, key): value for key, value in document.items() if _CURRENT_KEYS.get(key) not in document
+    }
