@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from oneclaw_core.process.process_state import ProcessState as ProcessState
     from oneclaw_core.process.programs import ProgramEnd as ProgramEnd
     from oneclaw_core.process.programs import run_program as run_program
-    from oneclaw_core.process.python_process import PythonProcess as PythonProcess
-    from oneclaw_core.process.python_process import describe_end as describe_end
-    from oneclaw_core.process.python_process import python_process as python_process
+    from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
+    from oneclaw_core.process.python_runner import describe_end as describe_end
+    from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import take_pipes as take_pipes
     from oneclaw_core.process.python_worker import write_all as write_all
@@ -38,7 +38,7 @@ _NAMES = {
     "probe_child": "Channel",
     "process_state": "ProcessState",
     "programs": "ProgramEnd run_program",
-    "python_process": "PythonProcess describe_end python_process",
+    "python_runner": "PythonProcess describe_end python_process",
     "python_worker": "read_exactly take_pipes write_all",
     "threads": "run_in_thread",
 }

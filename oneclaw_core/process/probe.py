@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.process.python_process import describe_end, python_process
+from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.process.python_process import PythonProcess
+    from oneclaw_core.process.python_runner import PythonProcess
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_STDERR_BYTES = 8 * 1024 * 1024

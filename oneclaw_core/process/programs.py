@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.process.python_process import start_python
+from oneclaw_core.process.python_runner import start_python
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.process.python_process import PythonProcess
+    from oneclaw_core.process.python_runner import PythonProcess
 
 # A tool that is cancelled has two seconds in all.
 GRACE_SECONDS = 0.8

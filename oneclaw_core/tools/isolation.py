@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
-from oneclaw_core.process.python_process import describe_end, python_process
+from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tool_result import ToolResult, ToolResultStatus, of_kept_size
 
 if TYPE_CHECKING:
-    from oneclaw_core.process.python_process import PythonProcess
+    from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.tools.context import ToolContext
 
 _LENGTH_BYTES = 8

@@ -35,7 +35,7 @@ FORKED_PYTHON = PreloadedPython(PRELOADED)
 
 def fork_probes(monkeypatch):
     """Let the checks of plugins look at them in such processes."""
-    from oneclaw_core.process import python_process
+    from oneclaw_core.process import python_runner
 
     streams = {"PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
-    monkeypatch.setattr(python_process, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))
+    monkeypatch.setattr(python_runner, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
-from oneclaw_core import DuplicateError, NotFoundError, OneClawError, PermissionDeniedError, ProtectedError, ToolResult, UsageError
+from oneclaw_core import (
+    DuplicateError,
+    NotFoundError,
+    OneClawError,
+    PermissionDeniedError,
+    ProtectedError,
+    ToolResult,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
