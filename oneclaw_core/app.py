@@ -130,6 +130,18 @@ class OneClaw:
         self.agents = AgentService(store, catalog.registry, self._check_model)
         self.configuration = catalog.configuration(home, store, environ)
         self._project = Project(start_directory)
+        self.services = HomeServices(
+            home=home,
+            agents=self.agents,
+            configuration=self.configuration,
+            registry=catalog.registry,
+            sessions=StoredSessions(store),
+            tool_source=lambda plugin, name: self._tool_sources.get(plugin, name),
+            project=self._project,
+            skills=catalog.skills,
+            holds_secret=known_secret_check(home, environ),
+            send_message=self.send_message,
+        )
         self._environ = environ
         self._permissions = permissions
         self.plugins = Plugins(
@@ -141,18 +153,6 @@ class OneClaw:
         )
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
-        self.services = HomeServices(
-            home=home,
-            agents=self.agents,
-            configuration=self.configuration,
-            registry=catalog.registry,
-            sessions=StoredSessions(store),
-            tool_source=self._tool_sources.get,
-            project=self._project,
-            skills=catalog.skills,
-            holds_secret=known_secret_check(home, environ),
-            send_message=self.send_message,
-        )
         paths = PathGuard(home.workspace, start_directory, home.path)
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
         self._keys = KeyStore(home, environ)

@@ -45,7 +45,7 @@ CORE_TOOLS = {
 The order is fixed: a request must begin with the bytes of the one before, also after an upgrade.
 """
 
-_OTHER_KEYS = {"user_tools_python": "javascript"}
+_OTHER_KEYS = {"memory_max_characters": "memory", "user_tools_python": "javascript"}
 """Plugins of settings whose keys are older than the plugins."""
 
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")

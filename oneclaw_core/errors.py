@@ -115,8 +115,6 @@ class NotReadyError(PluginError):
     """A plugin raises it in ``plugin_started`` if it cannot start yet; it is started again at a later need."""
 
 
-
-
 class StoreError(OneClawError):
     """The database cannot be used."""
 
