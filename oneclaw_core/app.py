@@ -155,12 +155,12 @@ class OneClaw:
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
         self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
-        self._keys = KeyStore(home, environ)
+        self._keys = KeyStore(home, environ, catalog.known_providers)
         self._model_lists = ModelLists(home)
         self._fingerprints = CachePrefixes()
         self._tool_sizes = ToolSizes()
         self._settings = core_reader(environ)
-        self._open_providers = ProviderPool(catalog.provider_types)
+        self._providers = ProviderPool(catalog.provider_types)
         self._turns = TurnTracker()
 
     @classmethod
@@ -219,7 +219,7 @@ class OneClaw:
                 await claw._turns.end()
                 await claw._tool_sources.aclose()
                 await claw.plugins.aclose()
-                await claw._open_providers.aclose()
+                await claw._providers.aclose()
 
     async def begin_session(
         self, name: str | None = None, *, agent: str | None = None, model: str | None = None, title: str | None = None
@@ -355,7 +355,7 @@ class OneClaw:
             text = expanded.text
         accepted = accepted_media_types(attachment_media_types(chosen.provider), chosen.info.input_media_types)
         check_attachments(attached, accepted, chosen.full_name)
-        async with self._open_providers.used(chosen.provider):
+        async with self._providers.acquired(chosen.provider):
             if found is None and session is not None:
                 found = await self._begin_session(session, persona, model, title, within)
             session_id = found.id if found is not None else new_id()
@@ -421,7 +421,7 @@ class OneClaw:
         turn = self._turn(found, persona, chosen, settings, hooks=hooks)
         compacted = None
         async with (
-            self._open_providers.used(chosen.provider),
+            self._providers.acquired(chosen.provider),
             self.store.session_lock(found.id, settings.session_wait_seconds),
         ):
             sections = await self._kept_sections(session_info(found))
@@ -557,12 +557,14 @@ class OneClaw:
         Raises:
             NotFoundError: none is configured under that name, or no plugin brings its type.
         """
-        configs = provider_configs(await self.store.settings(), self._environ)
+        configs = provider_configs(await self.store.settings(), self._environ, self.catalog.known_providers)
         if name not in configs:
             raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
         config = await with_key(configs[name], self._keys)
-        await self._open_providers.prepare(config)
-        return self._open_providers.lend(config)
+        await self._providers.prepare(config)
+        provider = self._providers.get(config)
+        self._providers.acquire(provider)
+        return provider
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
@@ -655,7 +657,7 @@ class OneClaw:
         )
         spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
         calls = ModelCalls(self.store, session.id, chosen, TurnBudget((spending,), 1, None), self._fingerprints)
-        async with self._open_providers.used(chosen.provider):
+        async with self._providers.acquired(chosen.provider):
             return await answer_to_plugin(self.store, calls, chosen.info.name, session.id, prompt, schema)
 
     def add_tools(self, *tools: Tool, group: str | ToolGroupDefinition | None = None) -> None:
@@ -712,7 +714,7 @@ class OneClaw:
 
     async def _check_model(self, name: str) -> None:
         """Make sure that a model's provider is configured."""
-        split_model(name, provider_configs(await self.store.settings(), self._environ))
+        split_model(name, provider_configs(await self.store.settings(), self._environ, self.catalog.known_providers))
 
     async def _agent_and_model(
         self, outset: TurnOutset, agent: str | None, model: str | None, within: ToolContext | None = None
@@ -731,13 +733,15 @@ class OneClaw:
         if name is None:
             name = self._settings.read(stored).model or OFFLINE_MODEL
         try:
-            config, model_name = split_model(name, provider_configs(stored, self._environ))
+            config, model_name = split_model(
+                name, provider_configs(stored, self._environ, self.catalog.known_providers)
+            )
         except NotFoundError as error:
             if name != persona.model:
                 raise
             raise NotFoundError(f"the model of agent {persona.name!r} cannot be used: {error}") from None
         config = await with_key(config, self._keys)
-        await self._open_providers.prepare(config)
+        await self._providers.prepare(config)
         full_name = f"{config.name}/{model_name}"
         overrides = model_overrides(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)
@@ -748,7 +752,7 @@ class OneClaw:
         if learned.get("tool_loading") in set(ToolLoading):  # else by another version
             loading = loading.at_most(ToolLoading(learned["tool_loading"]))
         return persona, ChosenModel(
-            self._open_providers.get(config),
+            self._providers.get(config),
             config,
             model_facts(config, model_name, self._model_lists, stored),
             loading,

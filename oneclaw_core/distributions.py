@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 OUR_DISTRIBUTIONS = {
     "anthropic": "oneclaw-anthropic",
@@ -48,6 +52,16 @@ The order is fixed: a request must begin with the bytes of the one before, also 
 _OTHER_KEYS = {"memory_max_characters": "memory", "user_tools_python": "javascript"}
 """Plugins of settings whose keys are older than the plugins."""
 
+PROVIDER_PLUGINS = {
+    "offline": "offline",
+    "openai": "openai",
+    "openai_compatible": "openai",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "ollama": "openai",
+}
+"""OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
+
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
@@ -65,3 +79,20 @@ def how_to_install(plugin: str) -> str:
     if distribution is None:
         return f"install the package that brings the plugin {plugin}, with: oneclaw plugins install PACKAGE"
     return f"install it with: oneclaw plugins install {distribution}"
+
+
+def models_to_install() -> str:
+    """Say which distributions bring a model, as the end of a sentence."""
+    *others, last = (OUR_DISTRIBUTIONS[plugin] for plugin in sorted({*PROVIDER_PLUGINS.values()} - {"offline"}))
+    return (
+        f"with a provider of {', '.join(others)} or {last}; {OUR_DISTRIBUTIONS['offline']} brings rules that need "
+        "neither a key nor a network"
+    )
+
+
+def missing_type(type_name: str, known: Iterable[str]) -> str:
+    """Say that no installed plugin brings a provider type, and how to get it."""
+    cause = f"no plugin brings the provider type {type_name!r}"
+    if type_name in PROVIDER_PLUGINS:
+        return f"{cause}: {how_to_install(PROVIDER_PLUGINS[type_name])}"
+    return f"{cause}; there are: {', '.join(known) or 'none'}"

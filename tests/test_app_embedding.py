@@ -68,7 +68,7 @@ class Policy:
 def test_tools_of_the_program_get_its_dependencies_on_its_own_event_loop(tmp_path):
     async def main():
         database = Database(asyncio.get_running_loop())
-        async with OneClaw.open(tmp_path, plugins=["builtin"], deps=database) as claw:
+        async with OneClaw.open(tmp_path, plugins=["builtin", "offline"], deps=database) as claw:
             claw.add_tools(add_order, count_orders)
             assert (await claw.call_tool("add_order", {"item": "tea"})).result.result == 1
             assert (await claw.call_tool("count_orders")).result.result == 1
@@ -79,7 +79,7 @@ def test_tools_of_the_program_get_its_dependencies_on_its_own_event_loop(tmp_pat
 
 def test_tools_of_the_program_are_attributed_to_it(tmp_path):
     async def main():
-        async with OneClaw.open(tmp_path, plugins=["builtin"]) as claw:
+        async with OneClaw.open(tmp_path, plugins=["builtin", "offline"]) as claw:
             claw.add_tools(add_order, group=ToolGroupDefinition("shop", "Shop", "Sells tea"))
             claw.add_tools(count_orders, group="counting")
             claw.add_tools(grouped)
@@ -98,7 +98,7 @@ def test_tools_of_the_program_are_attributed_to_it(tmp_path):
 
 def test_an_object_with_hooks_is_a_plugin(tmp_path):
     async def main():
-        async with OneClaw.open(tmp_path, plugins=["builtin", Policy()]) as claw:
+        async with OneClaw.open(tmp_path, plugins=["builtin", "offline", Policy()]) as claw:
             claw.add_tools(add_order)
             result = (await claw.call_tool("add_order", {"item": "tea"})).result
             assert result.error_message == "The plugin Policy refuses this: closed"
@@ -153,7 +153,7 @@ def test_dependencies_reach_tools_behind_a_starlette_app(tmp_path):
     @asynccontextmanager
     async def lifespan(app):
         database = Database(asyncio.get_running_loop())
-        async with OneClaw.open(tmp_path, plugins=["builtin"], deps=database) as claw:
+        async with OneClaw.open(tmp_path, plugins=["builtin", "offline"], deps=database) as claw:
             claw.add_tools(add_order)
             app.state.claw, app.state.database = claw, database
             yield

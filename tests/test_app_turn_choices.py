@@ -45,7 +45,7 @@ class Farm:
 def events_of(home, message, **options):
     from oneclaw_core.plugins.loading.load_plugins import discover
 
-    builtin = [point for point in discover() if point.name == "builtin"]
+    builtin = [point for point in discover() if point.name in ("builtin", "offline")]
 
     async def run():
         async with OneClaw.open(home, environ={}, plugins=[*builtin, Farm()]) as claw:

@@ -73,6 +73,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     return HomeCatalog(
         registry=loaded.registry,
         provider_types=loaded.provider_types,
+        known_providers=loaded.known_providers,
         plugins=loaded.plugins,
         skills=loaded.skills,
         home=home,

@@ -214,20 +214,23 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
         provider_configs,
         split_model,
     )
+    from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
     if source.startswith("environment"):
         choose = "change or unset the environment variable ONECLAW_MODEL"
     try:
-        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ))
+        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ, catalog.known_providers))
     except UsageError as error:
         yield CheckLine("model", Health.PROBLEM, f"{source}: {error}", choose)
         return
-    keys = KeyStore(catalog.home, os.environ)
+    keys = KeyStore(catalog.home, os.environ, catalog.known_providers)
     if config.type not in catalog.provider_types:
         message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
-        yield CheckLine("model", Health.PROBLEM, message, f"mend or install the plugin that brings it, or {choose}")
+        plugin = PROVIDER_PLUGINS.get(config.type)
+        install = "repair or install the plugin that brings it" if plugin is None else how_to_install(plugin)
+        yield CheckLine("model", Health.PROBLEM, message, f"{install}, or {choose}")
     elif lacks_key(config, keys):
         message = f"the service of {model} ({source}) wants a key, and none is set"
         remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"

@@ -11,7 +11,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
-from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key, key_variable_of
+from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, provider_configs
 from oneclaw_core.config.settings.fields import variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, how_to_install, plugin_of
@@ -58,7 +58,7 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
     else:
         config = _provider(name, catalog)
         stored_as, key = config.name, check_key(_read_key(f"Key of {config.name}"))
-        variable, what = key_variable_of(config.name), f"the key of {config.name}"
+        variable, what = config.key_variable, f"the key of {config.name}"
     catalog.home.create()
     source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file)
     print_text(f"{what} is stored {_PLACES[source]}")
@@ -73,17 +73,17 @@ def list_keys(as_json: bool) -> None:
     Keys themselves are never shown.
     """
     catalog = load_catalog()
-    store = KeyStore(catalog.home, os.environ)
+    store = KeyStore(catalog.home, os.environ, catalog.known_providers)
     stored = store.stored()
     documents = [
-        _document(name, store.source(name), stored.get(name))
-        for name, config in provider_configs(catalog.states.settings, os.environ).items()
+        _document(name, catalog, store.source(name), stored.get(name))
+        for name, config in provider_configs(catalog.states.settings, os.environ, catalog.known_providers).items()
         if config.type != OFFLINE_TYPE
     ]
     known = {document["provider"] for document in documents}
     # A provider may be gone and its key still be there.
     documents += [
-        _document(name, store.source(name), place)
+        _document(name, catalog, store.source(name), place)
         for name, place in stored.items()
         if name not in known and "." not in name
     ]
@@ -112,13 +112,13 @@ def remove(name: str) -> None:
     store.remove(secrets[name])
     is_secret = "." in name
     print_text(f"the {'secret' if is_secret else 'key of'} {name} is removed")
-    variable = variable_of(name) if is_secret else key_variable_of(name)
+    variable = variable_of(name) if is_secret else load_catalog(is_quiet=True).known_providers.key_variable_of(name)
     if os.environ.get(variable):
         warn(f"the environment variable {variable} is set, and its key is still used")
 
 
 def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
-    configs = provider_configs(catalog.states.settings, os.environ)
+    configs = provider_configs(catalog.states.settings, os.environ, catalog.known_providers)
     config = configs.get(name)
     if config is None:
         # What was given may be a key, so it is not repeated.
@@ -148,11 +148,13 @@ def _name(document: dict[str, Any]) -> str:
     return str(document["secret"] if document["provider"] is None else document["provider"])
 
 
-def _document(provider: str, source: KeySource | None, stored: KeySource | None) -> dict[str, Any]:
+def _document(
+    provider: str, catalog: HomeCatalog, source: KeySource | None, stored: KeySource | None
+) -> dict[str, Any]:
     return {
         "provider": provider,
         "source": source and str(source),
-        "key_variable": key_variable_of(provider),
+        "key_variable": catalog.known_providers.key_variable_of(provider),
         "stored": stored and str(stored),
     }
 

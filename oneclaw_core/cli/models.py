@@ -119,14 +119,15 @@ def _show(as_json: bool) -> None:
     from oneclaw_core.cli.catalog import load_catalog
     from oneclaw_core.config.models.provider_configs import default_model
 
-    stored = load_catalog().states.settings
+    catalog = load_catalog()
+    stored = catalog.states.settings
     model, source = default_model(stored, os.environ)
     if as_json:
         print_json({"model": model, "source": source})
     else:
         print_text(f"{model} ({source})")
     try:
-        split_model(model, provider_configs(stored, os.environ))
+        split_model(model, provider_configs(stored, os.environ, catalog.known_providers))
     except UsageError as error:
         warn(str(error))
 

@@ -30,7 +30,7 @@ def list_providers(as_json: bool) -> None:
     from oneclaw_core.config.providers import provider_states
 
     catalog = load_catalog()
-    states = provider_states(catalog.states.settings, os.environ, _stored_keys(catalog.home))
+    states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, _stored_keys(catalog.home))
     if as_json:
         print_json([state.document() for state in states])
     else:

@@ -77,12 +77,12 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
     from oneclaw_core.cli.catalog import load_catalog
     from oneclaw_core.config.models.provider_configs import provider_configs, split_model
 
-    registry = load_catalog(is_quiet=True).registry
+    catalog = load_catalog(is_quiet=True)
 
     def run(store: Store) -> Awaitable[Value]:
         async def check_model(name: str) -> None:
-            split_model(name, provider_configs(await store.settings(), os.environ))
+            split_model(name, provider_configs(await store.settings(), os.environ, catalog.known_providers))
 
-        return work(AgentService(store, registry, check_model))
+        return work(AgentService(store, catalog.registry, check_model))
 
     return with_store(run)

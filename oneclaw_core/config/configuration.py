@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.home import Home
     from oneclaw_core.config.settings.model import SettingsModel
     from oneclaw_core.providers.factory import ProviderFactory
+    from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.registry import ToolRegistry
 
@@ -54,6 +55,7 @@ class Configuration:
         *,
         registry: ToolRegistry,
         provider_types: Mapping[str, ProviderFactory],
+        known_providers: KnownProviders,
         plugin_settings: Callable[[], Iterable[SettingsModel]],
         plugin_names: Iterable[str],
     ) -> Self:
@@ -65,13 +67,14 @@ class Configuration:
             environ: the environment.
             registry: the tools.
             provider_types: of plugins.
+            known_providers: what plugins say about providers.
             plugin_settings: returns the settings of plugins.
             plugin_names: of the installed plugins.
         """
-        keys, lists = KeyStore(home, environ), ModelLists(home)
+        keys, lists = KeyStore(home, environ, known_providers), ModelLists(home)
         return cls(
-            providers=ProviderService(store, provider_types, keys, environ),
-            models=ModelService(store, provider_types, keys, lists, environ),
+            providers=ProviderService(store, provider_types, known_providers, keys, environ),
+            models=ModelService(store, provider_types, known_providers, keys, lists, environ),
             settings=SettingService(store, environ, plugin_settings, plugin_names),
             tools=ToolSwitches(store, registry),
             environment=EnvironmentVariables(home),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import remember_secrets_of
 from oneclaw_core.secrets.store import SecretStore, SecretUnreadableError, SecretWords
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from oneclaw_core.config.home import Home
 
 MAX_KEY_CHARACTERS = 8_192
-# The vendor's variable where it is not the provider's name; the vendors' own SDKs read the same ones.
-_VARIABLES = {"openai_compatible": "OPENAI_API_KEY"}
 _WORDS = SecretWords("the key of {name}", "the keys", "key", "oneclaw keys set {name}")
 
 
@@ -27,11 +25,6 @@ class KeySource(StrEnum):
     ENVIRONMENT = "environment"
     KEYRING = "keyring"
     FILE = "file"
-
-
-def key_variable_of(provider: str) -> str:
-    """The environment variable that holds a provider's key."""
-    return _VARIABLES.get(provider) or re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_API_KEY"
 
 
 def check_key(text: str) -> str:
@@ -68,12 +61,14 @@ class KeyStore:
     Args:
         home: whose keys.
         environ: the environment, which goes before what is stored.
+        known: what plugins say about providers; not needed for what is stored alone.
     """
 
-    def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
+    def __init__(self, home: Home, environ: Mapping[str, str], known: KnownProviders | None = None) -> None:
         self._home = home
         self._secrets = secret_store(home)
         self._environ = environ
+        self._known = known or KnownProviders()
         remember_secrets_of(environ)
 
     def get(self, provider: str) -> str | None:
@@ -82,7 +77,7 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged, or the keyring refuses.
         """
-        variable = key_variable_of(provider)
+        variable = self._known.key_variable_of(provider)
         key = self._environ.get(variable)
         if key:
             return key
@@ -116,7 +111,7 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged.
         """
-        if self._environ.get(key_variable_of(provider)):
+        if self._environ.get(self._known.key_variable_of(provider)):
             return KeySource.ENVIRONMENT
         return self.stored().get(provider)
 

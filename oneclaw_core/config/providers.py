@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from oneclaw_core.config.keys import KeySource, key_variable_of
+from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.models.provider_configs import (
     OFFLINE_MODEL,
     OFFLINE_TYPE,
     PROVIDER_SETTING,
     check_provider_name,
-    is_preconfigured,
     provider_configs,
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
+from oneclaw_core.providers.known import key_variable_of
 from oneclaw_core.providers.service_url import shown_url
 from oneclaw_core.secrets.redaction import is_secret_name
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
 
 MAX_DISPLAY_NAME_CHARACTERS = 100
@@ -69,18 +70,21 @@ class ProviderState:
 
 
 def provider_states(
-    stored: Mapping[str, Any], environ: Mapping[str, str], stored_keys: Mapping[str, KeySource]
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    known: KnownProviders,
+    stored_keys: Mapping[str, KeySource],
 ) -> list[ProviderState]:
     """Describe every provider: those known from the start, then the user's own.
 
     Args:
         stored: settings from the store.
         environ: the environment.
+        known: what plugins say about providers.
         stored_keys: where the stored keys are, by provider.
     """
-    return [
-        _state(config, stored, stored_keys.get(config.name)) for config in provider_configs(stored, environ).values()
-    ]
+    configs = provider_configs(stored, environ, known).values()
+    return [_state(config, stored, stored_keys.get(config.name)) for config in configs]
 
 
 class ProviderService:
@@ -89,21 +93,28 @@ class ProviderService:
     Args:
         store: where that is stored.
         provider_types: the wire formats that plugins bring.
+        known_providers: what plugins say about providers.
         keys: the user's keys.
         environ: the environment.
     """
 
     def __init__(
-        self, store: Store, provider_types: Collection[str], keys: KeyStore, environ: Mapping[str, str]
+        self,
+        store: Store,
+        provider_types: Collection[str],
+        known_providers: KnownProviders,
+        keys: KeyStore,
+        environ: Mapping[str, str],
     ) -> None:
         self._store = store
         self._types = provider_types
+        self._known = known_providers
         self._keys = keys
         self._environ = environ
 
     async def list(self) -> list[ProviderState]:
         """Describe every provider."""
-        return provider_states(await self._store.settings(), self._environ, self._keys.stored())
+        return provider_states(await self._store.settings(), self._environ, self._known, self._keys.stored())
 
     async def get(self, name: str) -> ProviderState:
         """Describe one provider.
@@ -131,7 +142,7 @@ class ProviderService:
             UsageError: a value does not fit, or the name is taken.
         """
         check_provider_name(name)
-        if is_preconfigured(name):
+        if self._is_preconfigured(name):
             raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
         if type_name not in self._types:
             known = ", ".join(self._types) or "none"
@@ -186,7 +197,7 @@ class ProviderService:
             UsageError: a value does not fit.
         """
         await self.get(name)
-        if is_preconfigured(name) and (display_name is not None or base_url is not None):
+        if self._is_preconfigured(name) and (display_name is not None or base_url is not None):
             raise ProtectedError(
                 f"the provider {name!r} is known from the start; it can be enabled and disabled, nothing else. "
                 "Add one of your own instead"
@@ -221,7 +232,7 @@ class ProviderService:
 
         def changed(said: Any) -> dict[str, Any] | None:
             document = {**(said if isinstance(said, dict) else {}), **changes}
-            return None if is_preconfigured(name) and document == {"enabled": True} else document
+            return None if self._is_preconfigured(name) and document == {"enabled": True} else document
 
         if changes:
             await self._store.change_setting(PROVIDER_SETTING + name, changed)
@@ -235,7 +246,7 @@ class ProviderService:
             ProtectedError: it is known from the start.
             InUseError: the default model, or an agent's, is of this provider.
         """
-        if is_preconfigured(name):
+        if self._is_preconfigured(name):
             raise ProtectedError(
                 f"the provider {name!r} is known from the start and cannot be removed; "
                 f"disable it instead: oneclaw providers disable {name}"
@@ -252,6 +263,9 @@ class ProviderService:
         """
         await self.check_removal(name)
         await self._store.remove_setting(PROVIDER_SETTING + name)
+
+    def _is_preconfigured(self, name: str) -> bool:
+        return name in self._known.preconfigured
 
     async def _check_unused(self, name: str, what: str) -> None:
         """Refuse to leave the default model, or an agent's, without its provider."""
@@ -326,6 +340,6 @@ def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySou
         base_url=None if config.base_url is None else shown_url(config.base_url),
         key_source=KeySource.ENVIRONMENT if config.api_key else stored_key,
         key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
-        is_preconfigured=is_preconfigured(config.name),
+        is_preconfigured=config.is_preconfigured,
         is_enabled=config.is_enabled,
     )

@@ -29,6 +29,8 @@ class ProviderConfig:
         read_timeout_seconds: how long the service may stay silent in the middle of an answer.
         max_retries: how often a request that failed before its first event is sent again.
         is_enabled: whether its models can be used; the user can disable it.
+        is_preconfigured: whether a plugin brings it, so that the user need not add it.
+        price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, ``None`` if it has none.
     """
 
     name: str
@@ -40,6 +42,8 @@ class ProviderConfig:
     read_timeout_seconds: float = 300
     max_retries: int = 4
     is_enabled: bool = True
+    is_preconfigured: bool = False
+    price_vendor: str | None = None
 
 
 class ToolLoading(StrEnum):

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.providers.factory import LazyProviderFactory
 
@@ -26,7 +27,6 @@ class _OpenProvider:
     config: ProviderConfig
     provider: Provider
     users: int = 0
-    is_lent: bool = False
 
 
 class ProviderPool:
@@ -53,60 +53,55 @@ class ProviderPool:
             await factory.prepare()
 
     def get(self, config: ProviderConfig) -> Provider:
-        """Find or make the provider of a configuration; for :meth:`used`, before anything is awaited.
+        """Find or make the provider of a configuration; :meth:`acquire` it before anything is awaited.
 
         Raises:
             NotFoundError: no plugin brings its type.
         """
-        return self._find(config).provider
+        known = self._by_name.get(config.name)
+        if known is not None and known.config == config:
+            return known.provider
+        make = self._types.get(config.type)
+        if make is None:
+            raise NotFoundError(missing_type(config.type, self._types))
+        made = self._by_name[config.name] = _OpenProvider(config, make(config))
+        if known is not None:
+            self._replaced.append(known)
+        return made.provider
 
-    def lend(self, config: ProviderConfig) -> Provider:
-        """The same for a caller who does not say when it is used: it is closed with all the others, not before.
-
-        Raises:
-            NotFoundError: no plugin brings its type.
-        """
-        found = self._find(config)
-        found.is_lent = True
-        return found.provider
-
-    @asynccontextmanager
-    async def used(self, provider: Provider) -> AsyncIterator[None]:
-        """Keep a provider open as long as it is used, whatever becomes of its configuration.
+    def acquire(self, provider: Provider) -> None:
+        """Hold a reference, so that reconfiguration does not close a provider in use.
 
         Args:
-            provider: from :meth:`get`.
+            provider: from :meth:`get`. Without a :meth:`release` it stays open until all are closed.
         """
-        found = next(each for each in (*self._by_name.values(), *self._replaced) if each.provider is provider)
-        found.users += 1
+        self._find(provider).users += 1
+
+    async def release(self, provider: Provider) -> None:
+        """Drop a reference, and close the replaced providers that have none left."""
+        self._find(provider).users -= 1
+        unused = [each for each in self._replaced if not each.users]
+        self._replaced = [each for each in self._replaced if each.users]
+        await _close(unused)
+
+    @asynccontextmanager
+    async def acquired(self, provider: Provider) -> AsyncIterator[None]:
+        """Hold a reference inside an ``async with`` block."""
+        self.acquire(provider)
         try:
             yield
         finally:
-            found.users -= 1
-            unused = [each for each in self._replaced if not each.users and not each.is_lent]
-            self._replaced = [each for each in self._replaced if each not in unused]
-            await _close(unused)
+            await self.release(provider)
 
     async def aclose(self) -> None:
-        """Close them all; one that cannot be closed keeps none of the others open."""
+        """Close all providers, also if closing one of them fails."""
         everything = [*self._replaced, *self._by_name.values()]
         self._replaced.clear()
         self._by_name.clear()
         await _close(everything)
 
-    def _find(self, config: ProviderConfig) -> _OpenProvider:
-        known = self._by_name.get(config.name)
-        if known is not None and known.config == config:
-            return known
-        make = self._types.get(config.type)
-        if make is None:
-            raise NotFoundError(
-                f"no plugin brings the provider type {config.type!r}; there are: {', '.join(self._types)}"
-            )
-        made = self._by_name[config.name] = _OpenProvider(config, make(config))
-        if known is not None:
-            self._replaced.append(known)
-        return made
+    def _find(self, provider: Provider) -> _OpenProvider:
+        return next(each for each in (*self._by_name.values(), *self._replaced) if each.provider is provider)
 
 
 async def _close(providers: list[_OpenProvider]) -> None:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["SCRIPTED_MODEL_PLUGIN", "GivenPlugin", "check_plugins", "chosen_plugins", "tested_plugins"]
 
 SCRIPTED_MODEL_PLUGIN = "scripted_model"
+OFFLINE_PLUGIN = "offline"
 
 
 def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
-    """Find the plugins to load: the built-in tools, then what was chosen.
+    """Find the plugins to load: the built-in tools, the rules that answer without a script, then what was chosen.
 
     Args:
         chosen: names of installed plugins or packages, modules with hooks, or objects with hooks; ``None`` for
@@ -32,7 +33,7 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
     installed: list[EntryPoint] = [*discover()]
     if chosen is None:
         return installed
-    points = [point for point in installed if point.name == BUILTIN_PLUGIN]
+    points = [point for point in installed if point.name in (BUILTIN_PLUGIN, OFFLINE_PLUGIN)]
     for each in [chosen] if isinstance(chosen, str) else chosen:
         found = (
             named_plugins(installed, each)
@@ -45,7 +46,7 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
 
 def tested_plugins(records: Iterable[PluginRecord]) -> list[PluginRecord]:
     """Leave out plugins of every test, and tool sources listed by themselves: a test may want their tools broken."""
-    others = (BUILTIN_PLUGIN, SCRIPTED_MODEL_PLUGIN)
+    others = (BUILTIN_PLUGIN, OFFLINE_PLUGIN, SCRIPTED_MODEL_PLUGIN)
     return [record for record in records if record.name not in others and record.source is None]
 
 

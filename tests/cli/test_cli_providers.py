@@ -113,7 +113,7 @@ def test_a_stored_key_is_told_by_its_place_and_outlives_its_provider(oneclaw, ok
         (("ollama", "--type", "openai_compatible"), "'ollama' is known from the start"),
         (
             ("lab", "--type", "telepathy"),
-            "there is no provider type 'telepathy'; there are: anthropic, gemini, offline",
+            "there is no provider type 'telepathy'; there are: offline, openai",
         ),
         (("lab",), "Missing option '--type'"),
     ],

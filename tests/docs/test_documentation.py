@@ -22,6 +22,7 @@ from oneclaw_core.config.models.provider_configs import provider_configs
 from oneclaw_core.config.settings.core import Settings
 from oneclaw_core.conformance import imports
 from oneclaw_core.plugins import hookspecs
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer
@@ -129,7 +130,7 @@ def dependencies():
     return [re.match(r"[\w.-]+", requirement)[0] for requirement in chain(*required)]
 
 
-PROVIDERS = provider_configs({}, {})
+PROVIDERS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Connections to model services: opened when needed, closed when nobody uses them any more."""
+"""The pool of providers: opened when needed, closed when released."""
 
 import asyncio
 
@@ -48,8 +48,8 @@ def test_a_type_that_nobody_brings_names_those_there_are(providers):
 def test_a_replaced_provider_is_closed_when_its_last_turn_has_ended(providers, closed):
     async def run():
         first = providers.get(config("a"))
-        async with providers.used(first), providers.used(first):
-            async with providers.used(providers.get(config("b"))):
+        async with providers.acquired(first), providers.acquired(first):
+            async with providers.acquired(providers.get(config("b"))):
                 pass
             assert closed == []
         assert closed == ["a"]
@@ -62,17 +62,17 @@ def test_a_replaced_provider_is_closed_when_its_last_turn_has_ended(providers, c
 def test_a_replaced_provider_that_nobody_used_is_closed_by_the_next_turn(providers, closed):
     async def run():
         providers.get(config("a"))
-        async with providers.used(providers.get(config("b"))):
+        async with providers.acquired(providers.get(config("b"))):
             pass
 
     asyncio.run(run())
     assert closed == ["a"]
 
 
-def test_a_provider_that_was_lent_is_closed_with_the_home_only(providers, closed):
+def test_an_acquired_provider_is_closed_with_the_home_only(providers, closed):
     async def run():
-        providers.lend(config("a"))
-        async with providers.used(providers.get(config("b"))):
+        providers.acquire(providers.get(config("a")))
+        async with providers.acquired(providers.get(config("b"))):
             pass
         assert closed == []
         await providers.aclose()

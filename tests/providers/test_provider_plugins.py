@@ -1,4 +1,4 @@
-"""The wire formats that OneClaw speaks itself."""
+"""The providers of OneClaw's own plugins."""
 
 import asyncio
 import subprocess
@@ -6,10 +6,14 @@ import sys
 
 import pytest
 
-from oneclaw_core.config.models.provider_configs import provider_configs
+from oneclaw_core import NotFoundError, ProviderConfig
+from oneclaw_core.config.models.provider_configs import provider_configs, split_model
+from oneclaw_core.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.providers.known import KnownProviders
+from oneclaw_core.providers.pool import ProviderPool
 
-CONFIGS = provider_configs({}, {})
+CONFIGS = provider_configs({}, {}, load_plugins(frozenset()).known_providers)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -26,7 +30,36 @@ def test_each_preconfigured_provider_can_be_opened(name):
 def test_registering_a_wire_format_does_not_import_it():
     program = (
         "import sys; from oneclaw_core.plugins.loading.load_plugins import load_plugins; load_plugins(frozenset()); "
-        "print([name for name in sys.modules if name.startswith('oneclaw_core.providers.') or name == 'httpx'])"
+        "print([name for name in sys.modules if name.startswith('oneclaw_openai') or name == 'httpx'])"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert printed == "[]\n"
+
+
+def test_the_plugins_of_all_preconfigured_providers_and_types_are_known_when_missing():
+    catalog = load_plugins(frozenset())
+    assert PROVIDER_PLUGINS.keys() == {*catalog.known_providers.preconfigured, *catalog.provider_types}
+    brought = {name: record.name for record in catalog.plugins for name in record.providers}
+    assert brought.items() <= PROVIDER_PLUGINS.items()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("offline/rules", "with a provider of oneclaw-anthropic, oneclaw-gemini or oneclaw-openai; oneclaw-offline"),
+        ("anthropic/claude", "plugin of the provider anthropic is not installed: .*oneclaw-anthropic$"),
+        ("ollama/llama", "plugin of the provider ollama is not installed: .*oneclaw-openai$"),
+        ("lab/model", "'lab/model' is no PROVIDER/MODEL of a configured provider"),
+    ],
+)
+def test_a_provider_that_is_not_installed_names_its_distribution(model, message):
+    stored = {"provider:openai": {"enabled": False}}  # from when it was installed
+    configs = provider_configs(stored, {}, KnownProviders())
+    assert configs == {}
+    with pytest.raises(NotFoundError, match=message):
+        split_model(model, configs)
+
+
+def test_an_added_provider_names_the_distribution_of_its_type():
+    with pytest.raises(NotFoundError, match=r"provider type 'openai_compatible': .*oneclaw-openai$"):
+        ProviderPool({}).get(ProviderConfig("lab", "openai_compatible"))

@@ -119,9 +119,14 @@ def test_what_is_allowed_is_not_asked(oneclaw_factory):
 
 
 def test_only_the_chosen_plugins_are_there(oneclaw, oneclaw_factory, tmp_path):
-    assert [record.name for record in oneclaw.app.catalog.plugins] == ["builtin", "greeting_plugin", "scripted_model"]
+    assert [record.name for record in oneclaw.app.catalog.plugins] == [
+        "builtin",
+        "offline",
+        "greeting_plugin",
+        "scripted_model",
+    ]
     bare = oneclaw_factory([], home=tmp_path / "bare")
-    assert [record.name for record in bare.app.catalog.plugins] == ["builtin", "scripted_model"]
+    assert [record.name for record in bare.app.catalog.plugins] == ["builtin", "offline", "scripted_model"]
 
 
 def test_a_plugin_that_is_not_installed(oneclaw_factory):

@@ -66,7 +66,7 @@ def test_plugins_are_chosen_in_the_configuration(run, pytester):
     result = run(
         """
         def test_it(oneclaw):
-            assert [each.name for each in oneclaw.app.catalog.plugins] == ["builtin", "scripted_model"]
+            assert [each.name for each in oneclaw.app.catalog.plugins] == ["builtin", "offline", "scripted_model"]
         """,
         "-p",
         "oneclaw",

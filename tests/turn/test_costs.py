@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from oneclaw_core.config.models.prices import ModelPrices, cost_of, load_prices, needs_prices
+from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import TokenUsage
 
 TOKENS = TokenUsage(input_tokens=1_000_000, output_tokens=1_000_000)
 
+KNOWN = load_plugins(frozenset()).known_providers
+
 
 def provider(type_name: str, base_url: str | None = None) -> ProviderConfig:
-    return ProviderConfig(name="p", type=type_name, base_url=base_url)
+    return ProviderConfig(name="p", type=type_name, base_url=base_url, price_vendor=KNOWN.price_vendors.get(type_name))
 
 
 def test_the_offline_model_costs_nothing_and_needs_no_prices() -> None:

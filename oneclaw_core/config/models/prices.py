@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.types.messages import TokenUsage
 
-# What the vendors' own services are called in genai-prices, by provider type.
-_VENDORS = {"openai": "openai", "openai_compatible": "openai", "anthropic": "anthropic", "gemini": "google"}
 _TOKENS_PER_PRICE = 1_000_000
 
 
@@ -111,8 +109,8 @@ def _known_cost(config: ProviderConfig, model: str, usage: TokenUsage) -> float 
         )
         if config.base_url is not None:
             found = calc_price(tokens, name, provider_api_url=config.base_url)
-        elif config.type in _VENDORS:
-            found = calc_price(tokens, name, provider_id=_VENDORS[config.type])
+        elif config.price_vendor is not None:
+            found = calc_price(tokens, name, provider_id=config.price_vendor)
         else:
             return None
     except (LookupError, ValueError):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.config.keys import key_variable_of
+from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install, models_to_install
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.base import ProviderConfig
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.providers.known import KnownProviders
 
 OFFLINE_MODEL = "offline/rules"
 # The one provider type that asks nobody else.
@@ -28,46 +29,32 @@ MODEL_VARIABLE = "ONECLAW_MODEL"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Preconfigured:
-    """A provider that is there from the start; the vendors' own SDKs read the same variables."""
-
-    type: str
-    base_url: str | None = None
-    url_variable: str | None = None
-
-
-_PRECONFIGURED = {
-    "offline": _Preconfigured("offline"),
-    "openai": _Preconfigured("openai", url_variable="OPENAI_BASE_URL"),
-    "openai_compatible": _Preconfigured("openai_compatible", url_variable="OPENAI_BASE_URL"),
-    "anthropic": _Preconfigured("anthropic", url_variable="ANTHROPIC_BASE_URL"),
-    "gemini": _Preconfigured("gemini", url_variable="GOOGLE_GEMINI_BASE_URL"),
-    "ollama": _Preconfigured("openai_compatible", base_url="http://localhost:11434/v1"),
-}
-
-
-def provider_configs(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, ProviderConfig]:
-    """Find the configured model services: those known from the start, then the user's own.
+def provider_configs(
+    stored: Mapping[str, Any], environ: Mapping[str, str], known: KnownProviders
+) -> dict[str, ProviderConfig]:
+    """Find the configured model services: those that plugins bring, then the user's own.
 
     They have the keys of the environment; :func:`with_key` finds a stored one for the service that is used.
 
     Args:
         stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
         environ: the environment, with keys and endpoints.
+        known: what plugins say about providers.
 
     Raises:
         SettingsError: what is stored for a provider does not fit.
     """
     configs = {}
-    for name, known in _PRECONFIGURED.items():
-        base_url = (environ.get(known.url_variable) if known.url_variable else None) or known.base_url
-        configs[name] = _config(name, known.type, base_url, environ, stored)
+    for name, each in known.preconfigured.items():
+        base_url = (environ.get(each.base_url_variable) if each.base_url_variable else None) or each.base_url
+        configs[name] = _config(name, each.type, base_url, environ, stored, known)
     for key, value in stored.items():
         name = key.removeprefix(PROVIDER_SETTING)
-        if key.startswith(PROVIDER_SETTING) and name not in _PRECONFIGURED:
+        # One without a type was disabled while its plugin was installed.
+        is_own = name not in PROVIDER_PLUGINS or (isinstance(value, dict) and "type" in value)
+        if key.startswith(PROVIDER_SETTING) and name not in known.preconfigured and is_own:
             type_name, base_url = _checked_type_and_url(name, value)
-            configs[name] = _config(name, type_name, base_url, environ, stored)
+            configs[name] = _config(name, type_name, base_url, environ, stored, known)
     return configs
 
 
@@ -82,10 +69,15 @@ def _checked_type_and_url(name: str, value: object) -> tuple[str, str | None]:
 
 
 def _config(
-    name: str, type_name: str, base_url: str | None, environ: Mapping[str, str], stored: Mapping[str, Any]
+    name: str,
+    type_name: str,
+    base_url: str | None,
+    environ: Mapping[str, str],
+    stored: Mapping[str, Any],
+    known: KnownProviders,
 ) -> ProviderConfig:
     said = stored.get(PROVIDER_SETTING + name)
-    variable = key_variable_of(name)
+    variable = known.key_variable_of(name)
     key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
     return ProviderConfig(
         name=name,
@@ -94,6 +86,8 @@ def _config(
         api_key=key,
         key_variable=variable,
         is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
+        is_preconfigured=name in known.preconfigured,
+        price_vendor=known.price_vendors.get(type_name),
     )
 
 
@@ -118,7 +112,7 @@ def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
     Raises:
         OneClawError: the stored keys cannot be read.
     """
-    is_vendors = is_preconfigured(config.name) and config.type != OFFLINE_TYPE and config.base_url is None
+    is_vendors = config.is_preconfigured and config.type != OFFLINE_TYPE and config.base_url is None
     return is_vendors and not config.api_key and keys.source(config.name) is None
 
 
@@ -129,11 +123,6 @@ def is_on_this_machine(config: ProviderConfig) -> bool:
     except ValueError:
         return False
     return config.type == OFFLINE_TYPE or host in ("localhost", "::1") or host.startswith("127.")
-
-
-def is_preconfigured(provider_name: str) -> bool:
-    """Whether a provider is known from the start, and so cannot be added or removed."""
-    return provider_name in _PRECONFIGURED
 
 
 def check_provider_name(name: str) -> None:
@@ -166,6 +155,11 @@ def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[Prov
     """
     provider_name, _, model_name = model.partition("/")
     config = configs.get(provider_name)
+    if config is None and model == OFFLINE_MODEL:
+        raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
+    if config is None and model_name and provider_name in PROVIDER_PLUGINS:
+        plugin = PROVIDER_PLUGINS[provider_name]
+        raise NotFoundError(f"the plugin of the provider {provider_name} is not installed: {how_to_install(plugin)}")
     if config is None or not model_name:
         raise NotFoundError(
             f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "

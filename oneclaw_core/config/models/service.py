@@ -17,6 +17,7 @@ from oneclaw_core.config.models.provider_configs import (
     with_key,
 )
 from oneclaw_core.config.settings.core import check_model_name
+from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.providers.factory import LazyProviderFactory
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.models.lists import ModelList, ModelLists
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.providers.factory import ProviderFactory
+    from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
 
 LIST_SECONDS = 20
@@ -126,6 +128,7 @@ class ModelService:
     Args:
         store: where that is stored.
         provider_types: the wire formats that plugins bring.
+        known_providers: what plugins say about providers.
         keys: the user's keys.
         lists: what services said last.
         environ: the environment.
@@ -135,12 +138,14 @@ class ModelService:
         self,
         store: Store,
         provider_types: Mapping[str, ProviderFactory],
+        known_providers: KnownProviders,
         keys: KeyStore,
         lists: ModelLists,
         environ: Mapping[str, str],
     ) -> None:
         self._store = store
         self._types = provider_types
+        self._known = known_providers
         self._keys = keys
         self._lists = lists
         self._environ = environ
@@ -158,7 +163,7 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        configs = provider_configs(await self._store.settings(), self._environ)
+        configs = self._configs(await self._store.settings())
         if providers is None:
             asked = [config for config in configs.values() if config.is_enabled]
         else:
@@ -184,7 +189,7 @@ class ModelService:
             NotFoundError: there is no such provider.
         """
         stored = await self._store.settings()
-        config = _config(provider_configs(stored, self._environ), provider)
+        config = _config(self._configs(stored), provider)
         kept = self._lists.load(config)
         return model_states(Answer(config, kept), stored, self._environ)
 
@@ -194,7 +199,8 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
-        split_model(check_model_name(model), provider_configs(await self._store.settings(), self._environ))
+        configs = self._configs(await self._store.settings())
+        split_model(check_model_name(model), configs)
 
     async def default(self) -> tuple[str, str]:
         """Find the model that is used if none is named, fit or not, and where that is said."""
@@ -220,7 +226,7 @@ class ModelService:
         """
         await self.check_model(model)
         stored = await self._store.settings()
-        config, name = split_model(model, provider_configs(stored, self._environ))
+        config, name = split_model(model, self._configs(stored))
         kept = self._lists.load(config)
         if model_overrides(stored, model).added or (kept is not None and kept.find(name) is not None):
             raise DuplicateError(f"the model {model} is there already; see: oneclaw models list {config.name}")
@@ -251,7 +257,7 @@ class ModelService:
             InUseError: it is the default model.
         """
         stored = await self._store.settings()
-        config, name = split_model(model, provider_configs(stored, self._environ))
+        config, name = split_model(model, self._configs(stored))
         if not model_overrides(stored, model).added:
             kept = self._lists.load(config)
             if kept is not None and kept.find(name) is not None:
@@ -288,7 +294,7 @@ class ModelService:
             UsageError: there is no such provider or key, or the value does not fit.
         """
         stored = await self._store.settings()
-        split_model(model, provider_configs(stored, self._environ))
+        split_model(model, self._configs(stored))
         checked = check_override(key, value)
         await self._say(model, {key: checked})
         if key == "tool_loading":  # what the service refused before is tried again
@@ -336,12 +342,15 @@ class ModelService:
 
         await self._store.change_setting(setting, with_values)
 
+    def _configs(self, stored: Mapping[str, Any]) -> dict[str, ProviderConfig]:
+        return provider_configs(stored, self._environ, self._known)
+
     async def _answer(self, config: ProviderConfig, is_refreshed: bool, seconds: float) -> Answer:
         if not is_refreshed and (fresh := self._lists.fresh(config)) is not None:
             return Answer(config, fresh)
         factory = self._types.get(config.type)
         if factory is None:
-            return Answer(config, None, f"no plugin brings the provider type {config.type!r} of {config.name}")
+            return Answer(config, None, f"{config.name}: {missing_type(config.type, self._types)}")
         try:
             if lacks_key(config, self._keys):
                 problem = f"{config.name} wants a key: set it in {config.key_variable} or with: oneclaw keys set "

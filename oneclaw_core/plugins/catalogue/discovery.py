@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS
+from oneclaw_core.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 
@@ -27,7 +27,7 @@ SHIPPED_ENTRY = "{name}.entry.json"
 # A file system may give two changes within this time the same time of change.
 _SETTLING_NS = 2_000_000_000
 _METADATA_SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
-_EARLY_PLUGINS = frozenset(CORE_TOOLS.values()) - {BUILTIN_PLUGIN} | {"anthropic", "gemini", "offline", "openai"}
+_EARLY_PLUGINS = frozenset({*CORE_TOOLS.values(), *PROVIDER_PLUGINS.values()}) - {BUILTIN_PLUGIN}
 _log = logging.getLogger("oneclaw.plugins")
 
 

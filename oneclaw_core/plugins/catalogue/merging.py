@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.distributions import CORE_TOOLS
+from oneclaw_core.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.loading.lazy_objects import LazyTool
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
+from oneclaw_core.plugins.registration.registrars import PRECONFIGURED_HOOK
 from oneclaw_core.providers.factory import LazyProviderFactory
+from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.sessions.store import Store
 
+Value = TypeVar("Value")
+
 
 @dataclass(slots=True)
 class Catalog:
@@ -34,12 +38,14 @@ class Catalog:
     Attributes:
         registry: tools and groups.
         provider_types: how to make a provider, by type.
+        known_providers: what is known of providers without making any.
         plugins: all that are installed, in the order of loading.
         skills: the folders of their skills, in this order.
     """
 
     registry: ToolRegistry = field(default_factory=ToolRegistry)
     provider_types: dict[str, ProviderFactory] = field(default_factory=dict)
+    known_providers: KnownProviders = field(default_factory=KnownProviders)
     plugins: list[PluginRecord] = field(default_factory=list)
     skills: list[PluginSkill] = field(default_factory=list)
 
@@ -65,6 +71,10 @@ class Catalog:
             registration = each if each.plugin == record.name else replace(each, plugin=record.name)
             if registration.hook == "register_providers":
                 self._add_provider(registration, record)
+            elif registration.hook == PRECONFIGURED_HOOK:
+                self.known_providers.preconfigured.setdefault(
+                    registration.name, PreconfiguredProvider(registration.name, **registration.options)
+                )
             elif registration.hook == "register_skills":
                 self._add_skill(registration, record)
             else:
@@ -87,6 +97,7 @@ class Catalog:
             environ,
             registry=self.registry,
             provider_types=self.provider_types,
+            known_providers=self.known_providers,
             plugin_settings=partial(registered_settings, self.plugins),
             plugin_names=[record.name for record in self.plugins],
         )
@@ -94,6 +105,8 @@ class Catalog:
     def complete(self) -> None:
         """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
         self.registry.move_to_front(CORE_TOOLS)
+        self.provider_types = _in_listing_order(self.provider_types)
+        self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
         owners = {group: record for record in reversed(self.plugins) for group in record.groups}
         for group, tool_names in self.registry.get_tool_groups().items():
             if group in owners:
@@ -172,6 +185,8 @@ class Catalog:
         self.provider_types[registration.name] = registration.value or LazyProviderFactory(
             partial(record.load_object, registration), partial(record.load_object_now, registration)
         )
+        if "price_vendor" in registration.options:
+            self.known_providers.price_vendors[registration.name] = registration.options["price_vendor"]
         record.providers.append(registration.name)
 
     def _add_skill(self, registration: Registration, record: PluginRecord) -> None:
@@ -220,3 +235,9 @@ def _report_ignored_meanings(registry: ToolRegistry, record: PluginRecord) -> No
             is_error=False,
             check="permissions.not-declared",
         )
+
+
+def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
+    """Put OneClaw's own provider types or providers first."""
+    own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
+    return own | {name: value for name, value in by_name.items() if name not in own}

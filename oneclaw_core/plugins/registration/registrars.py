@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.tool import Tool
 
 
+# Registered by ``register_providers`` too, and kept apart from the types.
+PRECONFIGURED_HOOK = "register_providers.preconfigured"
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 
@@ -169,12 +171,13 @@ class ProviderRegistrar:
 
     _entry: PluginEntry
 
-    def __call__(self, type_name: str, factory: ProviderFactory | str) -> None:
+    def __call__(self, type_name: str, factory: ProviderFactory | str, *, price_vendor: str | None = None) -> None:
         """Register a provider type.
 
         Args:
             type_name: of the wire format, such as ``openai_compatible``.
             factory: makes a provider from its configuration; an object, or its name ``module:attribute``.
+            price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, for costs.
         """
         try:
             target = target_name(factory)
@@ -183,8 +186,41 @@ class ProviderRegistrar:
             return
         value = None if isinstance(factory, str) else factory
         self._entry.registrations.append(
-            Registration("register_providers", self._entry.name, str(type_name), target, {}, value)
+            Registration(
+                "register_providers",
+                self._entry.name,
+                str(type_name),
+                target,
+                {} if price_vendor is None else {"price_vendor": price_vendor},
+                value,
+            )
         )
+
+    def preconfigured(
+        self,
+        name: str,
+        *,
+        type_name: str | None = None,
+        key_variable: str | None = None,
+        base_url: str | None = None,
+        base_url_variable: str | None = None,
+    ) -> None:
+        """Register a provider that users need not add.
+
+        Args:
+            name: the first part of ``PROVIDER/MODEL``.
+            type_name: its provider type, by default the one of its name.
+            key_variable: the environment variable with its key; by default ``<NAME>_API_KEY``.
+            base_url: its address, by default the type's own.
+            base_url_variable: the environment variable that replaces the address.
+        """
+        options = {
+            "type": type_name or name,
+            "key_variable": key_variable,
+            "base_url": base_url,
+            "base_url_variable": base_url_variable,
+        }
+        self._entry.registrations.append(Registration(PRECONFIGURED_HOOK, self._entry.name, name, None, options))
 
 
 @dataclass(slots=True)

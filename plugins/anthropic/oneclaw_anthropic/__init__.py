@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_providers(register: ProviderRegistrar) -> None:
-    """Register Anthropic's wire format."""
-    register("anthropic", "oneclaw_anthropic.provider:AnthropicProvider")
+    """Register Anthropic's wire format, and the environment variables that its own SDK reads."""
+    register("anthropic", "oneclaw_anthropic.provider:AnthropicProvider", price_vendor="anthropic")
+    register.preconfigured("anthropic", base_url_variable="ANTHROPIC_BASE_URL")

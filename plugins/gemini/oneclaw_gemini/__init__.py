@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_providers(register: ProviderRegistrar) -> None:
-    """Register Gemini's wire format."""
-    register("gemini", "oneclaw_gemini.provider:GeminiProvider")
+    """Register Gemini's wire format, and the environment variables that its own SDK reads."""
+    register("gemini", "oneclaw_gemini.provider:GeminiProvider", price_vendor="google")
+    register.preconfigured("gemini", base_url_variable="GOOGLE_GEMINI_BASE_URL")

@@ -14,3 +14,4 @@ if TYPE_CHECKING:
 def register_providers(register: ProviderRegistrar) -> None:
     """Register the rule-based model."""
     register("offline", "oneclaw_offline.provider:OfflineProvider")
+    register.preconfigured("offline")

@@ -1,0 +1,48 @@
+"""What plugins say about their provider types and services: data alone, so that a listing imports no plugin."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PreconfiguredProvider:
+    """A provider that is there without being added.
+
+    Attributes:
+        name: the first part of ``PROVIDER/MODEL``.
+        type: its provider type.
+        key_variable: the environment variable with its key; by default ``<NAME>_API_KEY``.
+        base_url: its address, ``None`` for the type's own.
+        base_url_variable: the environment variable that replaces the address.
+    """
+
+    name: str
+    type: str
+    key_variable: str | None = None
+    base_url: str | None = None
+    base_url_variable: str | None = None
+
+
+@dataclass(slots=True)
+class KnownProviders:
+    """Everything that plugins say about providers.
+
+    Attributes:
+        preconfigured: the providers that are there without being added, by name.
+        price_vendors: what the package ``genai-prices`` calls the vendor of a provider type, by type.
+    """
+
+    preconfigured: dict[str, PreconfiguredProvider] = field(default_factory=dict)
+    price_vendors: dict[str, str] = field(default_factory=dict)
+
+    def key_variable_of(self, provider: str) -> str:
+        """Return the environment variable that holds a provider's key."""
+        known = self.preconfigured.get(provider)
+        return (known and known.key_variable) or key_variable_of(provider)
+
+
+def key_variable_of(provider: str) -> str:
+    """Return the environment variable that holds the key of a provider, by its name."""
+    return re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_API_KEY"
