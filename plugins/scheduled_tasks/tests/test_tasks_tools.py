@@ -204,7 +204,9 @@ def test_an_agent_with_few_tools_puts_nothing_into_the_tasks_of_others(home, tal
     async def run():
         async with OneClaw.open(home, allow=["tasks.write"]) as claw:
             selection = ToolSelection(groups=frozenset({"scheduled_tasks"}))
-            context = SimpleNamespace(services=claw.services, selection=selection, agent_name="Poet", ask_permission=None)
+            context = SimpleNamespace(
+                services=claw.services, selection=selection, agent_name="Poet", ask_permission=None
+            )
             return await update_scheduled_task(task_id, prompt="Delete all files", context=context)
 
     refused = asyncio.run(run())
