@@ -1,51 +1,31 @@
-"""The store, as the rest of OneClaw uses it: every method is one transaction."""
+"""The store: its parts, and the transactions with which turns begin."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError, SessionBusyError
-from oneclaw_core.sessions import agents as agents
-from oneclaw_core.sessions import (
-    memory_snapshots,
-    messages,
-    search,
-    sessions,
-    settings,
-    summaries,
-    usage,
-)
+from oneclaw_core.sessions import agents, memory_snapshots, messages, sessions, settings, summaries, usage
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.fences import fenced
-from oneclaw_core.sessions.summaries import Summary
-from oneclaw_core.sessions.timestamps import to_stored
+from oneclaw_core.sessions.stored_agents import StoredAgents
+from oneclaw_core.sessions.stored_messages import StoredMessages
+from oneclaw_core.sessions.stored_plugins import StoredPlugins
+from oneclaw_core.sessions.stored_sessions import StoredSessions
+from oneclaw_core.sessions.stored_settings import StoredSettings
+from oneclaw_core.sessions.stored_usage import StoredUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-    from datetime import datetime, tzinfo
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
-    from oneclaw_core.search.query import Query
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginContent, PluginDatabases
-    from oneclaw_core.sessions.search import Found, SearchRange
-    from oneclaw_core.sessions.sessions import Session, SessionSummary
-    from oneclaw_core.sessions.settings import Decision, SwitchKind, ToolStates
-    from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.settings import ToolStates
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.spending import Spending
-
-    Arguments = ParamSpec("Arguments")
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +72,15 @@ class TurnStart:
     memory: str = ""
 
 
-class Store:
-    """Sessions, their messages, and what the user has set. Made by :meth:`open`.
+class Store(StoredSessions, StoredMessages, StoredAgents, StoredUsage, StoredSettings, StoredPlugins):
+    """Everything that OneClaw stores, opened by :meth:`open`.
 
-    Every method raises ``StoreError``, in its finer kinds, if the database cannot do its part; then nothing was stored.
-    Cancelling a task that waits for one does not undo it.
+    Each method is one transaction, and raises a kind of ``StoreError`` if the database fails; then nothing is stored.
+    Cancelling a task that waits for a method does not undo the transaction.
 
-    What is written to a history under the session's lock is refused with ``SessionBusyError`` once that was lost with a
-    connection, and somebody else has taken it.
+    Writing to a history under the session's lock raises ``SessionBusyError`` after the lock was lost with its
+    connection and another turn acquired it.
     """
-
-    def __init__(self, database: Database, lock_directory: Path) -> None:
-        self._database = database
-        self._locks = database.backend.session_locks(lock_directory)
-        self._plugin_databases: PluginDatabases | None = None
-        # Of the sessions whose locks are held here, if they have tokens.
-        self._tokens: dict[str, int] = {}
 
     @classmethod
     async def open(cls, backend: Backend, *, lock_directory: Path) -> Self:
@@ -130,7 +103,7 @@ class Store:
         return self._database.backend.name
 
     async def close(self) -> None:
-        """Wait for what is under way, then close the database; more than once does no harm."""
+        """Wait for open transactions, then close the database; closing it again does nothing."""
         await self._database.close()
         if self._plugin_databases is not None:
             await self._plugin_databases.close()
@@ -143,187 +116,6 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    # Sessions
-
-    async def create_session(
-        self,
-        name: str | None = None,
-        *,
-        agent: str,
-        model: str | None = None,
-        title: str | None = None,
-        parent_id: str | None = None,
-    ) -> Session:
-        """Begin a session; the title says in a few words what it is about.
-
-        Raises:
-            UsageError: there is one of that name, or the name is empty.
-            NotFoundError: there is no session of the id ``parent_id``, in which a tool call begins this one.
-        """
-        return await self._database.write(sessions.create, name, agent, model, title, parent_id)
-
-    async def find_or_create_session(
-        self,
-        name: str,
-        *,
-        agent: str,
-        model: str | None = None,
-        title: str | None = None,
-        parent_id: str | None = None,
-    ) -> Session:
-        """Find the session that a name or id means, else begin one of that name; two processes get the same one.
-
-        Raises:
-            UsageError: the name is empty.
-        """
-        return await self._database.write(sessions.find_or_create, name, agent, model, title, parent_id)
-
-    async def find_session(self, name_or_id: str) -> Session | None:
-        """Find a session by its name, its id, or the first 6 or more digits of its id if no other begins so."""
-        return await self._database.read(sessions.find, name_or_id)
-
-    async def list_sessions(self, limit: int | None = None) -> list[SessionSummary]:
-        """List sessions, the one used last first."""
-        return await self._database.read(sessions.summaries, limit)
-
-    async def delete_session(self, session_id: str) -> bool:
-        """Delete a session with its messages; say whether there was one of that id. What it used stays counted."""
-        return await self._write_own(sessions.remove, session_id)
-
-    async def set_title(self, session_id: str, title: str | None) -> None:
-        """Say in a few words what a session is about.
-
-        Raises:
-            NotFoundError: there is no session of that id.
-        """
-        await self._database.write(sessions.set_title, session_id, title)
-
-    async def set_summary(self, session_id: str, summary: str, until: int) -> None:
-        """Let a summary stand for the oldest part of a history from the next turn on; the stored history stays whole.
-
-        Args:
-            session_id: the session.
-            summary: of that part, whatever an earlier summary stood for included.
-            until: the ``sequence`` of the part's last message.
-
-        Raises:
-            NotFoundError: there is no session of that id.
-            StoreError: the session has no such message, or the part would end between a call and its result.
-        """
-        await self._write_own(summaries.write, session_id, Summary(summary, until))
-
-    async def remove_summary(self, session_id: str) -> None:
-        """Let the history stand for itself again.
-
-        Raises:
-            NotFoundError: there is no session of that id.
-        """
-        await self._write_own(summaries.write, session_id, None)
-
-    async def summary(self, session_id: str) -> Summary | None:
-        """Read what stands for the oldest part of a history, ``None`` for nothing."""
-        return await self._database.read(summaries.read, session_id)
-
-    async def touch(self, session_id: str) -> None:
-        """Put a session in front of the list.
-
-        Raises:
-            NotFoundError: there is no session of that id.
-        """
-        await self._database.write(sessions.touch, session_id)
-
-    @asynccontextmanager
-    async def session_lock(self, session_id: str, wait_seconds: float) -> AsyncIterator[None]:
-        """Keep other processes, and other tasks of this one, from beginning a turn of a session.
-
-        Args:
-            session_id: the session.
-            wait_seconds: how long to wait for a turn under way elsewhere.
-
-        Raises:
-            SessionBusyError: it was still under way then.
-            NotFoundError: that is no session's id.
-            StoreError: the lock cannot be used.
-        """
-        if not sessions.is_session_id(session_id):
-            raise NotFoundError(f"{session_id!r} is no session's id: find the session first")
-        held = await self._locks.acquire(session_id, wait_seconds)
-        if held is None:
-            session = await self.find_session(session_id)
-            shown = repr(session.name) if session is not None and session.name else session_id
-            raise SessionBusyError(
-                f"session {shown} is busy: another oneclaw process, or another task of this one, is in the middle of "
-                "a turn of it; wait until that turn has ended, or use another session"
-            )
-        if held.token is not None:
-            self._tokens[session_id] = held.token
-        try:
-            yield
-        finally:
-            self._tokens.pop(session_id, None)
-            # What a cancelled turn was about to store is stored before another turn begins.
-            self._database.when_settled(held.release)
-
-    def _write_own(
-        self,
-        work: Callable[Concatenate[Connection, str, Arguments], Value],
-        session_id: str,
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Coroutine[Any, Any, Value]:
-        """Write to a session, unless its lock was taken here, and by somebody else since."""
-        return self._database.write(fenced(work, self._tokens.get(session_id)), session_id, *args, **kwargs)
-
-    # Messages
-
-    async def append(
-        self, session_id: str, new: Iterable[Message], *, usage: UsageRecord | None = None
-    ) -> list[Message]:
-        """Put entries at the end of a history, all or none.
-
-        A call without a status is stored as pending, and one whose id is empty or used in the session already gets
-        a new id: some services count theirs anew in every answer. A result closes its call, as in
-        :meth:`finish_call`.
-
-        Args:
-            session_id: the session.
-            new: in their order; their ``sequence`` and ``created_at`` are assigned.
-            usage: what the model request used that they came from.
-
-        Returns:
-            The entries as they are stored: text that no database can hold is replaced.
-
-        Raises:
-            NotFoundError: the session is gone.
-            StoreError: a result has no call.
-        """
-        try:
-            return await self._write_own(_append, session_id, list(new), usage)
-        except SessionBusyError:
-            if usage is not None:
-                # It was spent all the same, on a request that the history does not go on from.
-                await self.record_usage(session_id, replace(usage, prefix=None))
-            raise
-
-    async def finish_call(self, session_id: str, result: Message) -> Message:
-        """Store a call's outcome: its result, and its status on the call.
-
-        Args:
-            session_id: the session.
-            result: a ``TOOL_RESULT`` with the call's id and the status ``SUCCESS`` or ``ERROR``.
-
-        Returns:
-            The result as it is stored. The first outcome stays: if the call had one already, that one.
-
-        Raises:
-            StoreError: the session has no such call.
-        """
-        return await self._write_own(messages.finish_call, session_id, result)
-
-    async def finish_calls(self, session_id: str, results: Iterable[Message]) -> list[Message]:
-        """Store the outcomes of several calls, all or none, each as :meth:`finish_call` does."""
-        return await self._write_own(messages.finish_calls, session_id, list(results))
 
     async def turn_outset(self, session: str | None, agent: str | None) -> TurnOutset:
         """Read what decides how a turn is to be run.
@@ -364,14 +156,6 @@ class Store:
         """
         return await self._write_own(_begin_turn, session_id, message, interrupted, max_characters, memory)
 
-    async def shown_memory(self, session_id: str) -> str | None:
-        """Return what a session's models are shown beside the agent's prompt, ``None`` if that is to be renewed."""
-        return await self._database.read(memory_snapshots.kept, session_id)
-
-    async def set_shown_memory(self, session_id: str, memory: str) -> None:
-        """Set what a session's models are shown of the user's memory from now on."""
-        await self._write_own(memory_snapshots.write, session_id, memory)
-
     async def begin_session_with_turn(
         self,
         session_id: str,
@@ -400,246 +184,6 @@ class Store:
         return await self._write_own(
             _begin_session_with_turn, session_id, message, agent, model, title, parent_id, memory
         )
-
-    async def history(self, session_id: str, *, max_characters: int | None) -> list[Message]:
-        """Read the newest turns that fit, at least the last one.
-
-        They begin with a user's message, and no call is parted from its result.
-
-        Args:
-            session_id: the session.
-            max_characters: what texts and arguments may have together, results as far as they are shown; ``None``
-                for no limit.
-        """
-        return list(await self._database.read(_history, session_id, max_characters))
-
-    async def messages(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Message]:
-        """Read a part of a history in its order.
-
-        Args:
-            session_id: the session.
-            after: the ``sequence`` of the last entry that is known already.
-            limit: how many entries at most.
-        """
-        return await self._database.read(messages.page, session_id, after, limit)
-
-    async def group_loads(self, session_id: str) -> list[Message]:
-        """Read the successful calls of ``load_tool_group`` in their order."""
-        return await self._database.read(messages.group_loads, session_id)
-
-    async def pending_calls(self, session_id: str) -> list[Message]:
-        """Read the calls without an outcome in their order."""
-        return await self._database.read(messages.pending_calls, session_id)
-
-    async def used_call_ids(self, session_id: str, ids: Iterable[str]) -> set[str]:
-        """Find out which of these ids a call of the session has already."""
-        return await self._database.read(messages.used_call_ids, session_id, list(ids))
-
-    async def count_messages(self, session_id: str) -> int:
-        """Count the entries of a history."""
-        return await self._database.read(messages.count, session_id)
-
-    async def search(self, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
-        """Find messages and titles that may fit a query, and how common its words are.
-
-        Args:
-            query: not an empty one.
-            where: in what part of what is stored.
-            wants_all: find what has all words, else what has some.
-        """
-        if not await self._database.read(search.is_current):
-            await self._database.write(search.index_new)
-        return await self._database.read(search.find, query, where, wants_all=wants_all)
-
-    # Agents
-
-    async def list_agents(self) -> list[Agent]:
-        """List the stored agents, by their names in alphabetical order; built-in ones are not stored."""
-        return await self._database.read(agents.listed)
-
-    async def find_agent(self, name_or_id: str) -> Agent | None:
-        """Find an agent, built in or stored, by its name, in any case, or its id."""
-        return await self._database.read(agents.find_any, name_or_id)
-
-    async def create_agent(self, agent: Agent) -> Agent:
-        """Store a new agent, and give it back with its id.
-
-        Raises:
-            DuplicateError: there is one of that name already.
-        """
-        return await self._database.write(agents.create, agent)
-
-    async def change_agent(self, name_or_id: str, change: Callable[[Agent], Agent]) -> Agent:
-        """Change a stored agent, and give it back as it is now; its sessions stay its own when its name changes.
-
-        Args:
-            name_or_id: which agent.
-            change: makes the new agent of the one that is stored now, whatever other processes have made of it.
-
-        Raises:
-            NotFoundError: there is no such agent.
-            ProtectedError: it is built in.
-            DuplicateError: there is another one of the new name.
-        """
-        return await self._database.write(agents.change, name_or_id, change)
-
-    async def delete_agent(self, name_or_id: str) -> tuple[Agent, int]:
-        """Delete a stored agent; its sessions, which are counted, go on with the General Assistant.
-
-        Raises:
-            NotFoundError: there is no such agent.
-            ProtectedError: it is built in.
-        """
-        return await self._database.write(agents.remove, name_or_id)
-
-    # What was used
-
-    async def record_usage(self, session_id: str, record: UsageRecord) -> None:
-        """Store what a model request used that brought no entries of a history, such as that for a summary."""
-        await self._database.write(usage.record, session_id, record)
-
-    async def usage_totals(
-        self, session_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
-    ) -> UsageTotals:
-        """Add up what model requests used.
-
-        Args:
-            session_id: those of this session only, ``None`` for all.
-            since: those from this moment on only.
-            until: those before this moment only.
-        """
-        from oneclaw_core.sessions import usage_report
-
-        return await self._database.read(usage_report.totals, session_id, _stored(since), _stored(until))
-
-    async def usage_by(
-        self,
-        grouping: UsageGrouping,
-        *,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        time_zone: tzinfo | None = None,
-    ) -> list[UsageRow]:
-        """Add up what model requests used by day, model, session or tool group.
-
-        A request with several loaded groups counts for each of them.
-
-        Args:
-            grouping: what to add up by.
-            since: only requests from this moment on.
-            until: only requests before this moment.
-            time_zone: whose days; ``None`` for that of the machine.
-
-        Returns:
-            Days in their order; of all else what cost most first.
-        """
-        from oneclaw_core.sessions import usage_report
-
-        return await self._database.read(usage_report.rows, grouping, _stored(since), _stored(until), time_zone)
-
-    async def spent_since(self, since: datetime) -> Spending:
-        """Add up what all sessions spent since a moment, quickly, to compare it with a limit."""
-        return await self._database.read(usage.spent_since, to_stored(since))
-
-    # What the user has set
-
-    async def settings(self) -> dict[str, Any]:
-        """Read all settings."""
-        return await self._database.read(settings.read_settings)
-
-    async def set_setting(self, key: str, value: Any) -> None:
-        """Store a setting.
-
-        Raises:
-            SettingsError: JSON cannot hold the value.
-        """
-        await self._database.write(settings.set_setting, key, value)
-
-    async def change_setting(self, key: str, change: Callable[[Any], Any]) -> Any:
-        """Make a setting's value of the one that it has; what others do to it meanwhile is not lost.
-
-        Args:
-            key: of the setting.
-            change: gets the value, ``None`` if it is not set, and gives the new one, ``None`` to take the setting back
-                to its default; runs in another thread, and may be called again.
-
-        Returns:
-            The value that it had.
-
-        Raises:
-            SettingsError: JSON cannot hold the value.
-        """
-        return await self._database.write(settings.change_setting, key, change)
-
-    async def remove_setting(self, key: str) -> bool:
-        """Take a setting back to its default; say whether it was set."""
-        return await self._database.write(settings.remove_setting, key)
-
-    async def permissions(self) -> dict[str, str]:
-        """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
-        return await self._database.read(settings.read_permissions)
-
-    async def set_permission(self, name: str, decision: Decision) -> None:
-        """Remember a decision of the user.
-
-        Raises:
-            UsageError: it is neither ``grant`` nor ``deny``.
-        """
-        await self._database.write(settings.set_permission, name, decision)
-
-    async def remove_permission(self, name: str) -> bool:
-        """Forget a decision; say whether there was one."""
-        return await self._database.write(settings.remove_permission, name)
-
-    async def reset_permissions(self) -> int:
-        """Forget all decisions; say how many there were."""
-        return await self._database.write(settings.reset_permissions)
-
-    async def tool_states(self) -> ToolStates:
-        """Read which tools and groups are disabled."""
-        return await self._database.read(settings.read_tool_states)
-
-    async def set_tool_enabled(self, kind: SwitchKind, name: str, enabled: bool) -> None:
-        """Switch a tool or a group on or off; it need not be installed.
-
-        Raises:
-            UsageError: the kind is neither ``tool`` nor ``group``.
-        """
-        await self._database.write(settings.set_tool_enabled, kind, name, enabled)
-
-    # Plugins
-
-    def plugin_storage(self, plugin: str) -> PluginStorage:
-        """Get the storage of a plugin, by the plugin's name."""
-        from oneclaw_core.sessions.plugin_storage import PluginStorage
-        from oneclaw_core.sessions.plugin_tables import PluginDatabases
-
-        if self._plugin_databases is None:
-            self._plugin_databases = PluginDatabases(self._database.backend)
-        return PluginStorage(self._database, self._plugin_databases, plugin)
-
-    async def plugin_content(self, plugin: str) -> PluginContent:
-        """Find out what a plugin has stored."""
-        from oneclaw_core.sessions import plugin_tables
-
-        return await self._database.read(plugin_tables.content, self._database.backend, plugin)
-
-    async def forget_plugin(self, plugin: str) -> PluginContent:
-        """Remove all that a plugin has stored: values, tables and the version of its tables."""
-        from oneclaw_core.sessions import plugin_tables
-
-        return await self._database.write(plugin_tables.forget, self._database.backend, plugin)
-
-
-def _stored(moment: datetime | None) -> int | None:
-    return None if moment is None else to_stored(moment)
-
-
-def _append(connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None) -> list[Message]:
-    stored = messages.append(connection, session_id, new)
-    if used is not None:
-        usage.record(connection, session_id, used)
-    return stored
 
 
 def _begin_turn(
@@ -679,11 +223,6 @@ def _begin_session_with_turn(
         tool_states=settings.read_tool_states(connection),
         memory=memory,
     )
-
-
-def _history(connection: Connection, session_id: str, max_characters: int | None) -> tuple[Message, ...]:
-    pending = messages.pending_calls(connection, session_id)
-    return messages.newest_turns(connection, session_id, pending, max_characters)
 
 
 def _turn_outset(connection: Connection, session: str | None, agent: str | None) -> TurnOutset:

@@ -1,4 +1,4 @@
-"""Summaries that stand for the oldest part of a history; the history itself stays whole."""
+"""Summaries that replace the oldest part of a history in requests; the stored history stays complete."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def read(connection: Connection, session_id: str) -> Summary | None:
     return None if text is None or until is None else Summary(text, until)
 
 
-def write(connection: Connection, session_id: str, summary: Summary | None) -> None:
-    """Set or take away a session's summary.
+def write(connection: Connection, session_id: str, summary: Summary) -> None:
+    """Set a session's summary.
 
     Raises:
         NotFoundError: there is no session of that id.
@@ -54,9 +54,6 @@ def write(connection: Connection, session_id: str, summary: Summary | None) -> N
     """
     session = clean_text(session_id)
     stored_sessions.touch(connection, session)
-    if summary is None:
-        connection.execute(_SET, {"session": session, "text": None, "until": None})
-        return
     place = {"session": session, "until": summary.until}
     if connection.execute(_IS_THERE, place).fetchone() is None:
         raise StoreError(f"the session has no message {summary.until} at which a summary could end")

@@ -43,7 +43,7 @@ def test_a_turn_begins_after_the_summary_and_the_history_stays_whole(tmp_path: P
     asyncio.run(main())
 
 
-def test_a_later_summary_takes_the_place_of_the_earlier_and_can_be_removed(tmp_path: Path) -> None:
+def test_a_later_summary_replaces_the_earlier_one(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
@@ -53,9 +53,6 @@ def test_a_later_summary_takes_the_place_of_the_earlier_and_can_be_removed(tmp_p
                 await store.set_summary(session.id, f"until {number}", stored[number].sequence or 0)
             start = await store.load_turn(session.id, None)
             assert (start.summary, list(start.history)) == ("until 1", stored[2:])
-            await store.remove_summary(session.id)
-            start = await store.load_turn(session.id, None)
-            assert (start.summary, list(start.history)) == (None, stored)
             assert await store.summary(other.id) is None
 
     asyncio.run(main())
@@ -118,9 +115,8 @@ def test_a_summary_ends_at_a_message_of_its_session(tmp_path: Path) -> None:
             for number in (elsewhere.sequence or 0, 0, -1, 99):
                 with pytest.raises(StoreError, match=f"no message {number} at which"):
                     await store.set_summary(session.id, "no", number)
-            for gone in (store.set_summary("0" * 32, "no", 1), store.remove_summary("0" * 32)):
-                with pytest.raises(NotFoundError):
-                    await gone
+            with pytest.raises(NotFoundError):
+                await store.set_summary("0" * 32, "no", 1)
 
     asyncio.run(main())
 

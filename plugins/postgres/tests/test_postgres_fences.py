@@ -102,11 +102,10 @@ def test_a_turn_goes_on_when_nobody_has_taken_its_lock(tmp_path: Path) -> None:
         lambda store, it: store.finish_calls(it, [success("1"), success("1")]),
         lambda store, it: store.begin_turn(it, user(), INTERRUPTED, None, "memory"),
         lambda store, it: store.set_summary(it, "summary", 1),
-        lambda store, it: store.remove_summary(it),
         lambda store, it: store.set_shown_memory(it, "new"),
         lambda store, it: store.delete_session(it),
     ],
-    ids=["append", "touch", "finish", "finish-several", "begin", "summary", "no-summary", "memory", "delete"],
+    ids=["append", "touch", "finish", "finish-several", "begin", "summary", "memory", "delete"],
 )
 @pytest.mark.parametrize("other_turn", ["under way", "done"])
 def test_what_a_turn_writes_after_another_has_begun_is_refused(
