@@ -1,14 +1,18 @@
 """Draw the pictures of the documentation: `python docs/pictures.py` writes them to `docs/pictures/`.
 
-The same input gives the same bytes. The bars are drawn from the first table of `docs/tokens.md`, so that a picture
-never says anything else than the page; `tests/docs` finds out if one is stale.
+The same input gives the same bytes. The architecture is drawn from the imports, the bars from the first table of
+`docs/tokens.md`, so that a picture never says anything else than its source; `tests/docs` finds out if one is stale.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+
+from import_graph import CORE, ROOT, import_graph, packages_of, without_detours
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "pictures"
@@ -89,92 +93,66 @@ class Drawing:
         )
 
 
+PACKAGES = {
+    "__main__": "python -m oneclaw_core",
+    "cli": "the command line",
+    "testing": "for tests of plugins",
+    "services": "long-running tasks",
+    "channels": "ways to talk to people",
+    "app": "opens a home, wires the parts",
+    "builtin": "tools of the core",
+    "turn": "the loop, budget, summaries",
+    "agents": "personas",
+    "config": "home, settings, models",
+    "plugins": "contract, loading, hooks",
+    "providers": "protocol, pool, HTTP",
+    "tools": "registry, groups, engine",
+    "sessions": "the store",
+    "http": "clients, guard, OAuth",
+    "process": "subprocesses, threads",
+    "search": "ranking",
+    "secrets": "keyring, redaction",
+    "private_files": "files for one user",
+    "types": "messages, agents, events",
+}
+
+
+def layers() -> list[list[str]]:
+    """Return the packages of the core in the layers that `pyproject.toml` fixes, from above."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    [contract] = [each for each in contracts if each.get("containers") == [CORE]]
+    packages = packages_of(import_graph())
+    rows = [re.findall(r"\w+", row) for row in contract["layers"]]
+    return [here for row in rows if (here := [name for name in row if name in packages])]
+
+
 def architecture() -> Drawing:
-    """The parts, and who talks with whom."""
-    drawing = Drawing(
-        860, 500, "The command line and your program open a home; a turn asks a provider and has the engine run tools"
-    )
-    drawing.box(150, 20, 250, 56, GREY, "oneclaw", "run, chat, call, and all other commands")
-    drawing.box(460, 20, 250, 56, GREY, "your program", "ask, OneClaw.open")
-    drawing.line(275, 76, 275, 112)
-    drawing.line(585, 76, 585, 112)
-    drawing.box(30, 114, 800, 52, BLUE, "OneClaw", "opens a home, wires the parts, sends messages")
-    for x in (150, 430, 710):
-        drawing.line(x, 166, x, 204)
-    drawing.box(
-        30,
-        206,
-        240,
-        100,
-        GREEN,
-        "tools",
-        "registry and tool groups",
-        "engine: check, permit, run, time out",
-        "guards of files and network",
-    )
-    drawing.box(
-        310,
-        206,
-        240,
-        100,
-        GREEN,
-        "chat: a turn",
-        "system prompt, active tools, messages",
-        "the loop, events, summaries",
-        "usage, cost, limits",
-    )
-    drawing.box(
-        590,
-        206,
-        240,
-        100,
-        GREEN,
-        "providers",
-        "one for each wire format",
-        "streaming, retrying",
-        "how a loaded group is told",
-    )
-    drawing.line(310, 256, 272, 256)
-    drawing.line(550, 256, 588, 256)
-    drawing.line(150, 366, 150, 308)
-    drawing.line(430, 306, 430, 364)
-    drawing.line(710, 306, 710, 364)
-    drawing.box(
-        30,
-        366,
-        240,
-        112,
-        YELLOW,
-        "plugins",
-        "builtin: the thirteen core tools",
-        "pdf, config, scheduled_tasks, ...",
-        "yours: functions, manifests,",
-        "skills, commands, wire formats",
-    )
-    drawing.box(
-        310,
-        366,
-        240,
-        112,
-        YELLOW,
-        "store",
-        "sessions, messages, usage,",
-        "settings, permissions, agents",
-        "SQLite in the home,",
-        "or PostgreSQL for many machines",
-    )
-    drawing.box(
-        590,
-        366,
-        240,
-        112,
-        RED,
-        "model services",
-        "OpenAI, Anthropic, Gemini,",
-        "whatever speaks Chat Completions,",
-        "such as Ollama",
-        "(offline/rules asks nobody)",
-    )
+    """Draw the layers of the core with its packages, and their imports without those that follow from others."""
+    rows, width, height, gap = layers()[:-1], 150, 46, 34
+    sheet = 20 + 5 * (width + 18)
+    drawing = Drawing(sheet, 30 + len(rows) * (height + gap), "The packages of the core; each imports what is below it")
+    places = {
+        name: (sheet / 2 + (column - (len(row) - 1) / 2) * (width + 18), 20 + number * (height + gap), number)
+        for number, row in enumerate(rows)
+        for column, name in enumerate(row)
+    }
+    colours = (GREY, BLUE, GREEN, YELLOW)
+    for name, imported in without_detours(packages_of(import_graph())).items():
+        for other in sorted(imported):
+            if name in places and other in places and places[name][2] < places[other][2]:
+                (x1, y1, _), (x2, y2, _) = places[name], places[other]
+                drawing.line(x1, y1 + height, x2, y2 - 2)
+    for number, row in enumerate(rows):
+        if len(row) > 2 and "plugins" in row:
+            first, last = places[row[0]], places[row[-1]]
+            drawing.rectangle(
+                first[0] - width / 2 - 6, first[1] - 6, last[0] - first[0] + width + 12, height + 12, PAPER
+            )
+        for name in row:
+            x, y, _ = places[name]
+            drawing.box(x - width / 2, y, width, height, colours[number * 4 // len(rows)], name, PACKAGES.get(name, ""))
     return drawing
 
 
