@@ -191,83 +191,88 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tool_selection import ToolSelection as ToolSelection
 
 _NAMES = {
-    "agents": "AgentService",
-    "types.agents": "Agent AgentLimits",
-    "app": "OneClaw ask",
-    "builtin.clock": "get_current_time",
-    "types.events": (
-        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
-        "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
-    ),
-    "turn.prepare_request": "RequestPreview",
-    "cli.event_loop": "run_async",
-    "cli.line_reader": "read_input_line",
-    "cli.output": "json_option print_json print_table print_text",
-    "config.configuration": "Configuration",
-    "config.models.service": "ModelState",
-    "config.providers": "ProviderState",
-    "config.settings.service": "SettingState",
-    "errors": (
-        "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError "
-        "NotFoundError "
-        "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
-        "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
-        "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
-        "SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError "
-        "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
-    ),
-    "config.home": "Home find_home",
+    # Tools
+    "plugins.contract.home_services": "HomeServices",
+    "tools.context": "ToolContext",
+    "tools.definition": "ToolDefinition",
+    "tools.function": "FunctionTool tool",
+    "tools.groups": "ActiveTools ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
+    "tools.load_tool_group": "LoadToolGroupTool",
+    "tools.manifest": "ManifestProblem parse_group_manifest",
+    "tools.paths": "PathGuard",
+    "tools.permissions": "PermissionAnswer PermissionRequest",
+    "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
+    "tools.tool": "Tool",
+    "tools.untrusted": "untrusted",
+    "types.tool_result": "ToolResult ToolResultStatus clean_text",
+    "types.tool_selection": "ToolSelection",
+    # Plugins: hooks, what they get and return, and the libraries that plugins share
     "config.known_secrets": "known_secret_check",
-    "plugins.contract.arguments": (
-        "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
-        "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
-    ),
-    "plugins.contract.checks": "CheckResult Health",
-    "plugins.contract.channel": "Channel OutMessage Receipt",
-    "plugins.contract.chat_command": "ChatCommandContext",
-    "plugins.contract.context": "PluginContext",
-    "plugins.registration.named_registrars": (
-        "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
-        "SettingsRegistrar StoreRegistrar TriggerRegistrar"
-    ),
-    "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
     "http.oauth.accounts": "OAuthAccount OAuthAccounts",
     "http.oauth.client": "OAuthClient",
     "http.oauth.consent": "OAuthConsent",
     "http.oauth.grant": "AccessToken OAuthGrant",
     "http.oauth.redirect": "RedirectListener",
     "http.oauth.service": "OAuthService",
-    "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
+    "plugins.contract.arguments": (
+        "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
+        "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
+    ),
+    "plugins.contract.channel": "Channel OutMessage Receipt",
+    "plugins.contract.chat_command": "ChatCommandContext",
+    "plugins.contract.checks": "CheckResult Health",
+    "plugins.contract.context": "PluginContext",
+    "plugins.contract.service_context": "ServiceContext",
+    "plugins.contract.tool_source": "KnownTool ListingContext SourceGroup SourceTool SourceTools ToolSource",
+    "plugins.contract.trigger": "Fire",
+    "plugins.contract.web": "WebRequest WebResponse",
+    "plugins.hookspecs": "CONTRACT_VERSION hookimpl",
+    "plugins.registration.named_registrars": (
+        "ChannelRegistrar ChatCommandRegistrar CheckRegistrar CommandRegistrar RouteRegistrar ServiceRegistrar "
+        "SettingsRegistrar StoreRegistrar TriggerRegistrar"
+    ),
+    "plugins.registration.record": "PluginProblem",
+    "plugins.registration.registrars": "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar",
     "private_files": "read_private write_private",
+    "secrets.redaction": "SHORTEST_KEY_CHARACTERS redact remember_secret",
+    "secrets.store": "SecretPlace SecretStore SecretWords",
+    "sessions.plugin_storage": "PluginStorage",
+    "sessions.plugin_tables": "PluginTables",
+    "sessions.storage_connection": "StorageConnection",
+    # Providers
     "providers.base": (
         "ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig RetryNotice TextDelta "
         "LoadingRefused ReasoningDelta ToolLoading WireRequest"
     ),
-    "plugins.registration.registrars": ("GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar"),
-    "plugins.registration.record": "PluginProblem",
-    "plugins.contract.service_context": "ServiceContext",
-    "plugins.contract.trigger": "Fire",
-    "plugins.contract.web": "WebRequest WebResponse",
-    "plugins.contract.tool_source": "KnownTool ListingContext SourceGroup SourceTool SourceTools ToolSource",
-    "secrets.store": "SecretPlace SecretStore SecretWords",
-    "secrets.redaction": "SHORTEST_KEY_CHARACTERS redact remember_secret",
-    "sessions.plugin_storage": "PluginStorage",
-    "sessions.plugin_tables": "PluginTables",
-    "sessions.storage_connection": "StorageConnection",
-    "tools.context": "ToolContext",
-    "tools.definition": "ToolDefinition",
-    "tools.load_tool_group": "LoadToolGroupTool",
-    "tools.tool": "Tool",
-    "tools.function": "FunctionTool tool",
-    "tools.groups": ("ActiveTools ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups"),
-    "tools.manifest": "ManifestProblem parse_group_manifest",
-    "tools.paths": "PathGuard",
-    "tools.permissions": "PermissionAnswer PermissionRequest",
-    "plugins.contract.home_services": "HomeServices",
-    "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
-    "types.tool_result": "ToolResult ToolResultStatus clean_text",
-    "types.tool_selection": "ToolSelection",
-    "tools.untrusted": "untrusted",
+    # Commands of the command line
+    "cli.event_loop": "run_async",
+    "cli.line_reader": "read_input_line",
+    "cli.output": "json_option print_json print_table print_text",
+    # Programs that embed OneClaw
+    "agents": "AgentService",
+    "app": "OneClaw ask",
+    "builtin.clock": "get_current_time",
+    "config.configuration": "Configuration",
+    "config.home": "Home find_home",
+    "config.models.service": "ModelState",
+    "config.providers": "ProviderState",
+    "config.settings.service": "SettingState",
+    "turn.prepare_request": "RequestPreview",
+    "types.agents": "Agent AgentLimits",
+    "types.events": (
+        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
+        "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
+    ),
+    "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
+    # Errors, for all of them
+    "errors": (
+        "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError NotFoundError "
+        "NotReadyError OAuthError OAuthUnavailableError OneClawError PermissionDeniedError PluginError "
+        "ProtectedError ProviderAuthenticationError ProviderError ProviderQuotaError ProviderRateLimitError "
+        "ProviderRequestError ProviderUnavailableError SessionBusyError SettingsError SignInNeededError "
+        "SpendingLimitError StoreDamagedError StoreError StoreVersionError ToolDefinitionError TurnDeadlineError "
+        "TurnError TurnLimitError TurnRefusedError UnknownModelError UsageError"
+    ),
 }
 
 __getattr__, __dir__, _names = lazy_names(__name__, _NAMES)
