@@ -2,7 +2,7 @@
 
 from import_graph import circles, import_graph
 
-MOST = 9
+MOST = 4
 
 
 def test_circles_of_modules_are_small():

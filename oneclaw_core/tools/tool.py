@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.tool_result import ToolResult
 
@@ -23,12 +22,13 @@ class Tool(Protocol):
         """What a model is told about the tool."""
         ...
 
-    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: dict[str, Any], context: Any) -> ToolResult:
         """Run the tool.
 
         Args:
             arguments: checked against the definition's schema; a null for an optional parameter is left out.
-            context: the guards and services of this one call.
+            context: the :class:`~oneclaw_core.ToolContext` of this one call. Annotated loosely here, since it leads to
+                the services of the home, and these to tools.
 
         Raises:
             Exception: anything; the engine turns it into an ``execution_error``.
