@@ -1,4 +1,4 @@
-"""Distributions of OneClaw: which one brings a plugin or a core tool that is not installed."""
+"""Distributions of OneClaw: which one brings a plugin, a tool or a command that is not installed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 OUR_DISTRIBUTIONS = {
     "anthropic": "oneclaw-anthropic",
@@ -62,6 +63,15 @@ PROVIDER_PLUGINS = {
 }
 """OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
 
+COMMANDS = {
+    "google": "google_workspace",
+    "memory": "memory",
+    "skills": "skills",
+    "tasks": "scheduled_tasks",
+}
+"""Commands of OneClaw's own plugins."""
+
+_HOME_FILES = {"MEMORY.md": "memory", "skills": "skills"}
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
@@ -96,3 +106,28 @@ def missing_type(type_name: str, known: Iterable[str]) -> str:
     if type_name in PROVIDER_PLUGINS:
         return f"{cause}: {how_to_install(PROVIDER_PLUGINS[type_name])}"
     return f"{cause}; there are: {', '.join(known) or 'none'}"
+
+
+def missing_parts(home: Path, installed: Iterable[str]) -> dict[str, str]:
+    """Find files of a home that belong to plugins which are not installed.
+
+    Args:
+        home: the directory.
+        installed: names of the installed plugins, disabled ones too.
+
+    Returns:
+        One line about the files by the plugin's name.
+    """
+    names = set(installed)
+    return {
+        plugin: f"{home / file} is not used, because the plugin {plugin} is not installed"
+        for file, plugin in _HOME_FILES.items()
+        if plugin not in names and _has_content(home / file)
+    }
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
+    except OSError:
+        return False

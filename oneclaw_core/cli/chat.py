@@ -100,6 +100,7 @@ async def _chat(
     from oneclaw_core.cli.background import services_running
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
     from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.cli.missing_parts import note_missing_parts
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.slash import completions
     from oneclaw_core.config.models.provider_configs import OFFLINE_MODEL
@@ -108,6 +109,7 @@ async def _chat(
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:
         conversation = Conversation(claw, view, session, agent, model, attachments)
+        await note_missing_parts(claw)
         # A model or agent that there is not is told at once, not after the first message is typed.
         _, full_model = await conversation.next_request()
         if not is_interactive:

@@ -258,6 +258,7 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
     from oneclaw_core.config.home import find_home
+    from oneclaw_core.distributions import how_to_install, missing_parts
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
     from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
     from oneclaw_core.plugins.skill_checks import report_skill_problems
@@ -274,6 +275,8 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
             )
             yield CheckLine(f"plugin {record.name}", Health.PROBLEM, message, remedy)
     installed = {record.name for record in catalog.plugins}
+    for plugin, message in missing_parts(catalog.home.path, installed).items():
+        yield CheckLine("plugins", Health.WARNING, message, how_to_install(plugin))
     for name in sorted(disabled_plugins(catalog.states.settings, os.environ) - installed - {""}):
         message = f"{name!r} is disabled, but no plugin of that name is installed"
         yield CheckLine("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")

@@ -18,7 +18,8 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, print_error, printable_line, warn
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.distributions import COMMANDS, how_to_install
+from oneclaw_core.errors import OneClawError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +93,9 @@ class CommandLine(click.Group):
             return builtin.load()
         of_plugin = self._plugin_commands().get(cmd_name)
         if of_plugin is None:
+            if cmd_name in COMMANDS:
+                plugin = COMMANDS[cmd_name]
+                raise UsageError(f"the command {cmd_name} needs the plugin {plugin}: {how_to_install(plugin)}")
             return None
         from oneclaw_core.cli.plugin_commands import load_command
 

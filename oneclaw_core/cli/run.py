@@ -49,6 +49,7 @@ def run(
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
     from oneclaw_core.cli.event_lines import failures_as_events
+    from oneclaw_core.cli.missing_parts import note_missing_parts
     from oneclaw_core.cli.slash import expandable_command
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
@@ -56,6 +57,7 @@ def run(
         text = read_stdin() if message == "-" else message
 
         async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
+            await note_missing_parts(claw)
             command, rest = await expandable_command(claw, text) or (None, text)
             return claw.send_message(
                 rest, session=session, agent=agent, model=model, attachments=attachments, command=command

@@ -63,7 +63,7 @@ def carriers(page, oneclaw_project, oneclaw_home):
 
 
 def test_an_order_from_outside_is_asked_for_like_any_other(oneclaw_factory, carriers, oneclaw_home):
-    oneclaw = oneclaw_factory((), allow=["network.private"])
+    oneclaw = oneclaw_factory(["skills"], allow=["network.private"])
     oneclaw.user.says("no")
     for name, arguments in carriers:
         before = len(oneclaw.user.asked)
