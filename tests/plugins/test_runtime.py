@@ -8,11 +8,15 @@ from stand_ins import plugin, plugins_at_work
 from oneclaw_core import (
     Ask,
     CallInfo,
+    CommandUse,
     Deny,
+    ExpandedMessage,
+    MessageCommand,
     NotReadyError,
     PluginError,
     PromptSection,
     SessionInfo,
+    ToolSelection,
     TurnInfo,
     TurnWork,
     UsageError,
@@ -405,3 +409,95 @@ def test_a_task_of_a_plugin_ends_when_the_plugin_stops(tmp_path):
 def test_limits_are_as_specified():
     assert (runtime.GATE_SECONDS, runtime.CONTEXT_SECONDS, running_plugin.OBSERVER_SECONDS) == (15, 5, 30)
     assert (running_plugin.START_SECONDS, running_plugin.STOP_SECONDS, runtime.EXIT_SECONDS) == (30, 5, 5)
+
+
+def test_sections_follow_the_order_of_hooks_and_raise_their_own_limits(tmp_path):
+    long = "y" * 20_000
+
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            {"order": ["zeta"]},
+            zeta=plugin(prompt_sections=lambda: PromptSection("x", "zeta")),
+            alpha=plugin(prompt_sections=lambda: [PromptSection("x", "alpha"), PromptSection("y", "z" * 3_990)]),
+            memory=plugin(prompt_sections=hookimpl(tryfirst=True)(lambda: [PromptSection("m", long, 30_000)])),
+        )
+        assert await plugins.prompt_sections(SESSION) == "\n\n".join([long, "alpha", "z" * 3_990, "zeta"])
+
+    asyncio.run(work())
+
+
+def test_current_sections_keep_the_tool_that_they_are_about(tmp_path):
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path, skills=plugin(current_sections=lambda: [PromptSection("s", " list ", core_tool="load_skill")])
+        )
+        assert await plugins.current_sections(SESSION) == (PromptSection("s", "list", core_tool="load_skill"),)
+
+    asyncio.run(work())
+
+
+def test_commands_are_listed_by_name_and_usable_ones_go_first(tmp_path):
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            a=plugin(message_commands=lambda: [MessageCommand("x", "", "it is broken"), MessageCommand("y", "first")]),
+            b=plugin(message_commands=lambda: (MessageCommand("x", "usable"), MessageCommand("y", "second"))),
+            c=plugin(message_commands=lambda: ["no command"]),
+        )
+        commands = await plugins.message_commands()
+        assert {name: each.summary for name, each in commands.items()} == {"x": "usable", "y": "first"}
+
+    asyncio.run(work())
+
+
+def test_the_first_plugin_that_knows_a_command_expands_it(tmp_path):
+    use = CommandUse(name="greet", arguments="Bob", agent="General Assistant", selection=ToolSelection())
+
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path,
+            a=plugin(expand_command=lambda command: None),
+            b=plugin(expand_command=lambda command: ExpandedMessage(f"Greet {command.arguments}.", ("mail",))),
+        )
+        assert await plugins.expand_command(use) == ExpandedMessage("Greet Bob.", ("mail",))
+        assert await plugins_at_work(tmp_path).expand_command(use) is None
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(("raised", "shown"), [(UsageError("give a name"), UsageError), (ValueError("x"), PluginError)])
+def test_a_plugin_refuses_a_command_in_its_own_words(tmp_path, raised, shown):
+    use = CommandUse(name="greet", arguments="", agent="General Assistant", selection=ToolSelection())
+
+    def expand_command(command):
+        raise raised
+
+    async def work():
+        with pytest.raises(shown, match=str(raised)):
+            await plugins_at_work(tmp_path, a=plugin(expand_command=expand_command)).expand_command(use)
+
+    asyncio.run(work())
+
+
+def test_notices_for_a_chat_are_gathered(tmp_path):
+    async def work():
+        plugins = plugins_at_work(
+            tmp_path, a=plugin(chat_notices=lambda: ["one"]), b=plugin(chat_notices=lambda: 1 / 0)
+        )
+        assert await plugins.chat_notices() == ["one"]
+        assert not plugins.follows_turns
+
+    asyncio.run(work())
+
+
+def test_an_object_is_made_once_for_a_home(tmp_path):
+    async def work():
+        context = await plugins_at_work(tmp_path, a=plugin(chat_notices=lambda: [])).context_of("a")
+        assert context.once(_new_object) is context.once(_new_object)
+
+    asyncio.run(work())
+
+
+def _new_object(context):
+    return object()
