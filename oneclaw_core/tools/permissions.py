@@ -239,3 +239,8 @@ def _nobody_to_ask(request: PermissionRequest) -> str:
     if rule is None or len(str(rule)) > _LONGEST_NAMED_RULE:
         return text
     return f"{text}; for this alone with: oneclaw permissions grant {shlex.quote(str(rule))}"
+
+
+def read_decisions(stored: Mapping[str, str]) -> dict[str, Decision]:
+    """Read decisions from the store; those of a newer version are left out."""
+    return {name: Decision(value) for name, value in stored.items() if value in set(Decision)}

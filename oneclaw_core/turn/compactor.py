@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import ProviderRequestError, UnknownModelError, UsageError
-from oneclaw_core.providers.base import RetryNotice
+from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnknownModelError, UsageError
 from oneclaw_core.turn.compaction import (
     CompactionReason,
     ContextLimits,
@@ -18,16 +16,18 @@ from oneclaw_core.turn.compaction import (
 )
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, Estimator, text_tokens
 from oneclaw_core.turn.prompt import shown_history
-from oneclaw_core.turn.summary import SUMMARY_MAX_OUTPUT_TOKENS, summarise, summary_request, summary_text
-from oneclaw_core.types.events import CompactedEvent, RetryEvent
+from oneclaw_core.turn.summary import SUMMARY_MAX_OUTPUT_TOKENS, summary_request, summary_text
+from oneclaw_core.types.events import CompactedEvent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.errors import ProviderError
+    from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.compaction import CompactionPlan
     from oneclaw_core.turn.estimate import ToolSizes
+    from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
     from oneclaw_core.types.messages import Message, TokenUsage
 
@@ -43,7 +43,8 @@ class Compactor:
         session_id: whose session's lock the caller holds.
         ask: sends a request to the model; ``None`` for one that writes no summaries, see
             :func:`oneclaw_core.turn.summary.can_summarise`. Then the oldest turns are left to the store's limit.
-        record: stores what a request used, and tells it.
+        record: stores what a request used.
+        emit: hands events to the listener.
         limits: what the model may be sent.
         summary: what the store has for the part that precedes the history, ``None`` for nothing.
         summarised_until: the ``sequence`` of that part's last message; ``None`` if it is not known.
@@ -55,8 +56,9 @@ class Compactor:
         self,
         store: Store,
         session_id: str,
-        ask: Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]] | None,
+        ask: Callable[[ModelRequest], Awaitable[ModelResponse | None]] | None,
         record: Callable[[TokenUsage], Awaitable[UsageEvent]],
+        emit: Emit,
         limits: ContextLimits,
         summary: str | None = None,
         summarised_until: int | None = None,
@@ -67,6 +69,7 @@ class Compactor:
         self._session_id = session_id
         self._ask = ask
         self._record = record
+        self._emit = emit
         self._limits = limits
         self._summary = summary
         self._until = 0 if summary is None else summarised_until
@@ -96,17 +99,15 @@ class Compactor:
         """
         self._estimator.observe(request, usage.input_tokens)
 
-    async def fit(
-        self, request: ModelRequest, reason: CompactionReason | None = None
-    ) -> AsyncGenerator[RetryEvent | UsageEvent | CompactedEvent, None]:
+    async def fit(self, request: ModelRequest, reason: CompactionReason | None = None) -> bool:
         """Summarise the oldest part of the conversation if a request would not fit.
 
         Args:
             request: what is to be sent next, its messages from :meth:`messages`.
             reason: ``REFUSED`` or ``REQUESTED`` to summarise in any case.
 
-        Yields:
-            ``CompactedEvent`` last, if anything has changed: then the request has to be made anew.
+        Returns:
+            True if anything has changed: then the request has to be made anew.
 
         Raises:
             UsageError: a summary is requested of a model that writes none.
@@ -116,27 +117,21 @@ class Compactor:
         if self._ask is None:
             if reason is CompactionReason.REQUESTED:
                 raise UsageError("this model is no language model and writes no summaries: choose another to compact")
-            return
+            return False
         if self._last_input_tokens is not None:
             self._estimator.observe_earlier(request, self._last_input_tokens)
             self._last_input_tokens = None
         history = request.messages if self._summary is None else request.messages[1:]
         if reason is None and not may_be_too_long(history, self._limits):
-            return
+            return False
         estimated = self._estimator.request(request)
         chosen = plan(history, self._summary, estimated, self._limits, reason=reason, weigh=self._estimator.message)
         if chosen is None:
-            return
+            return False
         messages = [*await self._unseen(chosen), *chosen.summarised]
         text: str | None = None
         try:
-            async with aclosing(summarise(self._ask, self._requests(request, messages, estimated))) as answers:
-                async for answer in answers:
-                    if isinstance(answer, RetryNotice):
-                        yield RetryEvent(answer.reason, answer.delay_seconds)
-                    else:
-                        yield await self._record(answer.usage)
-                        text = summary_text(answer)
+            text = await self._summarise(self._requests(request, messages, estimated))
         except UnknownModelError:
             raise
         except ProviderRequestError:
@@ -153,7 +148,36 @@ class Compactor:
             # Not stored: the next turn tries again, and nothing is lost for good.
             self._summary = summary_without(self._summary)
         self._until = chosen.until
-        yield CompactedEvent(len(messages), text_tokens(text or ""), str(chosen.reason))
+        await self._emit(CompactedEvent(len(messages), text_tokens(text or ""), str(chosen.reason)))
+        return True
+
+    async def _summarise(self, requests: Iterator[ModelRequest]) -> str | None:
+        """Ask for a summary, once for each request until one is answered with text; ``None`` if there is none.
+
+        Raises:
+            ProviderRequestError: the last of the requests was refused.
+            ProviderError: what the turn's own request would meet too: a refused key, no credit, a service that is down.
+        """
+        assert self._ask is not None
+        fault: ProviderError | None = None
+        for request in requests:
+            fault = None
+            try:
+                answer = await self._ask(request)
+            except UnknownModelError:
+                raise
+            except (ProviderRequestError, ProviderUnavailableError) as error:
+                fault = error
+                continue
+            if answer is None:
+                continue
+            await self._emit(await self._record(answer.usage))
+            text = summary_text(answer)
+            if text is not None:
+                return text
+        if fault is not None:
+            raise fault
+        return None
 
     async def _unseen(self, chosen: CompactionPlan) -> list[Message]:
         """Read what lies between the summary and the history, and was left out of it for its length."""

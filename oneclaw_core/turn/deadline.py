@@ -1,15 +1,50 @@
-"""Passing on what comes until a moment, with one timer for all of it: an answer has thousands of pieces."""
+"""Pass items on until a deadline, with one timer for all of them: an answer has thousands of pieces."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from oneclaw_core.errors import TurnDeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 _Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The end of a turn's time.
+
+    Attributes:
+        moment: as ``time.monotonic`` counts.
+        seconds: that the turn may take.
+    """
+
+    moment: float
+    seconds: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """Count from now."""
+        return cls(time.monotonic() + seconds, seconds)
+
+    def limit(self, items: AsyncIterator[_Item]) -> AsyncGenerator[_Item, None]:
+        """Pass items on until the deadline.
+
+        Raises:
+            TurnDeadlineError: it comes before the last item.
+        """
+        return until(self.moment, items, self._too_late)
+
+    def _too_late(self) -> TurnDeadlineError:
+        return TurnDeadlineError(
+            f"the turn was stopped after {self.seconds:g} seconds; send another message to go on, "
+            "or raise the setting turn_deadline_seconds"
+        )
 
 
 async def until(

@@ -15,16 +15,18 @@ from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.closing import closing
 from oneclaw_core.turn.dispatch import undispatched_response
 from oneclaw_core.turn.prepare_request import is_dispatched, prepare_request
+from oneclaw_core.turn.turn_hooks import observed_request
 from oneclaw_core.types.events import UsageEvent
 from oneclaw_core.types.spending import Spending, start_of_day
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import Awaitable, Callable
 
     from oneclaw_core.config.models.prices import ModelPrices
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.cache_prefix import CachePrefixes
+    from oneclaw_core.turn.deadline import Deadline
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.messages import TokenUsage
     from oneclaw_core.types.turn_budget import TurnBudget
@@ -67,6 +69,7 @@ class ModelCalls:
         chosen: the model.
         budget: how much may be spent.
         fingerprints: of requests, kept over turns.
+        deadline: of the turn; ``None`` for none.
         hooks: of plugins on the turn; ``None`` for none.
     """
 
@@ -77,6 +80,7 @@ class ModelCalls:
         chosen: ChosenModel,
         budget: TurnBudget,
         fingerprints: CachePrefixes,
+        deadline: Deadline | None = None,
         hooks: TurnHooks | None = None,
     ) -> None:
         self._store = store
@@ -84,47 +88,66 @@ class ModelCalls:
         self._chosen = chosen
         self._budget = budget
         self._fingerprints = fingerprints
+        self._deadline = deadline
         self._hooks = hooks
         self._tool_loading = chosen.tool_loading
         self._has_warned = False
         self._prices: asyncio.Task[None] | None = None
 
-    async def stream(
-        self, request: ModelRequest, purpose: Literal["answer", "summary"] = "answer"
-    ) -> AsyncGenerator[ModelEvent, None]:
-        """Send a request and yield the model's answer as it comes.
+    async def ask(
+        self,
+        request: ModelRequest,
+        show: Callable[[ModelEvent], Awaitable[None]] | None = None,
+        purpose: Literal["answer", "summary"] = "answer",
+    ) -> ModelResponse | None:
+        """Send a request and return the model's answer; ``None`` if the service ended without one.
 
         Args:
             request: as it would be sent without a dispatcher.
+            show: awaited with each part of the answer, and each retry, as it comes.
             purpose: of the request, for plugins.
 
         Raises:
             SpendingLimitError: a limit is reached; nothing was sent.
             ProviderError: the model could not be asked.
+            TurnDeadlineError: the turn's time is over.
         """
         await self._check_limits()
         if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):
-            # Their import takes longer than a turn of OneClaw's own; it runs while the model thinks.
+            # Their import takes longer than a turn; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
         sent = prepare_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
         calls_dispatcher = is_dispatched(request, self._tool_loading)
+        async with observed_request(self._hooks, sent, self._chosen, purpose) as observe:
+            response, refused = await self._answer(sent, show, observe)
+        if response is None:
+            return None
+        if refused is not None:
+            # Only now is it sure that the way of loading was what the service refused.
+            await self._remember_refusal(refused)
+        return undispatched_response(response) if calls_dispatcher else response
+
+    async def _answer(
+        self,
+        sent: ModelRequest,
+        show: Callable[[ModelEvent], Awaitable[None]] | None,
+        observe: Callable[[ModelEvent], None] | None,
+    ) -> tuple[ModelResponse | None, LoadingRefused | None]:
+        response: ModelResponse | None = None
         refused: LoadingRefused | None = None
         answer = self._chosen.provider.stream(sent)
-        if self._hooks is not None:
-            answer = self._hooks.request(answer, sent, self._chosen.full_name, self._chosen.config.type, purpose)
-        async with closing(answer) as events:
+        async with closing(answer if self._deadline is None else self._deadline.limit(answer)) as events:
             async for event in events:
-                if isinstance(event, LoadingRefused):
+                if observe is not None:
+                    observe(event)
+                if isinstance(event, ModelResponse):
+                    response = event
+                elif isinstance(event, LoadingRefused):
                     refused = event
                     self._tool_loading = event.instead
-                    continue
-                if isinstance(event, ModelResponse):
-                    if refused is not None:
-                        # Only now is it sure that the way of loading was what the service refused.
-                        await self._remember_refusal(refused)
-                    if calls_dispatcher:
-                        event = undispatched_response(event)
-                yield event
+                elif show is not None:
+                    await show(event)
+        return response, refused
 
     async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:
         """Count what an answer used, and put it into the words of the store and of the user.

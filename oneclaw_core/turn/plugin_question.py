@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ModelRequest, ModelResponse
+from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.groups import ActiveTools
 from oneclaw_core.tools.schema import argument_faults, compile_schema
 from oneclaw_core.types.messages import Message, MessageType
@@ -49,11 +48,7 @@ async def ask_model(
         request = ModelRequest(
             model=model, system_prompt="", messages=(message,), tools=ActiveTools(()), session_id=session_id
         )
-        response = None
-        async with aclosing(calls.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, ModelResponse):
-                    response = event
+        response = await calls.ask(request)
         if response is None:
             continue
         record, _event = await calls.note(response.usage)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ProviderError, ProviderRequestError, ProviderUnavailableError, UnknownModelError
-from oneclaw_core.providers.base import ModelRequest, ModelResponse, RetryNotice
+from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.groups import ActiveTools
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelEvent, Provider
+    from oneclaw_core.providers.base import ModelResponse, Provider
 
 SUMMARY_MAX_CHARACTERS = 12_000
 # Room for the thoughts of a model that thinks before it writes its 500 words.
@@ -75,43 +73,6 @@ def summary_request(
         session_id=session_id,
         max_output_tokens=max_output_tokens,
     )
-
-
-async def summarise(
-    ask: Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]], requests: Iterable[ModelRequest]
-) -> AsyncGenerator[RetryNotice | ModelResponse, None]:
-    """Ask for a summary, once for each request until one is answered with text.
-
-    Args:
-        ask: sends a request to the model.
-        requests: to be sent in turn, the later ones shorter in case the length was the fault.
-
-    Yields:
-        Notices of retries, and every answer: each was paid for. If the last one has no :func:`summary_text`, there is
-        no summary.
-
-    Raises:
-        ProviderRequestError: the last of the requests was refused.
-        ProviderError: what the turn's own request would meet too: a refused key, no credit, a service that is down.
-    """
-    fault: ProviderError | None = None
-    for request in requests:
-        fault = None
-        try:
-            async with aclosing(ask(request)) as answer:
-                async for event in answer:
-                    if isinstance(event, RetryNotice):
-                        yield event
-                    elif isinstance(event, ModelResponse):
-                        yield event
-                        if summary_text(event) is not None:
-                            return
-        except UnknownModelError:
-            raise
-        except (ProviderRequestError, ProviderUnavailableError) as error:
-            fault = error
-    if fault is not None:
-        raise fault
 
 
 def summary_text(response: ModelResponse) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import TurnRefusedError, describe_error
@@ -17,17 +17,17 @@ from oneclaw_core.plugins.contract.arguments import (
     TurnWork,
 )
 from oneclaw_core.providers.base import ModelResponse, RetryNotice
-from oneclaw_core.turn.closing import closing
-from oneclaw_core.turn.own_context import in_own_context
+from oneclaw_core.turn.stream import StreamClosed
 from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from oneclaw_core.plugins.running.around import Around
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.turn.model_calls import ChosenModel
     from oneclaw_core.types.events import TurnEvent
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")
@@ -61,55 +61,35 @@ class TurnHooks:
             return text
         return "\n\n".join([text, *(_marked(*each) for each in await self._plugins.message_context(self.info))])
 
-    def followed(self, events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
-        """Return the events of the turn, observed, and within the context managers of plugins."""
-        observed = self._observed(events)
-        return in_own_context(observed) if "around" in self._plugins.hooks else observed
-
-    def request(
-        self,
-        events: AsyncIterator[ModelEvent],
-        request: ModelRequest,
-        model: str,
-        provider_type: str,
-        purpose: Literal["answer", "summary"],
-    ) -> AsyncIterator[ModelEvent]:
-        """Return the events of a request to a model, observed, and within the context managers of plugins.
-
-        Args:
-            events: of the provider.
-            request: as it is sent.
-            model: as ``PROVIDER/MODEL``.
-            provider_type: of the provider.
-            purpose: of the request.
-        """
-        hooks = self._plugins.hooks
-        if hooks.isdisjoint({"around", "before_model_request", "after_model_response"}):
-            return events
-        call = ModelCall(model=model, provider_type=provider_type, purpose=purpose, request=request)
-        observed = self._observed_request(events, call)
-        return in_own_context(observed) if "around" in hooks else observed
-
     def compacted(self, summary: str) -> None:
         """Tell observers that the older part of the history was replaced."""
         self._observe("history_compacted", session=self.info.session, summary=summary)
 
-    async def _observed(self, events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[Callable[[TurnEvent], None]]:
+        """Observe a turn, within the context managers of plugins.
+
+        Yields:
+            A function to call with each event of the turn.
+        """
         text, error, is_interrupted = "", None, False
         usage, cost = TokenUsage(), 0.0
         has_cost = True
-        async with self._around(TurnWork(self.info)) as around, aclosing(events):
+
+        def observe(event: TurnEvent) -> None:
+            nonlocal text, usage, cost, has_cost
+            if isinstance(event, UsageEvent):
+                usage = _sum(usage, event.usage)
+                cost += event.cost or 0.0
+                has_cost = has_cost and event.cost is not None
+            elif isinstance(event, TurnFinishedEvent):
+                text = event.text
+
+        async with self._around(TurnWork(self.info)) as around:
             self._observe("turn_started", turn=self.info)
             try:
-                async for event in events:
-                    if isinstance(event, UsageEvent):
-                        usage = _sum(usage, event.usage)
-                        cost += event.cost or 0.0
-                        has_cost = has_cost and event.cost is not None
-                    elif isinstance(event, TurnFinishedEvent):
-                        text = event.text
-                    yield event
-            except (asyncio.CancelledError, GeneratorExit):
+                yield observe
+            except (asyncio.CancelledError, StreamClosed):
                 # A listener may stop at the final answer, and the turn is complete.
                 is_interrupted = not text
                 raise
@@ -128,21 +108,28 @@ class TurnHooks:
                     around.set_result(outcome)
                 self._observe("turn_finished", turn=self.info, outcome=outcome)
 
-    async def _observed_request(
-        self, events: AsyncIterator[ModelEvent], call: ModelCall
-    ) -> AsyncGenerator[ModelEvent, None]:
-        answer = _INTERRUPTED
-        async with self._around(ModelWork(self.info, call)) as around, closing(events):
+    @asynccontextmanager
+    async def request(self, call: ModelCall) -> AsyncIterator[Callable[[ModelEvent], None]]:
+        """Observe a request to a model, within the context managers of plugins.
+
+        Yields:
+            A function to call with each event of the provider.
+        """
+        answer, started = _INTERRUPTED, 0.0
+
+        def observe(event: ModelEvent) -> None:
+            nonlocal answer, started
+            if isinstance(event, RetryNotice):
+                failed = ModelAnswer(error=event.reason, error_type="retried", duration_ms=_ms_since(started))
+                self._observe("after_model_response", turn=self.info, request=call, response=failed)
+                started = self._begin_attempt(call)
+            elif isinstance(event, ModelResponse):
+                answer = ModelAnswer(response=event, duration_ms=_ms_since(started))
+
+        async with self._around(ModelWork(self.info, call)) as around:
             started = self._begin_attempt(call)
             try:
-                async for event in events:
-                    if isinstance(event, RetryNotice):
-                        failed = ModelAnswer(error=event.reason, error_type="retried", duration_ms=_ms_since(started))
-                        self._observe("after_model_response", turn=self.info, request=call, response=failed)
-                        started = self._begin_attempt(call)
-                    elif isinstance(event, ModelResponse):
-                        answer = ModelAnswer(response=event, duration_ms=_ms_since(started))
-                    yield event
+                yield observe
             except Exception as error:
                 name = type(error).__name__
                 answer = ModelAnswer(error=describe_error(error), error_type=name, duration_ms=_ms_since(started))
@@ -151,6 +138,11 @@ class TurnHooks:
                 if around is not None:
                     around.set_result(answer)
                 self._observe("after_model_response", turn=self.info, request=call, response=answer)
+
+    @property
+    def has_request_hooks(self) -> bool:
+        """True if a plugin observes requests to models."""
+        return not self._plugins.hooks.isdisjoint({"around", "before_model_request", "after_model_response"})
 
     def _begin_attempt(self, call: ModelCall) -> float:
         self._observe("before_model_request", turn=self.info, request=call)
@@ -162,6 +154,23 @@ class TurnHooks:
     def _observe(self, hook: str, **arguments: Any) -> None:
         if hook in self._plugins.hooks:
             self._plugins.observe(hook, **arguments)
+
+
+def observed_request(
+    hooks: TurnHooks | None, request: ModelRequest, chosen: ChosenModel, purpose: Literal["answer", "summary"]
+) -> AbstractAsyncContextManager[Callable[[ModelEvent], None] | None]:
+    """Observe a request to a model if plugins do so.
+
+    Args:
+        hooks: of plugins on the turn.
+        request: as it is sent.
+        chosen: the model.
+        purpose: of the request.
+    """
+    if hooks is None or not hooks.has_request_hooks:
+        return nullcontext()
+    call = ModelCall(model=chosen.full_name, provider_type=chosen.config.type, purpose=purpose, request=request)
+    return hooks.request(call)
 
 
 def _marked(plugin: str, text: str) -> str:

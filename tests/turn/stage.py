@@ -22,13 +22,17 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
+from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.cache_prefix import CachePrefixes
+from oneclaw_core.turn.context import TurnContext, TurnLimits, TurnParts
+from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model_calls import ChosenModel
-from oneclaw_core.turn.turn import INTERRUPTED, Turn, TurnLimits
+from oneclaw_core.turn.stream import event_stream
+from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 
@@ -72,6 +76,20 @@ def calls(*wanted, text=""):
             for n, (name, arguments) in enumerate(wanted)
         ),
     )
+
+
+class StagedTurn:
+    """A turn whose events are listened to."""
+
+    def __init__(self, parts, context):
+        self._parts, self._context = parts, context
+
+    def run(self, start, groups=()):
+        return event_stream(lambda emit: Turn(self._parts, self._context, emit).run(start, groups))
+
+
+async def nothing():
+    pass
 
 
 class PlainTool:
@@ -118,9 +136,17 @@ class Stage:
         policy = PermissionPolicy({}, remember)
         engine = ToolEngine(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
         chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
-        return Turn(
-            self.store, self.registry, engine, chosen, GENERAL_ASSISTANT, self.found, self.limits, CachePrefixes()
+        parts = TurnParts(
+            store=self.store,
+            registry=self.registry,
+            engine=engine,
+            plugins=Plugins([], None),
+            fingerprints=CachePrefixes(),
+            tool_sizes=ToolSizes(),
+            refresh_tools=nothing,
         )
+        context = TurnContext(session=self.found, agent=GENERAL_ASSISTANT, model=chosen, limits=self.limits)
+        return StagedTurn(parts, context)
 
     async def send(self, model, text="hello", events=None):
         events = [] if events is None else events

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import aclosing
 
 import pytest
 from stage import INTERRUPTED, ScriptedModel, Stage, calls, says
@@ -28,6 +29,7 @@ from oneclaw_core.tools.groups import restore_loaded_groups
 from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, ContextLimits
 from oneclaw_core.turn.compactor import Compactor
 from oneclaw_core.turn.prompt import model_request, shown_history
+from oneclaw_core.turn.stream import event_stream
 from oneclaw_core.turn.summary import INSTRUCTIONS
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
@@ -75,6 +77,8 @@ class Session:
         self.limits = limits
         self.max_characters = max_characters
         self.last_input_tokens = last_input_tokens
+        self.events = []
+        self.listener = None
 
     async def begin(self, text="and now?"):
         store, session = self.stage.store, self.stage.found.id
@@ -85,8 +89,9 @@ class Session:
         self.compactor = Compactor(
             store,
             session,
-            self.model and self.model.stream,
+            self.model and self.ask,
             self.record,
+            self.emit,
             self.limits,
             start.summary,
             last_input_tokens=self.last_input_tokens,
@@ -103,8 +108,26 @@ class Session:
             GENERAL_ASSISTANT, self.stage.registry, "model", self.stage.found.id, messages, self.groups
         )
 
+    async def ask(self, request):
+        response = None
+        async with aclosing(self.model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, ModelResponse):
+                    response = event
+                elif isinstance(event, RetryNotice):
+                    await self.emit(RetryEvent(event.reason, event.delay_seconds))
+        return response
+
+    async def emit(self, event):
+        self.events.append(event)
+        if self.listener is not None:
+            await self.listener(event)
+
     async def fit(self, reason=None):
-        return [event async for event in self.compactor.fit(self.request(), reason)]
+        self.events = []
+        is_changed = await self.compactor.fit(self.request(), reason)
+        assert is_changed is any(isinstance(event, CompactedEvent) for event in self.events)
+        return self.events
 
     def shown(self):
         return [message.content for message in self.request().messages]
@@ -416,7 +439,12 @@ def test_closing_it_closes_the_request(stage):
     async def story():
         session = Session(stage, model)
         await session.begin()
-        events = session.compactor.fit(session.request())
+
+        async def fit(emit):
+            session.listener = emit
+            await session.fit()
+
+        events = event_stream(fit)
         await anext(events)
         await events.aclose()
         return session.shown()

@@ -27,7 +27,7 @@ from oneclaw_core import (
     TurnLimitError,
     UsageEvent,
 )
-from oneclaw_core.turn.turn import TurnLimits
+from oneclaw_core.turn.context import TurnLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 

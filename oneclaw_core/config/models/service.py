@@ -199,8 +199,15 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
-        configs = self._configs(await self._store.settings())
-        split_model(check_model_name(model), configs)
+        await self.check_provider(check_model_name(model))
+
+    async def check_provider(self, model: str) -> None:
+        """Refuse a model whose provider is not configured.
+
+        Raises:
+            NotFoundError: there is no such provider.
+        """
+        split_model(model, self._configs(await self._store.settings()))
 
     async def default(self) -> tuple[str, str]:
         """Find the model that is used if none is named, fit or not, and where that is said."""

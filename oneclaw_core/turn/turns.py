@@ -1,0 +1,400 @@
+"""Prepare turns of an open home and run them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.distributions import how_to_install
+from oneclaw_core.errors import NotFoundError
+from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
+from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
+from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.tools.groups import restore_loaded_groups
+from oneclaw_core.tools.permissions import read_decisions
+from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
+from oneclaw_core.turn.compaction import with_summary
+from oneclaw_core.turn.context import TurnContext, turn_limits
+from oneclaw_core.turn.conversations import no_session, shortened
+from oneclaw_core.turn.model_calls import ModelCalls
+from oneclaw_core.turn.new_message import check_texts
+from oneclaw_core.turn.plugin_question import ask_model
+from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
+from oneclaw_core.turn.prompt import model_request, shown_history
+from oneclaw_core.turn.stored_sessions import session_info
+from oneclaw_core.turn.stream import event_stream
+from oneclaw_core.turn.tracker import TurnTracker
+from oneclaw_core.turn.turn import INTERRUPTED, Turn
+from oneclaw_core.turn.turn_hooks import TurnHooks
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.types.events import CompactedEvent
+from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.spending import SpendingLimits
+from oneclaw_core.types.tool_selection import ToolSelection
+from oneclaw_core.types.turn_budget import TurnBudget
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from oneclaw_core.config.settings.core import Settings
+    from oneclaw_core.config.settings.values import SettingsReader
+    from oneclaw_core.plugins.contract.arguments import ExpandedMessage
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.providers.pool import ProviderPool
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.store import TurnOutset, TurnStart
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.permissions import PermissionPolicy
+    from oneclaw_core.turn.context import TurnParts
+    from oneclaw_core.turn.conversations import Conversations
+    from oneclaw_core.turn.model_calls import ChosenModel
+    from oneclaw_core.turn.model_choice import ModelChooser
+    from oneclaw_core.turn.new_message import NewMessage
+    from oneclaw_core.turn.stream import Emit
+    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A message whose agent, model and content are settled.
+
+    Attributes:
+        message: as it was sent.
+        outset: what the store said.
+        settings: read from it.
+        agent: with its toolset for this turn.
+        model: answers the turn.
+        text: for the model.
+        title: of a session that it begins.
+        groups: tool groups to load first.
+        attachments: checked.
+    """
+
+    message: NewMessage
+    outset: TurnOutset
+    settings: Settings
+    agent: Agent
+    model: ChosenModel
+    text: str
+    title: str
+    groups: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
+
+    @property
+    def parent_id(self) -> str | None:
+        """The session of the tool call that the turn is run for."""
+        return self.message.within.session_id if self.message.within is not None else None
+
+
+class Turns:
+    """The turns of an open home.
+
+    Args:
+        parts: that every turn works with.
+        models: chooses agent and model.
+        providers: open connections.
+        permissions: the user's decisions.
+        settings: reads the settings.
+        conversations: begins sessions.
+        obey: uses the stored settings for what other parts of the home read from them.
+    """
+
+    def __init__(
+        self,
+        parts: TurnParts,
+        *,
+        models: ModelChooser,
+        providers: ProviderPool,
+        permissions: PermissionPolicy,
+        settings: SettingsReader[Settings],
+        conversations: Conversations,
+        obey: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._models = models
+        self._providers = providers
+        self._permissions = permissions
+        self._plugins = parts.plugins
+        self._settings = settings
+        self._conversations = conversations
+        self._obey = obey
+        self.tracker = TurnTracker()
+
+    # Sending a message
+
+    def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
+        """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""
+        return self.tracker.followed(event_stream(partial(self._send, message)))
+
+    async def _send(self, message: NewMessage, emit: Emit) -> None:
+        prepared = await self._prepare(message)
+        async with self._providers.acquired(prepared.model.provider):
+            session, info = await self._session_of(prepared)
+            async with self._store.session_lock(info.id, prepared.settings.session_wait_seconds):
+                with self._permissions.answered_by(info.id, message.ask):
+                    hooks = self._hooks(info, prepared.agent, prepared.model, prepared.text, message.within)
+                    async with hooks.turn() if hooks is not None else nullcontext() as observe:
+                        if observe is not None:
+                            emit = _observed(emit, observe)
+                        await self._run(prepared, session, info, hooks, emit)
+
+    async def _prepare(self, message: NewMessage) -> _Prepared:
+        """Settle who answers what, before the session is locked or begun."""
+        message.check()
+        attachments = checked_attachments(message.attachments)
+        outset = await self._store.turn_outset(message.session, message.agent)
+        settings = self._settings.read(outset.settings)
+        await self._plugins.refresh_settings(outset.settings)
+        agent, model = await self._models.choose(outset, message.agent, message.model, message.within)
+        if message.within is not None:
+            agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
+        self._obey(outset.settings)
+        text = title = message.text
+        groups: tuple[str, ...] = ()
+        if message.command is not None or message.tool_groups is not None:
+            # Else the turn does so, before its first request.
+            await self._parts.refresh_tools()
+        if message.tool_groups is not None:
+            wanted = tuple(message.tool_groups)
+            agent = replace(agent, selection=agent.selection.narrowed_to(ToolSelection(groups=frozenset(wanted))))
+            selected = self._parts.registry.selected(agent.selection)
+            groups = tuple(name for name in wanted if selected.has_group(name))
+        if message.command is not None:
+            title = f"/{message.command} {text.strip()}".rstrip()
+            expanded = await self._expanded(message.command, text, agent)
+            text, groups = expanded.text, (*groups, *expanded.groups)
+        accepted = accepted_media_types(attachment_media_types(model.provider), model.info.input_media_types)
+        check_attachments(attachments, accepted, model.full_name)
+        return _Prepared(
+            message=message,
+            outset=outset,
+            settings=settings,
+            agent=agent,
+            model=model,
+            text=text,
+            title=title,
+            groups=groups,
+            attachments=attachments,
+        )
+
+    async def _expanded(self, command: str, text: str, agent: Agent) -> ExpandedMessage:
+        """Have a plugin expand a command.
+
+        Raises:
+            NotFoundError: no plugin has it.
+        """
+        use = CommandUse(name=command, arguments=text, agent=agent.name, selection=agent.selection)
+        expanded = await self._plugins.expand_command(use)
+        if expanded is None:
+            raise NotFoundError(
+                f"no plugin has the command {command!r}; if it is a skill, the plugin skills is missing: "
+                f"{how_to_install('skills')}"
+            )
+        return expanded
+
+    async def _session_of(self, prepared: _Prepared) -> tuple[Session | None, SessionInfo]:
+        """Find or begin the session of a message; one without a name begins with its first message."""
+        session, message = prepared.outset.session, prepared.message
+        if session is None and message.session is not None:
+            session = await self._conversations.begin(
+                message.session, prepared.agent.name, message.model, prepared.title, prepared.parent_id
+            )
+        if session is not None:
+            return session, session_info(session)
+        return None, SessionInfo(id=new_id(), agent=prepared.agent.name, parent_id=prepared.parent_id)
+
+    async def _run(
+        self, prepared: _Prepared, session: Session | None, info: SessionInfo, hooks: TurnHooks | None, emit: Emit
+    ) -> None:
+        """Store the message and run the turn, under the session's lock."""
+        content = prepared.text
+        if hooks is not None:
+            await hooks.check()
+            content = await hooks.with_context(content)
+        message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
+        settings = prepared.settings
+        sections = await self._kept_sections(info, is_new=session is None)
+        if session is not None:
+            start = await self._store.begin_turn(
+                session.id, message, INTERRUPTED, settings.history_max_characters, sections
+            )
+        else:
+            session, start = await self._store.begin_session_with_turn(
+                info.id,
+                message,
+                agent=prepared.agent.name,
+                model=prepared.message.model,
+                title=shortened(prepared.title),
+                parent_id=prepared.parent_id,
+                memory=sections,
+            )
+            self._conversations.observe("session_created", session)
+        self._take_over(start)
+        context = self._context(
+            session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
+        )
+        await Turn(self._parts, context, emit).run(start, prepared.groups)
+
+    def _context(
+        self,
+        session: Session,
+        agent: Agent,
+        model: ChosenModel,
+        settings: Settings,
+        hooks: TurnHooks | None,
+        limits: AgentLimits | None = None,
+        within: ToolContext | None = None,
+    ) -> TurnContext:
+        return TurnContext(
+            session=session,
+            agent=agent,
+            model=model,
+            limits=turn_limits(settings, agent, model, limits or AgentLimits()),
+            within=within,
+            hooks=hooks,
+        )
+
+    # Compacting, previews, questions of plugins
+
+    async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
+        """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
+        check_texts(session=session, agent=agent, model=model)
+        compacted: list[CompactedEvent] = []
+
+        async def emit(event: TurnEvent) -> None:
+            if isinstance(event, CompactedEvent):
+                compacted.append(event)
+
+        with self.tracker.of_this_task():
+            outset = await self._store.turn_outset(session, agent)
+            settings = self._settings.read(outset.settings)
+            found = outset.session
+            if found is None:
+                raise no_session(session)
+            persona, chosen = await self._models.choose(outset, agent, model)
+            hooks = self._hooks(session_info(found), persona, chosen, "", None)
+            async with (
+                self._providers.acquired(chosen.provider),
+                self._store.session_lock(found.id, settings.session_wait_seconds),
+            ):
+                sections = await self._kept_sections(session_info(found))
+                start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
+                self._take_over(start)
+                context = self._context(found, persona, chosen, settings, hooks)
+                await Turn(self._parts, context, emit).compact(start)
+        return compacted[-1] if compacted else None
+
+    async def preview(
+        self, session: str | None, agent: str | None, model: str | None, *, is_wired: bool = False
+    ) -> RequestPreview:
+        """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
+        request, chosen = await self.next_request(session, agent, model)
+        loading = chosen.tool_loading
+        if loading.is_native and not loads_natively(chosen.provider):
+            loading = ToolLoading.APPEND
+        sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
+        return RequestPreview(
+            model=chosen.full_name,
+            provider_type=chosen.config.type,
+            tool_loading=loading,
+            request=sent,
+            wire=wire_request(chosen.provider, sent) if is_wired else None,
+        )
+
+    async def next_request(
+        self, session: str | None, agent: str | None, model: str | None
+    ) -> tuple[ModelRequest, ChosenModel]:
+        """Make the next request, without the user's message; see :meth:`oneclaw_core.OneClaw.next_request`."""
+        check_texts(session=session, agent=agent, model=model)
+        outset = await self._store.turn_outset(session, agent)
+        settings = self._settings.read(outset.settings)
+        found = outset.session
+        if session is not None and found is None:
+            raise no_session(session)
+        persona, chosen = await self._models.choose(outset, agent, model)
+        await self._plugins.refresh_settings(outset.settings)
+        self._obey(outset.settings)
+        await self._parts.refresh_tools()
+        history: list[Message] = []
+        groups: list[str] = []
+        info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
+        sections = await self._kept_sections(info, is_new=found is None)
+        if found is not None:
+            start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
+            self._take_over(start)
+            sections = start.memory
+            history = with_summary(shown_history(start.history), start.summary)
+            groups = restore_loaded_groups(start.group_loads)
+        request = model_request(
+            persona,
+            self._parts.registry,
+            chosen.info.name,
+            found.id if found else "",
+            history,
+            groups,
+            kept_sections=sections,
+            current_sections=await self._plugins.current_sections(info),
+        )
+        return request, chosen
+
+    async def answer_plugin(self, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
+        """Have the default model answer a plugin; its usage is that of a session of the plugin."""
+        outset = await self._store.turn_outset(None, None)
+        settings = self._settings.read(outset.settings)
+        _, chosen = await self._models.choose(outset, None, None)
+        session = await self._store.find_or_create_session(
+            f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
+        )
+        spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
+        budget = TurnBudget((spending,), 1, None)
+        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.fingerprints)
+        async with self._providers.acquired(chosen.provider):
+            return await ask_model(self._store, calls, chosen.info.name, session.id, prompt, schema)
+
+    async def _kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
+        """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
+        if not is_new:
+            kept = await self._store.shown_memory(session.id)
+            if kept is not None:
+                return kept
+        return await self._plugins.prompt_sections(session)
+
+    # What other processes may have changed
+
+    def _take_over(self, start: TurnStart) -> None:
+        """Use the stored permissions and disabled tools."""
+        self._permissions.replace_decisions(read_decisions(start.permissions))
+        self._parts.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+
+    def _hooks(
+        self, session: SessionInfo, agent: Agent, model: ChosenModel, text: str, within: ToolContext | None
+    ) -> TurnHooks | None:
+        """Return the hooks of plugins on a turn; ``None`` if no plugin has any."""
+        if not self._plugins.follows_turns:
+            return None
+        asking = session.id if within is None else within.session_id
+        if within is not None and within.turn is not None:
+            asking = within.turn.permission_session(within.session_id)
+        turn = TurnInfo(
+            id=new_id(),
+            session=session,
+            agent=agent.name,
+            model=model.full_name,
+            text=text,
+            can_ask=self._permissions.can_ask_in(asking),
+            parent_call_id=within.call_id if within is not None else None,
+        )
+        return TurnHooks(self._plugins, turn)
+
+
+def _observed(emit: Emit, observe: Any) -> Emit:
+    async def observed(event: TurnEvent) -> None:
+        observe(event)
+        await emit(event)
+
+    return observed
