@@ -87,7 +87,8 @@ def postgresql_server():
 
 @pytest.fixture
 def postgresql(postgresql_server):
-    """The URL of a database of the test's own."""
+    """The URL of a database of the test's own, which the store can use, too."""
+    pytest.importorskip("oneclaw_postgres", reason="the store in PostgreSQL is a plugin of its own")
     from sqlalchemy import create_engine, text
     from sqlalchemy.engine import make_url
 
