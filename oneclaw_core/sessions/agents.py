@@ -1,4 +1,4 @@
-"""Agents: storing, finding, changing and deleting them."""
+"""Store, find, change and delete agents."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def create(connection: Connection, agent: Agent) -> Agent:
 
 
 def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent], Agent]) -> Agent:
-    """Change a stored agent; its sessions stay its own when its name changes.
+    """Change a stored agent; its sessions follow a change of its name.
 
     Args:
         connection: of the transaction.
@@ -117,7 +117,7 @@ def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent],
 
 
 def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
-    """Delete a stored agent; its sessions go on with the General Assistant.
+    """Delete a stored agent; its sessions continue with the General Assistant.
 
     Returns:
         The agent that is gone, and how many sessions it had.
@@ -132,7 +132,7 @@ def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
 
 
 def not_found(name_or_id: str) -> NotFoundError:
-    """Make the error for an agent that there is not."""
+    """Return the error for an unknown agent."""
     return NotFoundError(
         f"there is no agent {clean_text(name_or_id)[:100]!r}; list those there are with: oneclaw agents list"
     )
@@ -151,7 +151,7 @@ def _changeable(connection: Connection, name_or_id: str, done: str) -> Agent:
 
 
 def _check_name_is_free(agent: Agent) -> None:
-    """Refuse the names of built-in agents, which no row holds, and what would be taken for an id."""
+    """Reject the names of built-in agents, which have no row, and names that look like an id."""
     if builtin_agent(agent.name) is not None:
         raise _duplicate(agent.name)
     if _ID.fullmatch(agent.name):

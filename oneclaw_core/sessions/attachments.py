@@ -1,4 +1,4 @@
-"""The files that go with messages, stored beside them so that reading texts reads no files."""
+"""Attachments of messages, in a table of their own so that reading texts reads no files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LENGTHS = _OF_MESSAGES.replace("data FROM", "length(data) FROM")
 
 
 def cleaned(given: Iterable[Attachment]) -> tuple[Attachment, ...]:
-    """Replace text that no database can hold."""
+    """Replace invalid text."""
     return tuple(Attachment(clean_text(each.name), clean_text(each.media_type), bytes(each.data)) for each in given)
 
 
@@ -52,7 +52,7 @@ def store(connection: Connection, sequence: int, files: Sequence[Attachment]) ->
 
 
 def listed(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
-    """Read what files the messages of these numbers have, without the bytes."""
+    """List the files of messages by their numbers, without the bytes."""
     files: dict[int, tuple[Attachment, ...]] = {}
     for sequence, name, media_type, length in _rows(connection, _LENGTHS, carriers):
         file = Attachment(name, media_type, b"", left_out_bytes=length)
@@ -61,7 +61,7 @@ def listed(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[A
 
 
 def attach(connection: Connection, messages: Sequence[Message], carriers: Collection[int]) -> list[Message]:
-    """Give messages their files.
+    """Attach files to messages.
 
     Args:
         connection: the transaction.

@@ -1,7 +1,7 @@
-"""A connection to a database, with the same statements and parameters on SQLite and on PostgreSQL.
+"""A connection to a database, with the same statements and parameters on every kind of database.
 
-Parameters are written ``:name`` in the statement and passed as a mapping. What the two kinds of database do
-differently is a method here or an attribute of the :class:`Dialect`, so that statements need not ask which one it is.
+Parameters are written ``:name`` in the statement and passed as a mapping. Differences between databases are methods
+here or attributes of the :class:`Dialect`, so that statements need not know which database they run on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ColumnType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How statements are written for one kind of database, where that differs.
+    """The syntax of statements for one kind of database.
 
     Attributes:
         name: ``sqlite`` or ``postgresql``.
@@ -126,11 +126,11 @@ class Connection(ABC):
 
     @abstractmethod
     def read_locked(self, sql: str, parameters: Mapping[str, Any]) -> Cursor:
-        """Run a query and keep other transactions from changing the rows it finds until this one ends."""
+        """Run a query and lock the rows it finds until this transaction ends."""
 
     @abstractmethod
     def lock(self, topic: str) -> None:
-        """Wait for transactions that locked the same topic, and keep others from it until this one ends."""
+        """Lock a topic until this transaction ends, after waiting for other transactions that locked it."""
 
     @abstractmethod
     def try_lock(self, topic: str) -> bool:
@@ -147,11 +147,11 @@ class Connection(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Store what the transaction has done."""
+        """Commit the transaction."""
 
     @abstractmethod
     def rollback(self) -> None:
-        """Undo what the transaction has done, if one is under way."""
+        """Roll back the transaction, if one is open."""
 
     @abstractmethod
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Connection(ABC):
 
     @contextmanager
     def transaction(self, *, writes: bool) -> Iterator[None]:
-        """Run a block in a transaction, which is undone if the block raises."""
+        """Run a block in a transaction, and roll it back if the block raises."""
         self.begin(writes=writes)
         try:
             yield

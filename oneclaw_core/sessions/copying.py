@@ -1,8 +1,7 @@
-"""Copying everything of one database into another, of the same or another kind, and checking it row by row.
+"""Copy a database into an empty one, of any kind, and compare them row by row.
 
-The source is read at one moment, whoever works with it meanwhile. The target is written in one transaction, so that a
-copy which is interrupted leaves it as empty as before. Rows go through in batches, so that their number does not
-matter.
+The source is read in one transaction, and the target is written in one. So concurrent changes are not copied, and an
+interrupted copy leaves the target empty. Rows are copied in batches, so that memory does not limit their number.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _OWN_COLUMNS = frozenset({"search_number", "lock_token"})
 
 @dataclass(frozen=True, slots=True)
 class CopiedTable:
-    """A table that was copied, and found to be the same in both databases.
+    """A copied table, the same in both databases.
 
     Attributes:
         name: the table.
@@ -57,7 +56,7 @@ class CopiedTable:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStatus:
-    """What a database holds.
+    """The content of a database.
 
     Attributes:
         name: as messages show it, without user and password.
@@ -226,7 +225,7 @@ def _count(connection: Connection, table: Table) -> int:
 
 
 def _add(digest: hashlib._Hash, row: Sequence[Any]) -> None:
-    """Add a row to a hash, so that different rows never look the same."""
+    """Add a row to a hash; different rows have different encodings."""
     for value in row:
         if isinstance(value, bool):
             kind, data = b"b", bytes([value])

@@ -1,13 +1,13 @@
-"""Transactions on a thread of their own, awaited from the event loop.
+"""Run transactions on worker threads and await them from the event loop.
 
-A transaction is a plain function that takes a connection and returns a value, and is sent to a thread as a whole.
-Changing threads for every statement instead, as an asynchronous driver does, takes several times as long.
+A transaction is a plain function that takes a connection and returns a value. It runs on one thread as a whole:
+changing threads for every statement, as an asynchronous driver does, is several times slower.
 
-How many threads there are, and with them connections, depends on the kind of database: see
-:class:`oneclaw_core.sessions.backend.Backend`. Each thread keeps its connection, so that the threads are the pool.
+The backend decides the number of threads, see :class:`oneclaw_core.sessions.backend.Backend`. Each thread keeps one
+connection, so that the threads are the pool.
 
-Where there is one thread, the writes that wait for it are committed together: with 64 sessions at once, this saves a
-quarter of all that a turn takes. Nobody is told that something is stored before the commit is done.
+With one thread, the writes that wait for it are committed together, which makes concurrent sessions faster. A write
+returns after its commit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OF_WRONG_VALUES = (TypeError, AttributeError, ValueError, OverflowError)
 
 
 class _Write:
-    """A write on its way, run alone or together with others."""
+    """A pending write, run alone or in a group."""
 
     __slots__ = ("error", "is_done", "value", "work")
 
@@ -56,7 +56,7 @@ class _Write:
 
 
 class Database:
-    """An open database. Made by :meth:`open`; :meth:`close` waits for the transactions under way.
+    """An open database, returned by :meth:`open`.
 
     Attributes:
         backend: what kind it is, and where.
@@ -145,7 +145,7 @@ class Database:
         return await self._wait(outcome, running)
 
     def when_settled(self, then: Callable[[], None]) -> None:
-        """Call something as soon as the transactions that cancelled tasks have left behind are done.
+        """Call a function after the transactions of cancelled tasks.
 
         Args:
             then: called at once, or later in any thread.
@@ -167,7 +167,7 @@ class Database:
             each.add_done_callback(one_less)
 
     async def close(self) -> None:
-        """Wait for the transactions under way and close the file; more than once does no harm."""
+        """Wait for open transactions and close the connections; closing again does nothing."""
         await asyncio.to_thread(self._shut_down)
 
     async def _in_thread(self, work: Callable[[], Value]) -> Value:
@@ -205,7 +205,7 @@ class Database:
             raise
 
     def _write(self, mine: _Write) -> Any:
-        """Run a write, unless an earlier one has taken it along; take along those that wait behind it."""
+        """Run a write together with those that wait behind it, unless an earlier group included it."""
         if not mine.is_done:
             together = [mine]
             while self._writes and len(together) < _MOST_WRITES_TOGETHER:

@@ -1,8 +1,8 @@
-"""Refusing what a turn still writes after its session went to another one.
+"""Fencing tokens: reject writes of a turn whose session lock went to another turn.
 
-PostgreSQL frees the lock of a session when the holder's connection is lost, and the holder may be alive. So whoever
-takes the lock signs the session's row with a token of its own, and the statements with which a turn begins to write ask
-for that token: it takes no further one. The locks beside a SQLite file cannot be lost, and have no tokens.
+A server releases the lock of a session when the holder's connection is lost, while the holder may be alive. So
+acquiring the lock stores a new token in the session's row, and writes of a turn check that token. Lock files beside a
+SQLite database cannot be lost, and have no tokens.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 def fenced(
     work: Callable[Concatenate[Connection, Arguments], Value], token: int | None
 ) -> Callable[Concatenate[Connection, Arguments], Value]:
-    """Let a function write to a session only as long as the session's row bears a token.
+    """Return a function that writes to a session only while the session's row has a token.
 
     Args:
         work: writes to one session.
@@ -43,7 +43,7 @@ def fenced(
 
 
 def update_own(connection: Connection, statement: str, parameters: Mapping[str, Any]) -> int:
-    """Change the row of a session, unless it is another turn's by now.
+    """Change the row of a session, unless another turn has its lock.
 
     Args:
         connection: the transaction.

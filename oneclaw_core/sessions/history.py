@@ -1,4 +1,4 @@
-"""Which part of a history a model is sent: whole turns from its end, as many as fit."""
+"""Select the part of a history that a model is sent: the newest turns that fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def newest_turns(
     *,
     follows_summary: bool = False,
 ) -> tuple[Message, ...]:
-    """Take the newest turns that fit, at least one.
+    """Return the newest turns that fit, at least one.
 
     The part begins with a user's message, and holds the calls of all results in it and all calls still pending: a
     call and its result are never parted, not even where a later turn answered the call of a killed one.
@@ -68,7 +68,7 @@ def newest_turns(
 
 
 def sent_files(messages: Iterable[Message], max_bytes: int = SENT_FILES_BYTES) -> frozenset[int]:
-    """Find the messages whose files a model is sent: the newest, and the last one's in any case.
+    """Return the messages whose files a model is sent: the newest, and always the last one.
 
     When there are too many, half are left out at once: each time, a service's prompt cache is of no use once.
 
@@ -94,7 +94,7 @@ def sent_files(messages: Iterable[Message], max_bytes: int = SENT_FILES_BYTES) -
 
 
 def file_characters(attachment: Attachment) -> int:
-    """How many characters of text an attachment counts for: about as many as cost a model the same."""
+    """Return the number of characters that cost a model about as much as an attachment."""
     if attachment.media_type.startswith("image/"):
         return _IMAGE_CHARACTERS
     if attachment.media_type.startswith("text/"):
@@ -103,7 +103,7 @@ def file_characters(attachment: Attachment) -> int:
 
 
 def _characters(message: Message) -> int:
-    """How long an entry is as a model gets it."""
+    """Return the length of an entry as it is sent to a model."""
     length = len(message.content)
     if message.shown_characters is not None:
         length = min(length, message.shown_characters)

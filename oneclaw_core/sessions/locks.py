@@ -1,4 +1,4 @@
-"""Locks between processes, which the operating system releases when a process ends, however it ends."""
+"""File locks between processes, which the operating system releases when a process ends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class HeldLock:
-    """A lock that was taken, see ``flock(2)``; the package filelock takes ten times as long, in every turn."""
+    """An acquired lock, see ``flock(2)``; the package filelock is slower."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """Give the lock back; more than once does no harm."""
+        """Release the lock; releasing it again does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             # A process that was forked meanwhile has the file open, too.
@@ -33,7 +33,7 @@ class HeldLock:
 
 
 async def acquire(path: Path, wait_seconds: float) -> HeldLock | None:
-    """Take a lock, which any other holder of the same file excludes, in this process too.
+    """Acquire the lock of a file, unless another holder has it, in this process or another one.
 
     Args:
         path: the lock's file; it and its directory are made if missing, readable by their owner only, and stay.

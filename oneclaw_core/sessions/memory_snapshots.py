@@ -1,7 +1,7 @@
-"""What the models of a session are shown of the user's memory and by plugins, beside the agent's prompt.
+"""The sections of memory and plugins in a session's system prompt.
 
-It stays as it was when the session began, so that each request begins with the bytes of the one before and is found in
-the service's prompt cache. It is renewed when that is lost anyway: after an hour of rest, or with a new summary.
+They stay the same within a session, so that each request has the prefix of the one before and hits the service's prompt
+cache. They are renewed when the cache is lost anyway: after an hour without a request, or with a new summary.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SET = "UPDATE sessions SET memory = :shown WHERE id = :it"
 
 
 def due(connection: Connection, session_id: str, memory: str) -> str:
-    """Find what the session's next turn is to show, before the session is touched.
+    """Return the sections for the session's next turn; called before the session is touched.
 
     Args:
         connection: the transaction.
@@ -35,7 +35,7 @@ def due(connection: Connection, session_id: str, memory: str) -> str:
 
 
 def take(connection: Connection, session_id: str, memory: str) -> str:
-    """The same, and keep it."""
+    """Return the sections for the session's next turn, and store them."""
     shown = kept(connection, session_id)
     if shown is None:
         write(connection, session_id, memory)
@@ -44,7 +44,7 @@ def take(connection: Connection, session_id: str, memory: str) -> str:
 
 
 def write(connection: Connection, session_id: str, memory: str) -> None:
-    """Set what the session is shown from now on.
+    """Store the sections of a session.
 
     Raises:
         SessionBusyError: it is another turn's by now.
@@ -55,7 +55,7 @@ def write(connection: Connection, session_id: str, memory: str) -> None:
 
 
 def kept(connection: Connection, session_id: str) -> str | None:
-    """Return what the session is shown, ``None`` if that is to be renewed."""
+    """Return the stored sections of a session, ``None`` if they are to be renewed."""
     row = connection.execute(_GET, {"it": clean_text(session_id)}).fetchone()
     if row is None or row[0] is None or now() - row[1] > REST_MICROSECONDS:
         return None

@@ -1,4 +1,4 @@
-"""The entries of a history: storing them, and reading them in order."""
+"""Store and read the entries of histories."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _ENDLESS = 2**63 - 1
 def append(
     connection: Connection, session_id: str, new: Iterable[Message], *, is_touched: bool = False
 ) -> list[Message]:
-    """Put entries at the end of a history.
+    """Append entries to a history.
 
     A call without a status is pending, and one whose id is empty or used already gets a new one. A result closes its
     call, as :func:`finish_call` does. ``sequence`` and ``created_at`` are assigned here.
@@ -93,7 +93,7 @@ def append(
 
 
 def finish_call(connection: Connection, session_id: str, result: Message) -> Message:
-    """Store the outcome of a call: its result, and its status on the call itself.
+    """Store the result of a call, and set the status of the call.
 
     The first outcome of a call is its only one.
 
@@ -110,12 +110,12 @@ def finish_call(connection: Connection, session_id: str, result: Message) -> Mes
 
 
 def finish_calls(connection: Connection, session_id: str, results: Iterable[Message]) -> list[Message]:
-    """Store the outcomes of several calls, each as :func:`finish_call` does."""
+    """Store the results of several calls, see :func:`finish_call`."""
     return [finish_call(connection, session_id, result) for result in results]
 
 
 def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
-    """Read what follows on the entry numbered ``after`` in its order, ``limit`` entries at most."""
+    """Read up to ``limit`` entries after the entry numbered ``after``."""
     parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
     return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 
@@ -145,7 +145,7 @@ def newest_turns(
 
 
 def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[Message]:
-    """Read a history from its end down to the entry after a number, in pages, as far as the caller goes.
+    """Read a history backwards in pages, down to the entry after a number.
 
     Files are listed without their bytes.
     """
@@ -164,17 +164,17 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
 
 
 def group_loads(connection: Connection, session_id: str) -> list[Message]:
-    """Read the successful calls of ``load_tool_group`` in their order, however long the history is."""
+    """Read the successful calls of ``load_tool_group`` in their order."""
     return _read(connection, connection.execute(_GROUP_LOADS, {"session": clean_text(session_id)}).fetchall())
 
 
 def pending_calls(connection: Connection, session_id: str) -> list[Message]:
-    """Read the calls that have no outcome, in their order."""
+    """Read the calls without a result in their order."""
     return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
 
 
 def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
-    """Find out which ids a call of the session has already."""
+    """Return those of the ids that calls of the session already have."""
     by_stored_id: dict[str, list[str]] = {}
     for each in ids:
         by_stored_id.setdefault(clean_text(each), []).append(each)
@@ -241,7 +241,7 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
 
 
 def _close_call(connection: Connection, session_id: str, result: Message) -> Message | None:
-    """Set the status of a pending call; give the result that it has already, if it has one."""
+    """Set the status of a pending call; return its result if it already has one."""
     if result.tool_status not in (ToolCallStatus.SUCCESS, ToolCallStatus.ERROR):
         raise StoreError("the result of a tool call is either a success or an error: set its tool_status")
     call = {"session": clean_text(session_id), "call": clean_text(result.tool_call_id or "")}

@@ -1,13 +1,13 @@
-"""Bringing a database to the current schema.
+"""Migrate a database to the current schema.
 
-A new version of the schema is a function at the end of :data:`MIGRATIONS`, a change of
-:mod:`oneclaw_core.sessions.schema` to the same effect, and ``SCHEMA_VERSION`` raised by one. A migration uses texts or
-tables of its own, never today's tables: they move on, it does not.
+A new version of the schema is a function at the end of :data:`MIGRATIONS`, the same change in
+:mod:`oneclaw_core.sessions.schema`, and ``SCHEMA_VERSION`` raised by one. A migration has statements of its own and
+never uses the current description of tables, which later versions change.
 
-Every step is one transaction that first looks again which version it finds. So a process that is killed leaves the
-version before or after, and of two processes that open a database at once the second finds the work done.
+Every step is one transaction that first reads the version again. So a killed process leaves the version before or
+after, and of two processes that open a database at once only one migrates it.
 
-PostgreSQL came with version 4: the steps before that are for SQLite alone, those after it for both.
+The steps before version 4 are for SQLite alone: PostgreSQL is supported since then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
-    """Bring version 1 to version 2; usage outlives its session from now on."""
+    """Migrate version 1 to version 2, where usage outlives its session."""
     for statement in (
         "ALTER TABLE sessions ADD COLUMN summary TEXT",
         "ALTER TABLE sessions ADD COLUMN summary_until BIGINT",
@@ -78,7 +78,7 @@ def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
 
 
 def _add_agents_and_parents(connection: Connection) -> None:
-    """Bring version 2 to version 3."""
+    """Migrate version 2 to version 3."""
     for statement in (
         "ALTER TABLE sessions ADD COLUMN parent_id TEXT REFERENCES sessions (id) ON DELETE CASCADE",
         "CREATE INDEX sessions_by_parent ON sessions (parent_id)",
@@ -105,7 +105,7 @@ def _add_agents_and_parents(connection: Connection) -> None:
 
 
 def _add_search_and_memory(connection: Connection) -> None:
-    """Bring version 3 to version 4, with all messages in the full-text index."""
+    """Migrate version 3 to version 4, with all messages in the full-text index."""
     for statement in (
         "ALTER TABLE sessions ADD COLUMN memory TEXT",
         "ALTER TABLE sessions ADD COLUMN search_number BIGINT",
@@ -136,12 +136,12 @@ def _add_search_and_memory(connection: Connection) -> None:
 
 
 def _add_lock_token(connection: Connection) -> None:
-    """Bring version 4 to version 5."""
+    """Migrate version 4 to version 5."""
     connection.execute("ALTER TABLE sessions ADD COLUMN lock_token BIGINT")
 
 
 def _add_plugin_storage(connection: Connection) -> None:
-    """Bring version 5 to version 6."""
+    """Migrate version 5 to version 6."""
     text = connection.dialect.types[ColumnType.TEXT]
     for statement in (
         f"""CREATE TABLE plugin_values (

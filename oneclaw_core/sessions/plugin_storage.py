@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PluginStorage:
-    """What a plugin keeps in OneClaw's database, the same on SQLite and on PostgreSQL.
+    """The storage of a plugin in OneClaw's database, the same on every kind of database.
 
     Values are what JSON can hold, 1 MiB of JSON at most. A plugin has up to 10,000 keys, and as many for each session.
     No other plugin sees them. Every method is one transaction, also among several processes, and raises ``StoreError``
@@ -75,7 +75,7 @@ class PluginStorage:
         )
 
     async def change(self, key: str, function: Callable[[Any], Any]) -> Any:
-        """Make a value of the one that is stored; what others do to it meanwhile is not lost.
+        """Change a value in one transaction, so that concurrent changes are not lost.
 
         Args:
             key: as for :meth:`set`.
@@ -101,7 +101,7 @@ class PluginStorage:
         return await self._database.read(plugin_values.listed, self._plugin, self._session_id, prefix)
 
     def of_session(self, session_id: str) -> PluginStorage:
-        """Get the storage for values that belong to a session, and are deleted with it.
+        """Return the storage for values that belong to a session, and are deleted with it.
 
         Raises:
             NotFoundError: that is no session's id.

@@ -1,4 +1,4 @@
-"""Tables of plugins: creating and migrating them, and transactions on them."""
+"""Create and migrate tables of plugins, and run transactions on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FORGET_VERSION = "DELETE FROM plugin_schemas WHERE plugin = :plugin"
 
 @dataclass(frozen=True, slots=True)
 class PluginContent:
-    """What the database holds of a plugin.
+    """The stored content of a plugin.
 
     Attributes:
         values: how many values its storage has, those of sessions included.
@@ -139,7 +139,7 @@ def prefix_of(plugin: str) -> str:
 
 
 def content(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
-    """Find out what the database holds of a plugin."""
+    """Count and list the stored content of a plugin."""
     tables = backend.tables_of(connection, prefix_of(plugin)) if _NAME.fullmatch(plugin) else []
     return PluginContent(plugin_values.count(connection, plugin), tuple(tables))
 

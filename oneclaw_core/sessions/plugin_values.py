@@ -1,4 +1,4 @@
-"""Values of plugins by their keys: reading and writing them."""
+"""Read and write values of plugins by keys."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def write(
 
 
 def change(connection: Connection, plugin: str, namespace: str, key: str, function: Callable[[Any], Any]) -> Any:
-    """Make a value of the one that is stored, ``None`` for none; what others do to it meanwhile is not lost.
+    """Change a value, ``None`` for none, so that concurrent changes are not lost.
 
     Returns:
         The new value; ``None`` removed it.
@@ -128,7 +128,7 @@ def forget(connection: Connection, plugin: str) -> int:
 
 
 def check_key(key: str) -> None:
-    """Refuse a key that is empty or too long.
+    """Reject a key that is empty or too long.
 
     Raises:
         UsageError: it is.

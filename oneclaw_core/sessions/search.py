@@ -73,12 +73,12 @@ def is_current(connection: Connection) -> bool:
 
 
 def index_new(connection: Connection) -> None:
-    """Take what is new into the index."""
+    """Index new messages and sessions."""
     connection.search_index.index_new()
 
 
 def index_batch(connection: Connection, sequence: int) -> None:
-    """Take what is new into the index if a batch is full.
+    """Index new messages if a batch is full.
 
     Args:
         connection: the transaction.
@@ -89,7 +89,7 @@ def index_batch(connection: Connection, sequence: int) -> None:
 
 
 def find(connection: Connection, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
-    """Find what may fit a query; how well it does is for :func:`oneclaw_core.search.ranking.rank` to say.
+    """Find passages that may match a query, for :func:`oneclaw_core.search.ranking.rank`.
 
     Args:
         connection: the transaction.
@@ -115,7 +115,7 @@ def find(connection: Connection, query: Query, where: SearchRange, *, wants_all:
 
 
 def _loose_searches(index: SearchIndex, query: Query, frequencies: Sequence[float], newest: int) -> list[str]:
-    """Look for each unit, and for each two of the rarest: what has both may be older than the newest of each."""
+    """Search for each unit, and for pairs of the rarest: texts with both may be older than the newest with one."""
     by_rarity = sorted(zip(frequencies, query.units, strict=True), key=lambda each: each[0])
     searches = [
         index.all_of((*unit.terms, *other.terms))
@@ -202,7 +202,7 @@ def _turn_start(connection: Connection, session_id: str) -> int:
 
 
 def _first_since(connection: Connection, moment: int, newest: int) -> int:
-    """Find the number of the first message since a moment by halving, as if no clock had ever been set."""
+    """Find the number of the first message since a moment by binary search, assuming that clocks are never set back."""
     low, high = 1, newest + 1
     while low < high:
         middle = (low + high) // 2

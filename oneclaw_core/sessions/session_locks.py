@@ -1,4 +1,4 @@
-"""What keeps two turns of a session apart: files beside a SQLite database, or else locks of the server's own."""
+"""Locks of sessions, which allow one turn of a session at a time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HeldSession:
-    """The lock of a session that was taken.
+    """An acquired lock of a session.
 
     Attributes:
         release: called once, from any thread.
-        token: what the session's row bears until somebody else takes the lock, see :mod:`oneclaw_core.sessions.fences`;
-            ``None`` where nobody else can before it is given back.
+        token: stored in the session's row until another holder acquires the lock, see
+            :mod:`oneclaw_core.sessions.fences`; ``None`` if the lock cannot be lost.
     """
 
     release: Callable[[], None]
@@ -30,14 +30,14 @@ class SessionLocks(Protocol):
     """Locks of sessions between all processes that use a database."""
 
     async def acquire(self, session_id: str, wait_seconds: float) -> HeldSession | None:
-        """Take the lock of a session, which any other holder excludes, in this process too.
+        """Acquire the lock of a session, unless another holder has it, in this process or another one.
 
         Args:
             session_id: the session.
             wait_seconds: how long to wait for another holder; 0 tries once.
 
         Returns:
-            The lock; ``None`` if somebody else still holds it.
+            The lock; ``None`` if another holder still has it.
 
         Raises:
             StoreError: locks cannot be used.
@@ -45,12 +45,12 @@ class SessionLocks(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give up what is open; more than once does no harm."""
+        """Release all locks; closing again does nothing."""
         ...
 
 
 class FileLocks:
-    """Files in a directory, which all processes that use the database share."""
+    """Lock files in a directory that all processes share."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -61,4 +61,4 @@ class FileLocks:
         return None if lock is None else HeldSession(lock.release)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file stays open."""

@@ -1,4 +1,4 @@
-"""Sessions: making, finding, listing and deleting them."""
+"""Create, find, list and delete sessions."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ _ENDLESS = 2**63 - 1
 
 
 def is_session_id(text: str) -> bool:
-    """Whether a text can be the id of a session."""
+    """Return True if a text has the form of a session's id."""
     return _ID.fullmatch(text) is not None
 
 
 def new_id() -> str:
-    """Make the id of a session that is about to begin."""
+    """Return an id for a new session."""
     return uuid.uuid4().hex
 
 
@@ -105,7 +105,7 @@ def create(
     session_id: str | None = None,
     memory: str | None = None,
 ) -> Session:
-    """Begin a session, with an id from :func:`new_id` or one made here.
+    """Create a session, with an id from :func:`new_id` or a new one.
 
     What its models are shown of the memory may be given at once.
 
@@ -142,7 +142,7 @@ def find_or_create(
     title: str | None = None,
     parent_id: str | None = None,
 ) -> Session:
-    """Find the session that a name or id means, or begin one of that name.
+    """Find a session by name or id, or create one of that name.
 
     Raises:
         UsageError: the name is empty or holds control characters, and there is no session of that name.
@@ -166,7 +166,7 @@ def find(connection: Connection, name_or_id: str) -> Session | None:
 
 
 def summaries(connection: Connection, limit: int | None) -> list[SessionSummary]:
-    """List sessions, the one used last first, ``limit`` of them at most."""
+    """List up to ``limit`` sessions, the last used first."""
     found = []
     for row in connection.execute(_LIST, {"limit": _ENDLESS if limit is None else limit}):
         *of_session, message_count, last_text = row
@@ -203,7 +203,7 @@ def remove(connection: Connection, session_id: str) -> bool:
 
 
 def touch(connection: Connection, session_id: str, moment: int | None = None) -> None:
-    """Note that a session was used, now or at a moment as it is stored.
+    """Mark a session as used, now or at a stored moment.
 
     Raises:
         NotFoundError: there is no session of that id.
@@ -215,7 +215,7 @@ def touch(connection: Connection, session_id: str, moment: int | None = None) ->
 
 
 def hold(connection: Connection, session_id: str) -> None:
-    """Keep others from storing anything in a session until this transaction ends.
+    """Lock the row of a session until this transaction ends.
 
     So numbers that are given later belong to what is stored later, and who reads a history from a number on misses
     nothing.
@@ -229,7 +229,7 @@ def hold(connection: Connection, session_id: str) -> None:
 
 
 def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionBusyError:
-    """Make the error for a session that could not be written to: it is gone, or another turn's by now."""
+    """Return the error for a session that was deleted, or whose lock another turn has."""
     row = connection.execute(_FIND_BY_ID, {"it": clean_text(session_id)}).fetchone()
     if row is None or connection.token is None:
         return _gone(session_id)
@@ -242,7 +242,7 @@ def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionB
 
 
 def set_title(connection: Connection, session_id: str, title: str | None) -> None:
-    """Say what a session is about.
+    """Set the title of a session.
 
     Raises:
         NotFoundError: there is no session of that id.

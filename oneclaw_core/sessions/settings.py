@@ -1,4 +1,4 @@
-"""What the user has set: settings, decisions on permissions, disabled tools and groups."""
+"""Settings, decisions on permissions, and disabled tools and groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SwitchKind = Literal["tool", "group"]
 
 @dataclass(frozen=True, slots=True)
 class ToolStates:
-    """What is disabled, also of what is not installed now."""
+    """The disabled tools and groups, installed or not."""
 
     disabled_tools: frozenset[str] = frozenset()
     disabled_groups: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ def set_setting(connection: Connection, key: str, value: Any) -> None:
 
 
 def remove_setting(connection: Connection, key: str) -> bool:
-    """Take a setting back to its default.
+    """Reset a setting to its default.
 
     Returns:
         Whether it was set.
@@ -80,7 +80,7 @@ def remove_setting(connection: Connection, key: str) -> bool:
 
 
 def change_setting(connection: Connection, key: str, change: Callable[[Any], Any]) -> Any:
-    """Make a setting's value of the one that it has; what others do to it meanwhile is not lost.
+    """Change a setting in one transaction, so that concurrent changes are not lost.
 
     Args:
         connection: of a transaction that writes.
@@ -110,7 +110,7 @@ def read_permissions(connection: Connection) -> dict[str, str]:
 
 
 def set_permission(connection: Connection, name: str, decision: Decision) -> None:
-    """Remember a decision of the user.
+    """Store a decision of the user.
 
     Raises:
         UsageError: it is neither ``grant`` nor ``deny``.
@@ -121,7 +121,7 @@ def set_permission(connection: Connection, name: str, decision: Decision) -> Non
 
 
 def remove_permission(connection: Connection, name: str) -> bool:
-    """Forget a decision.
+    """Remove a decision.
 
     Returns:
         Whether there was one.
@@ -130,7 +130,7 @@ def remove_permission(connection: Connection, name: str) -> bool:
 
 
 def reset_permissions(connection: Connection) -> int:
-    """Forget all decisions.
+    """Remove all decisions.
 
     Returns:
         How many there were.
@@ -139,7 +139,7 @@ def reset_permissions(connection: Connection) -> int:
 
 
 def read_tool_states(connection: Connection) -> ToolStates:
-    """Read what is disabled."""
+    """Read the disabled tools and groups."""
     disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
     for kind, name in connection.execute(_DISABLED).fetchall():
         disabled.setdefault(kind, set()).add(name)
@@ -147,7 +147,7 @@ def read_tool_states(connection: Connection) -> ToolStates:
 
 
 def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enabled: bool) -> None:
-    """Switch a tool or a group on or off.
+    """Enable or disable a tool or a group.
 
     Raises:
         UsageError: the kind is neither ``tool`` nor ``group``.

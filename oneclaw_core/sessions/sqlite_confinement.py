@@ -114,7 +114,7 @@ class ConfinedSqliteConnection(SqliteConnection):
         return bool(self.driver.execute("PRAGMA query_only").fetchone()[0])
 
     def _is_of_the_statement(self, name: str) -> bool:
-        """Return True for the name of a WITH clause, which SQLite reports too where no column of it is read."""
+        """Return True for the name of a WITH clause, which SQLite also reports if no column of it is read."""
         return name.lower() not in self._tables and "__" not in name
 
     def _is_own(self, name: str | None) -> bool:

@@ -125,7 +125,7 @@ class SqliteConnection(Connection):
         return SqliteSearchIndex(self)
 
     def begin(self, *, writes: bool) -> None:
-        """Begin a transaction; one that writes locks at once, for a reader cannot always become a writer."""
+        """Begin a transaction; one that writes locks at once, because a reader cannot always become a writer."""
         self.driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def commit(self) -> None:

@@ -127,7 +127,7 @@ class SqliteSearchIndex(SearchIndex):
         return " OR ".join(map(_quoted, dict.fromkeys(terms)))
 
     def prepare_search(self) -> None:
-        """Do nothing: there is nothing to set."""
+        """Do nothing: SQLite needs no configuration."""
 
     def _page(self, sql: str, parameters: dict[str, Any]) -> list[Any]:
         limits = {"characters": self.INDEXED_CHARACTERS, "page": _PAGE}

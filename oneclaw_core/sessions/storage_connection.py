@@ -1,4 +1,4 @@
-"""The connection with which plugins make and use tables of their own."""
+"""The connection with which plugins create and use their own tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESERVED = re.compile(r"\b(sqlite_\w*|plugin_schemas|pg_\w+)", re.IGNORECASE)
 
 
 class StorageConnection:
-    """A transaction on a plugin's tables, the same on SQLite and on PostgreSQL.
+    """A transaction on a plugin's tables, the same on every kind of database.
 
     The names of tables, indexes and views begin with the plugin's prefix, see :meth:`table`. Statements of other
     tables are refused. This guards against slips, not against malice: a plugin runs in OneClaw's process.
@@ -49,7 +49,7 @@ class StorageConnection:
         self._connection = connection
 
     def table(self, name: str) -> str:
-        """Write the name of a table, an index or a view with the plugin's prefix."""
+        """Return the name of a table, an index or a view with the plugin's prefix."""
         return f"{self.prefix}{name}"
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Cursor:
@@ -90,7 +90,7 @@ class StorageConnection:
 
 @lru_cache(maxsize=256)
 def _check(sql: str, prefix: str) -> None:
-    """Refuse what is no statement on a plugin's tables.
+    """Reject statements on other tables than the plugin's.
 
     Raises:
         StoreError: it is refused; the message says why.

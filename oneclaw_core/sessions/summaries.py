@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a model is sent in place of the oldest part of a history.
+    """A text that replaces the oldest part of a history in requests.
 
     Attributes:
         text: the summary.

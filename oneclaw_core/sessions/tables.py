@@ -1,4 +1,4 @@
-"""A description of tables, from which their SQL is made for each kind of database."""
+"""The description of tables, and their SQL for each kind of database."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Table:
 
 
 def creation(table: Table, dialect: Dialect) -> Iterator[str]:
-    """Write the statements that create a table and its indexes."""
+    """Return the statements that create a table and its indexes."""
     number_once = dialect.number_once if table.numbers_once else None
     lines = [_column(each, dialect, number_once) for each in table.columns]
     if table.primary_key and number_once is None:
@@ -91,7 +91,7 @@ def creation(table: Table, dialect: Dialect) -> Iterator[str]:
 
 
 def quoted(name: str) -> str:
-    """Write the name of a column, in quotes if it is a word of SQL."""
+    """Return the name of a column, quoted if it is a word of SQL."""
     return f'"{name}"' if name in _QUOTED else name
 
 

@@ -1,4 +1,4 @@
-"""How points in time are stored: whole microseconds since 1970 in UTC, so that every database sorts them alike."""
+"""Stored moments: whole microseconds since 1970 in UTC, which every database sorts alike."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now() -> int:
-    """This moment as it is stored."""
+    """Return the current moment as it is stored."""
     return time.time_ns() // 1000
 
 
 def to_datetime(microseconds: int) -> datetime:
-    """Make a point in time, in UTC, of what is stored.
+    """Convert a stored moment to a datetime in UTC.
 
     Raises:
         OverflowError: it is none that a calendar knows.
@@ -24,5 +24,5 @@ def to_datetime(microseconds: int) -> datetime:
 
 
 def to_stored(moment: datetime) -> int:
-    """Make what is stored of a point in time, which knows its time zone."""
+    """Convert a datetime with a time zone to a stored moment."""
     return (moment - _EPOCH) // timedelta(microseconds=1)

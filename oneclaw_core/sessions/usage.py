@@ -1,4 +1,4 @@
-"""What model requests used and cost: storing it request by request."""
+"""Store what model requests used and cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TOKENS = 10**12
 
 @dataclass(frozen=True, slots=True)
 class PrefixFingerprint:
-    """What a request begins with, part by part, to tell later which part broke a service's prompt cache.
+    """Hashes of the parts of a request's prefix, which show the part that broke a prompt cache.
 
     Two requests of a session begin alike if the fingerprints are equal: each part is a short text, such as a hash,
     that changes when the part no longer begins as it did. What is only added at a part's end does not change it.
@@ -38,7 +38,7 @@ class PrefixFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What one model request used.
+    """The usage of one model request.
 
     Attributes:
         provider: the provider's name.
@@ -85,7 +85,7 @@ _LAST_INPUT_TOKENS = """
 
 
 def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
-    """Store what one request of a session used."""
+    """Store the usage of one request of a session."""
     connection.execute(
         _INSERT,
         {
@@ -108,7 +108,7 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
 
 
 def spent_since(connection: Connection, since: int) -> Spending:
-    """Add up what all sessions spent since a moment as it is stored."""
+    """Sum up what all sessions spent since a stored moment."""
     parameters = {"since": since, "until": now() + _FUTURE_MICROSECONDS}
     [(tokens, cost, unpriced)] = connection.execute(_SPENT, parameters).fetchall()
     return Spending(int(tokens or 0), float(cost or 0), unpriced)
@@ -121,5 +121,5 @@ def last_input_tokens(connection: Connection, session_id: str) -> int | None:
 
 
 def _plausible(tokens: int | None) -> int | None:
-    """A service's count, unless it is absurd."""
+    """Return a service's count, unless it is implausible."""
     return tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None

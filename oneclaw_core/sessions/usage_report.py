@@ -1,4 +1,4 @@
-"""Adding up what model requests used and cost, and finding where a prompt cache could not be used."""
+"""Sum up what model requests used and cost, and count misses of prompt caches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PART_OF_DAY_MICROSECONDS = 15 * 60 * 1_000_000
 
 
 class UsageGrouping(StrEnum):
-    """What usage is added up by."""
+    """The grouping of a usage report."""
 
     DAY = "day"
     MODEL = "model"
@@ -32,7 +32,7 @@ class UsageGrouping(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageTotals:
-    """Sums over model requests: of what is known, ``None`` where nothing is.
+    """Sums over model requests; ``None`` where no request has a value.
 
     Attributes:
         requests: how many there were.
@@ -65,13 +65,13 @@ class UsageTotals:
 
     @property
     def cached_share(self) -> float | None:
-        """Which part of the input was read from a prompt cache, from 0 to 1; ``None`` where no service said."""
+        """Return the share of the input that was read from a prompt cache, from 0 to 1; ``None`` if it is unknown."""
         if not self.cacheable_input_tokens or self.cached_input_tokens is None:
             return None
         return self.cached_input_tokens / self.cacheable_input_tokens
 
     def __add__(self, other: UsageTotals) -> UsageTotals:
-        """Add up two sums of different requests."""
+        """Add two sums of different requests."""
         return UsageTotals(**{name: _sum(getattr(self, name), getattr(other, name)) for name in _SUMS})
 
 
@@ -80,7 +80,7 @@ _SUMS = tuple(field.name for field in fields(UsageTotals))
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What belongs to one day, model, session or tool group.
+    """The usage of one day, model, session or tool group.
 
     Attributes:
         key: the day as ``YYYY-MM-DD``, ``PROVIDER/MODEL``, the session's id, or the group's name; ``None`` for
@@ -142,7 +142,7 @@ _KEYS = {
 def totals(
     connection: Connection, session_id: str | None = None, since: int | None = None, until: int | None = None
 ) -> UsageTotals:
-    """Add up what requests used.
+    """Sum up the usage of requests.
 
     Args:
         connection: the transaction.
@@ -165,7 +165,7 @@ def rows(
     until: int | None = None,
     time_zone: tzinfo | None = None,
 ) -> list[UsageRow]:
-    """Add up what requests used by day, model, session or tool group.
+    """Sum up the usage of requests by day, model, session or tool group.
 
     A request with several loaded groups counts for each of them.
 
@@ -219,7 +219,7 @@ def _groups(text: str | None) -> list[str]:
 
 
 def _in_range(since: int | None, until: int | None) -> tuple[list[str], dict[str, Any]]:
-    """Write the conditions of a range, and their parameters."""
+    """Return the conditions of a range, and their parameters."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if since is not None:
