@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.models.service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
     from oneclaw_core.config.settings.service import SettingState as SettingState
+    from oneclaw_core.distributions import CORE_TOOLS as CORE_TOOLS
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
+    from oneclaw_core.secrets.redaction import without_secrets as without_secrets
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
     from oneclaw_core.secrets.store import SecretStore as SecretStore
     from oneclaw_core.secrets.store import SecretWords as SecretWords
@@ -164,6 +166,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
     from oneclaw_core.tools.tool import Tool as Tool
     from oneclaw_core.tools.untrusted import untrusted as untrusted
+    from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
     from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
@@ -234,7 +237,7 @@ _NAMES = {
     "plugins.registration.record": "PluginProblem",
     "plugins.registration.registrars": "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar",
     "private_files": "read_private write_private",
-    "secrets.redaction": "SHORTEST_KEY_CHARACTERS redact remember_secret",
+    "secrets.redaction": "SHORTEST_KEY_CHARACTERS redact remember_secret without_secrets",
     "secrets.store": "SecretPlace SecretStore SecretWords",
     "sessions.plugin_storage": "PluginStorage",
     "sessions.plugin_tables": "PluginTables",
@@ -264,6 +267,9 @@ _NAMES = {
         "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
     ),
     "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
+    # Development tools
+    "distributions": "CORE_TOOLS",
+    "turn.estimate": "definition_tokens",
     # Errors, for all of them
     "errors": (
         "AgentError ConstraintError ContextTooLongError DuplicateError DuplicateToolError InUseError NotFoundError "

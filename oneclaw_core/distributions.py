@@ -68,10 +68,12 @@ COMMANDS = {
     "memory": "memory",
     "skills": "skills",
     "tasks": "scheduled_tasks",
+    **{f"plugins {name}": "devtools" for name in ("check", "install", "new", "sync", "uninstall", "upgrade")},
 }
-"""Commands of OneClaw's own plugins."""
+"""Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills"}
+
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
 
@@ -88,7 +90,9 @@ def how_to_install(plugin: str) -> str:
     distribution = OUR_DISTRIBUTIONS.get(plugin)
     if distribution is None:
         return f"install the package that brings the plugin {plugin}, with: oneclaw plugins install PACKAGE"
-    return f"install it with: oneclaw plugins install {distribution}"
+    # The command that installs plugins comes with one of them.
+    installer = "pip install" if plugin == "devtools" else "oneclaw plugins install"
+    return f"install it with: {installer} {distribution}"
 
 
 def models_to_install() -> str:

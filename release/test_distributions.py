@@ -61,7 +61,7 @@ def test_the_wheel_has_the_package_and_nothing_else(distribution):
 
 def test_the_wheel_of_the_core_has_what_is_not_python(distributions):
     names = names_in(next(each.wheel for each in distributions if each.project == ROOT))
-    for folder in ("builtin/manifests", "scaffold/templates", "chat"):
+    for folder in ("builtin/manifests", "javascript/engine"):
         assert any(name.startswith(f"oneclaw_core/{folder}/") for name in names), folder
 
 

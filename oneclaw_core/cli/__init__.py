@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
+    from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.output import is_terminal as is_terminal
+    from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
+    from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
     from oneclaw_core.cli.projects import trust_project as trust_project
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "catalog": "HomeCatalog load_catalog not_found",
-    "output": "is_terminal printable_line table_text warn",
+    "main": "check_commands",
+    "output": "is_terminal printable printable_line styled table_text warn",
     "projects": "trust_project",
     "run": "read_stdin",
     "slash": "chat_command_names",

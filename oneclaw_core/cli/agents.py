@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.agent_options import agent_options, changes_of
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, printable_line
 from oneclaw_core.cli.stored import with_agents
 from oneclaw_core.errors import OneClawError, UsageError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _DESCRIPTION_CHARACTERS = 100
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def agents() -> None:
     """List agents and show, make, change and delete them: personas with a system prompt, a model, and tools."""
 

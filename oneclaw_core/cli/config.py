@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.settings.service import SettingState
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
     """List settings and change them."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, UsageError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.backend import Backend
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def db() -> None:
     """Show and migrate the database, and copy it into another one.
 

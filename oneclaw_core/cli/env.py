@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text
 from oneclaw_core.errors import UsageError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.environment import EnvironmentVariables
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def env() -> None:
     """Set environment variables for the user's own tools, list and remove them.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table
 from oneclaw_core.tools.groups import one_line
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _DESCRIPTION_CHARACTERS = 100
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def groups() -> None:
     """List tool groups; `oneclaw tools disable --group NAME` disables one."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
@@ -27,7 +28,7 @@ _PLACES = {
 }
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def keys() -> None:
     """Store the keys of model services and the secrets of plugins, list and remove them.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.log import HomeLog
     from oneclaw_core.plugins.registration.commands import PluginCommand
+    from oneclaw_core.plugins.registration.record import PluginRecord
 
 INTERRUPTED_STATUS = 130
 _OBJECTS_PER_COLLECTION = 10_000
@@ -91,14 +92,12 @@ class CommandLine(click.Group):
         builtin = BUILTIN_COMMANDS.get(cmd_name)
         if builtin is not None:
             return builtin.load()
+        from oneclaw_core.cli.plugin_commands import load_command, require_command
+
         of_plugin = self._plugin_commands().get(cmd_name)
         if of_plugin is None:
-            if cmd_name in COMMANDS:
-                plugin = COMMANDS[cmd_name]
-                raise UsageError(f"the command {cmd_name} needs the plugin {plugin}: {how_to_install(plugin)}")
+            require_command(cmd_name)
             return None
-        from oneclaw_core.cli.plugin_commands import load_command
-
         return load_command(of_plugin)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -134,6 +133,18 @@ class CommandLine(click.Group):
             else:
                 self._of_plugins = {name: each for name, each in found.items() if not each.is_option}
         return self._of_plugins
+
+
+def check_commands(record: PluginRecord) -> None:
+    """Report the commands of a plugin whose names are those of OneClaw's own."""
+    from oneclaw_core.cli.command_group import CommandGroup
+    from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS, plugin_commands
+
+    plugin_commands([record], taken=BUILTIN_COMMANDS)
+    for parent in COMMAND_GROUPS & {each.options.get("parent") for each in record.registrations}:
+        group = BUILTIN_COMMANDS[parent].load()
+        assert isinstance(group, CommandGroup)
+        plugin_commands([record], parent=parent, taken=group.own_names())
 
 
 def command_line() -> CommandLine:

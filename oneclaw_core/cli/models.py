@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.models.provider_configs import MODEL_VARIABLE, provider_configs, split_model
 from oneclaw_core.errors import ProviderError, UsageError
@@ -20,7 +21,7 @@ _PRICES = ("input_price", "cached_input_price", "output_price")
 _CHECK_SECONDS = 5
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def models() -> None:
     """List models, add one, say what is not known about one, and choose the default."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.permission_names import check_has_pattern, permissions_by_name
 from oneclaw_core.errors import UsageError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permission_rules import PermissionRule
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def permissions() -> None:
     """List what tools may do, and decide on it for good."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import reserved_stdout
-from oneclaw_core.errors import PluginError
+from oneclaw_core.errors import NotFoundError, PluginError
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.commands import PluginCommand
@@ -51,3 +51,23 @@ def make_option(option: PluginCommand) -> click.Option:
         show_default=default is not None and type_name != "boolean",
         help=option.summary,
     )
+
+
+def require_command(command: str) -> None:
+    """Refuse a command of one of OneClaw's own plugins that is not available.
+
+    Args:
+        command: what stands behind ``oneclaw``, such as ``plugins install``.
+
+    Raises:
+        NotFoundError: it belongs to such a plugin; the message says how to install it.
+    """
+    from oneclaw_core.distributions import COMMANDS, how_to_install
+    from oneclaw_core.plugins.loading.load_plugins import discover
+
+    plugin = COMMANDS.get(command)
+    if plugin is None:
+        return
+    is_installed = any(each.name == plugin for each in discover())
+    remedy = f"enable it with: oneclaw plugins enable {plugin}" if is_installed else how_to_install(plugin)
+    raise NotFoundError(f"the command {command} needs the plugin {plugin}: {remedy}")

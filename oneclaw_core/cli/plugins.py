@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
-from oneclaw_core.cli.plugin_installing import install, sync, uninstall, upgrade
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
@@ -31,7 +30,7 @@ SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def plugins() -> None:
     """List, install, make and check plugins."""
 
@@ -55,43 +54,6 @@ def list_plugins(as_json: bool) -> None:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
             print_text(f"  what to do: {problem.remedy}")
-
-
-@plugins.command("new", short_help="Make the package of a new plugin.")
-@click.argument("name")
-@click.option("--directory", default=".", type=click.Path(path_type=Path), help="Where to make its folder.")
-@click.option("--author", help="For its license; by default the name that git knows.")
-@click.option("--description", help="What it is, in a sentence for people.")
-def new(name: str, directory: Path, author: str | None, description: str | None) -> None:
-    """Make the package of a new plugin: tools, a skill and tests to begin with."""
-    from oneclaw_core.cli.new_plugin import make_plugin
-
-    make_plugin(name, directory, author, description)
-
-
-@plugins.command("check", short_help="Check a plugin, for its author.")
-@click.argument("target", metavar="[NAME|PATH]", required=False)
-@click.option("--strict", is_flag=True, help="Let warnings count as errors do.")
-@click.option("--no-calls", is_flag=True, help="Do not try the tools.")
-@click.option(
-    "--allow",
-    metavar="PERMISSION",
-    multiple=True,
-    help="Grant a permission to the tools that are tried, such as files.read; may be repeated.",
-)
-@json_option
-@click.pass_context
-def check(
-    context: click.Context, target: str | None, strict: bool, no_calls: bool, allow: tuple[str, ...], as_json: bool
-) -> None:
-    """Check a plugin, for its author: an installed one, a project's directory, or a wheel.
-
-    Without an argument it is the project in the current directory. The plugin's code runs in processes of its own, its
-    tools are tried with odd arguments in a home that is thrown away. The exit status is 1 if there is an error.
-    """
-    from oneclaw_core.cli.plugin_check import check_and_print
-
-    context.exit(check_and_print(target, as_json=as_json, is_strict=strict, allow=allow, are_tools_called=not no_calls))
 
 
 @plugins.command("forget")
@@ -157,10 +119,6 @@ def enable(name: str) -> None:
         print_text(f"plugin {name} is enabled")
     else:
         print_text(f"plugin {name} " + ("is tried again" if was_left_alone else "was not disabled"))
-
-
-for _command in (install, upgrade, uninstall, sync):
-    plugins.add_command(_command)
 
 
 def _report_taken_chat_commands(records: list[PluginRecord]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.home import find_home
 from oneclaw_core.config.keys import KeySource, KeyStore
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.providers import ProviderState
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def providers() -> None:
     """List model services; add, change, disable and remove them."""
 

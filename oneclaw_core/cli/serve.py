@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
-from oneclaw_core.cli.plugin_commands import load_command, make_option
+from oneclaw_core.cli.plugin_commands import make_option
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.plugins.registration.commands import PluginCommand, plugin_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from oneclaw_core.plugins.registration.commands import PluginCommand
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.services.news import ServiceNews
 
-_OWN_OPTIONS = ("--only", "--list", "--json", "--allow", "--help")
-_META = "oneclaw_core.cli.serve"
 _NOTHING = (
     "nothing to run: no installed plugin has a service. Plugins bring some, such as: "
     "oneclaw plugins install oneclaw-scheduled-tasks"
@@ -36,48 +35,26 @@ STOP_SECONDS = 75.0
 """How long stopping may take before the program ends itself, whatever a service does."""
 
 
-class ServeCommand(click.Group):
+class ServeCommand(CommandGroup):
     """``oneclaw serve`` with the options and subcommands of plugins."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of plugins behind OneClaw's own."""
         own = super().get_params(ctx)
-        return [*own[:-1], *(make_option(each) for each in _of_plugins(ctx).values() if each.is_option), *own[-1:]]
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the subcommands of plugins."""
-        return sorted(name for name, each in _of_plugins(ctx).items() if not each.is_option and not each.is_hidden)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a subcommand, which is imported."""
-        found = _of_plugins(ctx).get(cmd_name)
-        return None if found is None or found.is_option else load_command(found)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing them."""
-        found = _of_plugins(ctx)
-        lines = [(name, printable_line(found[name].summary)) for name in self.list_commands(ctx)]
-        if lines:
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl(lines)
+        return [*own[:-1], *(make_option(each) for each in _options(ctx)), *own[-1:]]
 
 
-def _of_plugins(context: click.Context) -> dict[str, PluginCommand]:
-    """Return the options and subcommands of plugins, found once a run of the program."""
-    found: dict[str, PluginCommand] | None = context.meta.get(_META)
-    if found is None:
-        found = plugin_commands(load_catalog(is_quiet=True).plugins, parent="serve", taken=_OWN_OPTIONS)
-        context.meta[_META] = found
-    return found
+def _options(context: click.Context) -> list[PluginCommand]:
+    assert isinstance(context.command, ServeCommand)
+    return [each for each in context.command.of_plugins(context).values() if each.is_option]
 
 
 def _options_by_plugin(context: click.Context, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Sort the values of options by the plugins that registered them."""
     values: dict[str, dict[str, Any]] = {}
-    for each in _of_plugins(context).values():
-        if each.is_option:
-            name = str(make_option(each).name)
-            values.setdefault(each.record.name, {})[name] = given.get(name)
+    for each in _options(context):
+        name = str(make_option(each).name)
+        values.setdefault(each.record.name, {})[name] = given.get(name)
     return values
 
 

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.output import (
     is_terminal,
@@ -40,7 +41,7 @@ _EXCERPT_CHARACTERS = 200
 _DAY = click.DateTime(["%Y-%m-%d"])
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def sessions() -> None:
     """List, search, show, export and delete sessions."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
+from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
 from oneclaw_core.tools.groups import one_line
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _DESCRIPTION_CHARACTERS = 100
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def tools() -> None:
     """List tools, enable and disable them."""
 

@@ -219,8 +219,9 @@ def register_triggers(register: TriggerRegistrar) -> None:
 def register_commands(register: CommandRegistrar) -> None:
     """Register commands of the command line: ``register("name", target, help="...")``.
 
-    The target is a click command or group. ``parent="serve"`` makes it a subcommand of ``oneclaw serve``;
-    ``register.option("--name", help="...", type=int, default=8080)`` adds an option to that.
+    The target is a click command or group. ``parent="plugins"`` makes it a subcommand of ``oneclaw plugins``, and so on
+    for every group of OneClaw's own commands. ``register.option("--name", help="...", type=int, default=8080)`` adds an
+    option to ``oneclaw serve``.
     """
 
 

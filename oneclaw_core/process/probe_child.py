@@ -52,7 +52,7 @@ class Channel:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Tell that a step begins and ends; see :class:`oneclaw_core.conformance.facts.StepFacts`."""
+        """Tell that a step begins and ends."""
         self.printed()
         before = ProcessState.now()
         self.send({"begin": name})

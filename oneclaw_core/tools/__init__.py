@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.confined_files import open_for_reading as open_for_reading
     from oneclaw_core.tools.confined_files import replace_content as replace_content
     from oneclaw_core.tools.file_stamp import FileStamp as FileStamp
+    from oneclaw_core.tools.groups import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
     from oneclaw_core.tools.groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
     from oneclaw_core.tools.groups import LoadedGroup as LoadedGroup
     from oneclaw_core.tools.groups import generated_group_definition as generated_group_definition
     from oneclaw_core.tools.groups import one_line as one_line
+    from oneclaw_core.tools.hints import context_parameters as context_parameters
+    from oneclaw_core.tools.hints import signature_of as signature_of
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
     from oneclaw_core.tools.manifest import Manifest as Manifest
     from oneclaw_core.tools.manifest import parse_json as parse_json
     from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
+    from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
     from oneclaw_core.tools.schema import argument_faults as argument_faults
     from oneclaw_core.tools.schema import compile_schema as compile_schema
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
 _NAMES = {
     "confined_files": "append_content open_for_reading replace_content",
     "file_stamp": "FileStamp",
-    "groups": "LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line",
+    "groups": "LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line",
+    "hints": "context_parameters signature_of",
     "manifest": "MAX_MANIFEST_BYTES Manifest parse_json parse_manifest",
+    "manifest_tool": "ManifestTool",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "schema": "argument_faults compile_schema",
     "text_content": "NotReadableError is_text_encoding read_all",

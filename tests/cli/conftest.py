@@ -1,79 +1,19 @@
-"""The program run in the test's own process, on a home of the test's own, with plugins that the test writes."""
+"""Fixtures for tests of the command line."""
 
-import json
-import os
-import re
 import socket
-import sys
-import textwrap
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import pytest
 from model_server import ModelServer
+from program import home, install_plugin, ok, oneclaw
 
-from oneclaw_core.cli.main import main
-
-# Other plugins that may be installed beside the core; each start of the program would read all of their manifests.
-PLUGINS_OF_OTHERS = "config,google_workspace,js_tool_management,pdf,scheduled_tasks"
-VARIABLES_OF_OTHERS = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_\w+|\w+_API_KEY|NO_COLOR")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one run of the program came to."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def json(self):
-        return json.loads(self.stdout)
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """An environment without anybody's settings or plugins, and the path of a home that is not there yet."""
-    for name in list(os.environ):
-        if VARIABLES_OF_OTHERS.fullmatch(name):
-            monkeypatch.delenv(name)
-    path = tmp_path / "home"
-    monkeypatch.setenv("ONECLAW_HOME", str(path))
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", PLUGINS_OF_OTHERS)
-    return path
+__all__ = ["home", "install_plugin", "ok", "oneclaw"]
 
 
 @pytest.fixture
 def all_plugins(home, monkeypatch):
     """Every plugin is loaded that is installed beside the core."""
     monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS")
-
-
-@pytest.fixture
-def oneclaw(home, capfd):
-    """Run the program: ``oneclaw("tools", "list").status``."""
-
-    def run(*arguments):
-        capfd.readouterr()
-        status = main(list(arguments))
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.err
-        return Outcome(status, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture
-def ok(oneclaw):
-    """Run the program, which must succeed without a word on stderr, and give what it prints on stdout."""
-
-    def run(*arguments):
-        outcome = oneclaw(*arguments)
-        assert (outcome.status, outcome.stderr) == (0, "")
-        return outcome.json if "--json" in arguments else outcome.stdout
-
-    return run
 
 
 @pytest.fixture
@@ -97,31 +37,3 @@ def serve(home, monkeypatch):
             return server
 
         yield start
-
-
-@pytest.fixture
-def install_plugin(tmp_path, monkeypatch):
-    """Put a distribution with one plugin where Python finds it: ``install_plugin("weather", SOURCE)``."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(site)
-    installed = []
-
-    def install(name, source, *, entry_points=None, files=None, metadata=None):
-        module = f"oneclaw_{name}"
-        info = site / f"{module}-1.2.dist-info"
-        info.mkdir()
-        text = f"Metadata-Version: 2.1\nName: oneclaw-{name}\nVersion: 1.2\n" if metadata is None else metadata
-        (info / "METADATA").write_text(text)
-        (info / "entry_points.txt").write_text(entry_points or f"[oneclaw]\n{name} = {module}\n")
-        package = site / module
-        package.mkdir()
-        (package / "__init__.py").write_text(textwrap.dedent(source))
-        for file_name, content in (files or {}).items():
-            (package / file_name).write_text(content)
-        installed.append(module)
-        return package
-
-    yield install
-    for module in installed:
-        sys.modules.pop(module, None)

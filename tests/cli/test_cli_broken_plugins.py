@@ -1,4 +1,4 @@
-"""The program goes on whatever plugin is installed; see ``tests/broken_plugins``."""
+"""The program goes on whatever plugin is installed; see ``tests/support/broken_plugins``."""
 
 import asyncio
 import sys

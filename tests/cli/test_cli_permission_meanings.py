@@ -1,4 +1,4 @@
-"""What plugins say about their permissions, as users see it: in listings, in the question and in checks."""
+"""What plugins say about their permissions, as users see it: in listings and in the question."""
 
 import json
 import os
@@ -6,9 +6,6 @@ import os
 import pytest
 from pseudo_terminal import PseudoTerminal
 
-from oneclaw_core.conformance.facts import NeighbourFacts, PluginFacts, ToolFacts
-from oneclaw_core.conformance.limits import permission_findings
-from oneclaw_core.conformance.names import collision_findings
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 
 SHELF = """
@@ -137,47 +134,3 @@ def test_what_steers_a_terminal_never_gets_there(oneclaw, install_shelf):
     listed = {each["name"]: each["meaning"] for each in oneclaw("permissions", "list", "--json").json}
     assert listed["shelf.lend"] == ""
     assert not {"\x1b[31m", "shelf.burn"} & set(listed)
-
-
-def found(findings, check):
-    return [each for each in findings if each["check"] == check]
-
-
-def test_a_permission_that_nobody_explains_is_noted(oneclaw, install_shelf):
-    install_shelf(required=("shelf.lend", "shelf.burn", "files.read"), permissions={"shelf.burn": "burn books"})
-
-    report = oneclaw("plugins", "check", "shelf", "--no-calls", "--json").json
-
-    (note,) = found(report["findings"], "permissions.unexplained")
-    assert (note["severity"], note["cause"]) == ("note", "nothing says what is meant by shelf.lend")
-    assert '"permissions": {' in note["remedy"]
-
-
-def test_a_check_finds_what_the_loader_ignores(oneclaw, install_shelf):
-    install_shelf(permissions={"files.read": "nothing much"}, in_code={"shell.execute": "nothing much"})
-
-    report = oneclaw("plugins", "check", "shelf", "--no-calls", "--json").json
-
-    (in_manifest,) = found(report["findings"], "manifests.meta")
-    assert "files.read" in in_manifest["cause"]
-    (in_code,) = found(report["findings"], "permissions.not-own")
-    assert "shell.execute" in in_code["cause"]
-    assert report["passed"] is False
-
-
-def test_permissions_are_compared_with_those_of_neighbours():
-    facts = PluginFacts("shelf", meanings={"shelf.lend": LENDING, "shelf.burn": "burn books"})
-    neighbour = NeighbourFacts(
-        "attic", "oneclaw-attic 1.2", meanings={"shelf.lend": "nothing", "shelf.burn": "burn books"}
-    )
-
-    (finding,) = collision_findings(facts, [neighbour])
-
-    assert (finding.check, finding.where) == ("permissions.meaning-taken", "permission shelf.lend")
-
-
-def test_many_permissions_that_nobody_explains_are_one_short_note():
-    names = tuple(f"shelf.do{number}" for number in range(500))
-    findings = list(permission_findings(PluginFacts("shelf", tools=(ToolFacts("x", "X.", {}, names),))))
-    (finding,) = findings
-    assert finding.cause.endswith("shelf.do11 and 488 more")

@@ -11,10 +11,10 @@ import re
 from pathlib import PurePath
 
 from documentation_pages import PAGES, PLUGIN_PAGES, ROOT, blocks_of
+from oneclaw_devtools.scaffold.files import PluginDetails, plugin_files
+from oneclaw_devtools.scaffold.names import plugin_names
 
 import oneclaw_core
-from oneclaw_core.scaffold.files import PluginDetails, plugin_files
-from oneclaw_core.scaffold.names import plugin_names
 
 _NEW_PLUGIN = re.compile(r"^\$ oneclaw plugins new (\S+)", re.MULTILINE)
 _NO_NAME = re.compile(r"\W+")

@@ -11,6 +11,7 @@ import pluggy
 import pytest
 from documentation_pages import EXAMPLE_PAGES, PAGES, ROOT, anchors_of, blocks_of, links_of
 from forked_python import fork_probes
+from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
 
 from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors
@@ -20,7 +21,6 @@ from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.models.overrides import ModelOverrides
 from oneclaw_core.config.models.provider_configs import provider_configs
 from oneclaw_core.config.settings.core import Settings
-from oneclaw_core.conformance import imports
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS

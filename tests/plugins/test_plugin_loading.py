@@ -366,7 +366,7 @@ def test_subcommands_and_options_are_of_their_parent():
         (("hello",), {"target": "no colon"}, "'no colon' names no object"),
         (("Hello!",), {"target": "acme:hello"}, "the name 'Hello!' is invalid"),
         (("hello",), {"target": print}, "is no click command"),
-        (("hello",), {"target": "acme:hello", "parent": "chat"}, "parent of 'hello' must be 'serve'"),
+        (("hello",), {"target": "acme:hello", "parent": "chat"}, "parent of 'hello' must be one of agents, config"),
     ],
 )
 def test_a_command_that_cannot_be_registered_is_reported(arguments, options, cause):

@@ -20,7 +20,6 @@ PRELOADED = (
     "oneclaw_core.cli.main",
     "oneclaw_core.cli.rendering",
     "oneclaw_core.cli.run",
-    "oneclaw_core.conformance.calls",
     "oneclaw_offline.rules",
     "oneclaw_openai.chat",
     "oneclaw_core.sessions.sqlite_backend",

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.registration.registrations import Registration
 
+COMMAND_GROUPS = frozenset(
+    {"agents", "config", "db", "env", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
+    | {"sessions", "tools"}
+)
+"""The groups of OneClaw's own commands that plugins can extend."""
+
 
 @dataclass(frozen=True, slots=True)
 class PluginCommand:

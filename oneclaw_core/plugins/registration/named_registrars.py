@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.contract.checks import CHECK_HOOK
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK
+from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS
 from oneclaw_core.plugins.registration.registrations import Registration, command_place, target_name
 from oneclaw_core.plugins.skill_checks import SKILL_HOOK
 
@@ -229,9 +230,11 @@ class CommandRegistrar(_NamedRegistrar):
             name: of the command.
             target: a click command or group, or its name ``module:attribute``, imported when the command is run.
             help: one line for ``oneclaw --help``; by default the command's own, if the target is an object.
-            parent: ``serve`` for a subcommand of ``oneclaw serve``.
+            parent: a group of OneClaw's own commands to add it to, such as ``serve`` or ``plugins``.
         """
-        if not self._is_parent(name, parent):
+        if parent is not None and parent not in COMMAND_GROUPS:
+            cause = f"parent of {name!r} must be one of {', '.join(sorted(COMMAND_GROUPS))}, or left out"
+            self._report(cause, "correct it", "hooks.options")
             return
         options: dict[str, Any] = {"parent": parent, "help": help}
         if isinstance(target, str):
@@ -253,19 +256,15 @@ class CommandRegistrar(_NamedRegistrar):
         help: str = "",  # noqa: A002  # as click has it
         type: type = str,  # noqa: A002  # as click has it
         default: str | float | bool | None = None,
-        parent: str = "serve",
     ) -> None:
-        """Register an option of a command of OneClaw.
+        """Register an option of ``oneclaw serve``.
 
         Args:
             name: such as ``--telegram-token-file``.
             help: one line.
             type: ``str``, ``int``, ``float``, ``bool`` (a flag) or ``pathlib.Path``.
             default: used without the option.
-            parent: the command, ``serve``.
         """
-        if not self._is_parent(name, parent):
-            return
         if type not in _OPTION_TYPES:
             cause = f"the type of the option {name!r} must be str, int, float, bool or pathlib.Path"
             self._report(cause, "use one of them", "hooks.options")
@@ -273,14 +272,8 @@ class CommandRegistrar(_NamedRegistrar):
             cause = f"the default of the option {name!r} must be a text, a number, True or False"
             self._report(cause, "correct it", "hooks.options")
         else:
-            options = {"parent": parent, "help": help, "type": _OPTION_TYPES[type], "default": default}
+            options = {"parent": "serve", "help": help, "type": _OPTION_TYPES[type], "default": default}
             self._register(name, None, None, options, _OPTION)
-
-    def _is_parent(self, name: str, parent: str | None) -> bool:
-        if parent is None or parent == "serve":
-            return True
-        self._report(f"parent of {name!r} must be 'serve', or left out", "correct it", "hooks.options")
-        return False
 
 
 class ChatCommandRegistrar(_NamedRegistrar):

@@ -1,1 +1,26 @@
 """Development tools for OneClaw plugins: make, check, install and sync them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import CommandRegistrar
+
+_COMMANDS = {
+    "new": ("new:new", "Make the package of a new plugin."),
+    "check": ("check:check", "Check a plugin, for its author."),
+    "install": ("install:install", "Install plugins into the environment that OneClaw runs in."),
+    "upgrade": ("install:upgrade", "Install newer versions of plugins."),
+    "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
+    "sync": ("install:sync", "Install again what OneClaw's upgrade took away."),
+}
+
+
+@hookimpl
+def register_commands(register: CommandRegistrar) -> None:
+    """Add the commands to ``oneclaw plugins``."""
+    for name, (target, summary) in _COMMANDS.items():
+        register(name, f"oneclaw_devtools.commands.{target}", help=summary, parent="plugins")

@@ -1,7 +1,22 @@
-"""The plugin devtools."""
+"""The plugin devtools in the program."""
 
-import oneclaw_devtools
+import pytest
+
+COMMANDS = ("check", "install", "new", "sync", "uninstall", "upgrade")
 
 
-def test_plugin_can_be_imported():
-    assert oneclaw_devtools.__doc__
+def test_its_commands_are_those_of_oneclaw_plugins(ok):
+    listing = ok("plugins", "--help").partition("Commands of plugins:")[2]
+    assert tuple(line.split()[0] for line in listing.strip().splitlines()) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_each_command(ok, command):
+    assert ok("plugins", command, "--help").startswith(f"Usage: oneclaw plugins {command} ")
+
+
+def test_a_disabled_plugin_is_named(oneclaw, monkeypatch):
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "devtools")
+    outcome = oneclaw("plugins", "check")
+    assert outcome.status == 2
+    assert "oneclaw plugins enable devtools" in outcome.stderr

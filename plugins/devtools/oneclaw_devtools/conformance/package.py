@@ -1,0 +1,98 @@
+"""Checks: what the package says of itself, and whether its wheel holds what the plugin needs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from oneclaw_core import __version__
+from oneclaw_core.plugins import core_requirements, find_incompatibility
+from oneclaw_devtools.conformance.finding import Check, Finding, Severity
+from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oneclaw_devtools.conformance.target import PackageFacts, Subject
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+CORE = CORE_DISTRIBUTION
+_FAR_FUTURE = "9999"
+
+ENTRY_POINT = Check(
+    "package.entry-point",
+    _E,
+    "a package without an entry point in the group `oneclaw`, or with one that cannot be read",
+    'add to pyproject.toml: [project.entry-points.oneclaw], then a line such as tables = "acme_tables"',
+)
+MODULE = Check(
+    "package.module",
+    _E,
+    "an entry point whose module is not in the project",
+    "correct the entry point, or where the package lies: beside pyproject.toml, or in src",
+)
+VERSION = Check("package.version", _E, "no version", "add version to pyproject.toml")
+REQUIRES_CORE = Check(
+    "package.requires-core",
+    _W,
+    "no requirement of `oneclaw-core`",
+    f"add to the dependencies: oneclaw-core>={'.'.join(__version__.split('.')[:2])}",
+)
+CORE_RANGE = Check(
+    "package.core-range",
+    _E,
+    "a requirement of `oneclaw-core` that excludes the one which runs, or cannot be read",
+    f"make the range include {__version__}",
+)
+UNBOUNDED = Check(
+    "package.core-unbounded",
+    _N,
+    "a requirement of `oneclaw-core` that later versions meet, whatever they change",
+    "add an upper bound, such as <0.2",
+)
+SUMMARY = Check("package.summary", _N, "no summary", "add description to pyproject.toml")
+LICENCE = Check("package.licence", _N, "no licence", "add license to pyproject.toml")
+PYTHON = Check("package.python", _N, "no range of Python versions", 'add requires-python = ">=3.11" to pyproject.toml')
+NOT_IN_WHEEL = Check(
+    "package.not-in-wheel",
+    _E,
+    "a manifest or skill that is in the project and not in its wheel",
+    "include data files: hatchling does so by itself; setuptools needs [tool.setuptools.package-data]",
+)
+WHEEL_UNCHECKED = Check(
+    "package.wheel-unchecked",
+    _N,
+    "the wheel could not be built to look into",
+    "build it, and check it: oneclaw plugins check dist/NAME.whl",
+)
+
+
+def package_findings(subject: Subject) -> Iterator[Finding]:
+    """Look at the package's own description of itself."""
+    package = subject.package
+    where = f"package {package.name or '?'}"
+    if package.version is None and not package.is_version_dynamic:
+        yield VERSION.found(where, "it has no version")
+    if package.summary is None:
+        yield SUMMARY.found(where, "it has no summary")
+    if package.licence is None:
+        yield LICENCE.found(where, "it names no licence")
+    if package.requires_python is None:
+        yield PYTHON.found(where, "it does not say for which versions of Python it is")
+    if package.requirements is not None and package.name != CORE:
+        yield from _core_requirement(where, package)
+
+
+def _core_requirement(where: str, package: PackageFacts) -> Iterator[Finding]:
+    requirements = core_requirements(SimpleNamespace(requires=package.requirements))
+    shown = ", ".join(requirements)
+    try:
+        if find_incompatibility(requirements) is not None:
+            yield CORE_RANGE.found(where, f"it requires {shown!r}, and this is oneclaw-core {__version__}")
+        elif requirements and find_incompatibility(requirements, _FAR_FUTURE) is None:
+            yield UNBOUNDED.found(where, f"it requires {shown!r}")
+    except ValueError as error:
+        yield CORE_RANGE.found(where, f"it requires {shown!r}, which cannot be read: {error}")
+    if not requirements:
+        yield REQUIRES_CORE.found(where, f"its dependencies do not name {CORE}")

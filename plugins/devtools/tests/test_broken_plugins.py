@@ -1,0 +1,88 @@
+"""Every kind of broken plugin is told apart by ``oneclaw plugins check``; see ``tests/support/broken_plugins``."""
+
+import os
+
+import pytest
+from broken_plugins.kinds import FOLDER, KINDS, make_wheel
+from forked_python import fork_probes
+from oneclaw_devtools.conformance.check import Options, Patience, check_plugin
+from oneclaw_devtools.conformance.finding import Severity
+
+from oneclaw_core import PluginError
+
+pytestmark = pytest.mark.one_python
+
+IS_LONG = bool(os.environ.get("ONECLAW_TESTS_LONG"))
+# Looked at in processes that Python starts itself: one of each way to say what is wrong, and what is hard on a process.
+STARTED = ("slow_import", "kills_at_import", "hangs_in_hook", "missing_function", "short_description", "killing_tool")
+# Hanging ends at these limits, and nothing else may come near them on a busy machine.
+PATIENT = Patience(load_seconds=30, call_seconds=30)
+LIMITS = {
+    "hangs_at_import": Patience(load_seconds=2),
+    "hangs_in_hook": Patience(load_seconds=2),
+    "hanging_tool": Patience(load_seconds=30, call_seconds=1),
+    "blocking_tool": Patience(load_seconds=30, call_seconds=1),
+}
+# With what Python takes to start.
+LIMITS_OF_STARTED = {"hangs_at_import": Patience(load_seconds=6), "hangs_in_hook": Patience(load_seconds=6)}
+
+
+def check(name, folder, patience):
+    options = Options(are_tools_called=KINDS[name].is_called, patience=patience, neighbours=())
+    return check_plugin(str(make_wheel(name, folder)), options)
+
+
+@pytest.fixture
+def forked(monkeypatch):
+    fork_probes(monkeypatch)
+
+
+@pytest.mark.parametrize("name", STARTED if not IS_LONG else KINDS)
+def test_a_broken_plugin_is_told_apart_by_a_process_of_its_own(name, tmp_path):
+    patience = {**LIMITS, **LIMITS_OF_STARTED}.get(name, PATIENT)
+    assert set(KINDS[name].finds) <= {each.check for each in check(name, tmp_path, patience).findings}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.usefixtures("forked")
+def test_a_broken_plugin_is_told_apart(name, tmp_path):
+    report = check(name, tmp_path, LIMITS.get(name, PATIENT))
+
+    found = {each.check for each in report.findings}
+    serious = {each.check for each in report.findings if each.severity is not Severity.NOTE}
+    about = {each.check: each.cause for each in report.findings}
+    assert set(KINDS[name].finds) <= found, about
+    # How long an import takes is the machine's doing, too.
+    assert serious - {"import.slow"} <= set(KINDS[name].finds), about
+    assert all(each.cause and each.remedy and "\n" not in each.cause for each in report.findings)
+
+
+def test_every_package_is_in_the_table():
+    assert {path.parents[1].name for path in FOLDER.glob("*/*/__init__.py")} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import os\nos.closerange(0, 1000)\n", "import.kills"),
+        ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
+        ("import json\njson.dumps = None\n", "import.changes-process"),
+        ("while True:\n    print('x' * 1_000_000)\n", "import.fails"),
+        ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
+    ],
+)
+def test_a_plugin_that_fights_the_process_does_not_break_the_check(source, expected, tmp_path):
+    assert expected in {each.check for each in check_source(source, tmp_path).findings}
+
+
+@pytest.mark.parametrize("message", ['{"end": 7}', '{"plugin": 7, "done": 1}', '{"plugin": {"name": "a"}, "done": 1}'])
+def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path):
+    source = f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, b'{message}\\n')\n"
+    with pytest.raises(PluginError, match="disturbed the process that looked at it"):
+        check_source(source + "    except OSError:\n        pass\n", tmp_path)
+
+
+def check_source(source, folder):
+    (folder / "pyproject.toml").write_text('[project]\nname = "a"\n[project.entry-points.oneclaw]\na = "hostile_a"\n')
+    (folder / "hostile_a.py").write_text(source)
+    return check_plugin(str(folder), Options(are_tools_called=False, patience=PATIENT, neighbours=()))
