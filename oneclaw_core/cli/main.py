@@ -18,8 +18,7 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.log import logging_to_home
 from oneclaw_core.cli.output import has_no_room, print_error, printable_line, warn
-from oneclaw_core.distributions import COMMANDS, how_to_install
-from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

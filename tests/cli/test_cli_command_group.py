@@ -53,18 +53,6 @@ def test_a_taken_subcommand_stays_and_is_reported(ok, install_plugin):
     assert [each.cause for each in record.problems] == ["the command 'list' is taken"]
 
 
-@pytest.mark.parametrize("command", ["new", "check", "install", "upgrade", "uninstall", "sync"])
-def test_a_command_of_a_missing_plugin_says_how_to_install_it(oneclaw, monkeypatch, command):
-    monkeypatch.setattr("oneclaw_core.plugins.loading.load_plugins.discover", list)
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "devtools")
-
-    outcome = oneclaw("plugins", command, "x")
-
-    assert (outcome.status, outcome.stdout) == (2, "")
-    assert f"the command plugins {command} needs the plugin devtools: install it with: pip" in outcome.stderr
-    assert len(outcome.stderr.splitlines()) == 1
-
-
 def test_an_unknown_subcommand_is_wrong_usage(oneclaw):
     outcome = oneclaw("tools", "grete")
     assert outcome.status == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oneclaw_core.cli import main as program
+from oneclaw_core.distributions import COMMANDS, how_to_install
 from oneclaw_core.plugins.loading import load_plugins as loading
 
 MEMORY = "MEMORY.md is not used, because the plugin memory is not installed"
@@ -37,11 +37,13 @@ def test_a_new_home_lacks_nothing(home, oneclaw):
     assert "is not used" not in oneclaw("run", "hello").stderr
 
 
-@pytest.mark.parametrize(("command", "plugin"), sorted(program.COMMANDS.items()))
+@pytest.mark.parametrize(("command", "plugin"), sorted(COMMANDS.items()))
 def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monkeypatch, command, plugin):
     monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: [])
-    outcome = oneclaw(command, "list")
+    outcome = oneclaw(*command.split(), "list")
     assert outcome.status == 2
-    assert (
-        f"the command {command} needs the plugin {plugin}: install it with: oneclaw plugins install" in outcome.stderr
-    )
+    assert f"the command {command} needs the plugin {plugin}: {how_to_install(plugin)}" in outcome.stderr
+
+
+def test_the_command_that_installs_plugins_is_installed_with_pip():
+    assert how_to_install("devtools") == "install it with: pip install oneclaw-devtools"
