@@ -155,7 +155,8 @@ def register_groups(register: GroupRegistrar) -> None:
 def register_providers(register: ProviderRegistrar) -> None:
     """Register provider types, that is wire formats: ``register("type_name", factory)``.
 
-    ``factory(config: ProviderConfig)`` makes a ``Provider``.
+    ``factory(config: ProviderConfig)`` makes a ``Provider``. ``register.preconfigured("name", ...)`` registers a
+    provider that users need not add, with its address and the names of its environment variables.
     """
 
 
