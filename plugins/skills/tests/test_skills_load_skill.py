@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oneclaw_skills.catalog import SkillCatalog
 from oneclaw_skills.load_skill import load_skill
 
-from oneclaw_core import OneClaw
+from oneclaw_core import OneClaw, hookimpl, tool
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
 SKILL = """---
@@ -21,6 +21,24 @@ allowed-tools: pdf_info
 ---
 Read {{file}}.
 """
+
+
+@tool(group="pdf")
+def pdf_info(path: str) -> str:
+    """Tell about a PDF file.
+
+    Args:
+        path: of the file.
+    """
+    return path
+
+
+class Pdf:
+    """A plugin with a tool group that the skill needs."""
+
+    @hookimpl
+    def register_tools(self, register):
+        register(pdf_info)
 
 
 @pytest.fixture
@@ -34,7 +52,7 @@ def home(tmp_path):
 
 def load(home, arguments, **options):
     async def run():
-        plugins = chosen_plugins(["skills", "pdf"])
+        plugins = chosen_plugins(["skills", Pdf()])
         async with OneClaw.open(home, environ={}, start_directory=home.parent, plugins=plugins, **options) as claw:
             return (await claw.call_tool("load_skill", arguments)).result
 
