@@ -72,7 +72,7 @@ COMMANDS = {
 }
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
-_HOME_FILES = {"MEMORY.md": "memory", "skills": "skills"}
+_HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
 
