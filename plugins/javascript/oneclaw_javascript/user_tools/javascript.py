@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ _MAX_CONSOLE_CHARACTERS = 2_000
 # The program is stopped a little before the engine gives up, so that what it wrote to the console can be told.
 _SPARE_SECONDS = 0.5
 _SPARE_PART = 0.1
+_LEAST_SECONDS = 0.05
 
 
 class JavaScriptTool:
@@ -59,18 +61,20 @@ class JavaScriptTool:
             PermissionDeniedError: the code needs something that the user does not grant.
             OneClawError: the user's variables cannot be read.
         """
+        started = time.monotonic()  # the imports of the first call take of the tool's time
         from oneclaw_javascript.running import run_javascript
         from oneclaw_javascript.tool_bridges import javascript_bridges
 
         variables = await run_in_thread(context.services.configuration.environment.values)
         seconds = self.definition.timeout_seconds
+        left = seconds - (time.monotonic() - started)
         try:
             result = await run_javascript(
                 self.code,
                 function_name=self.function_name,
                 params={**arguments, VARIABLES_PARAMETER: variables},
                 bridges=_without_secrets(javascript_bridges(context)),
-                timeout_seconds=seconds - min(_SPARE_SECONDS, seconds * _SPARE_PART),
+                timeout_seconds=max(left - min(_SPARE_SECONDS, seconds * _SPARE_PART), _LEAST_SECONDS),
             )
         except JavaScriptTimeoutError as error:
             text = f"Tool '{self.definition.name}' was stopped after its timeout of {seconds:g} s."
