@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 OUR_DISTRIBUTIONS = {
     "anthropic": "oneclaw-anthropic",
-    "browser": "oneclaw-browser",
     "config": "oneclaw-config",
     "devtools": "oneclaw-devtools",
     "gemini": "oneclaw-gemini",
@@ -43,7 +42,7 @@ CORE_TOOLS = {
     "create_agent": "builtin",
     "save_memory": "memory",
     "search_history": "memory",
-    "browser": "browser",
+    "browser": "web",
 }
 """OneClaw's own core tools and their plugins, in the order in which every request lists them.
 

@@ -14,11 +14,8 @@ MANIFESTS = (
     "get_current_time",
     "read_file",
     "write_file",
-    "webfetch",
     "http_request",
-    "exec",
     "create_agent",
-    "browser",
 )
 
 

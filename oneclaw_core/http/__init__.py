@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import decoded as decoded
     from oneclaw_core.http.messages import failure_text as failure_text
+    from oneclaw_core.http.messages import media_type as media_type
     from oneclaw_core.http.messages import outgoing_request as outgoing_request
     from oneclaw_core.http.messages import shown_url as shown_url
+    from oneclaw_core.http.messages import status_text as status_text
+    from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
+    from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
 
 _NAMES = {
     "addresses": "is_public_address",
     "bodies": "body_pieces",
     "clients": "create_client create_guarded_client create_guarded_sync_client expands_boundedly",
-    "messages": "InvalidRequestError decoded failure_text outgoing_request shown_url",
+    "messages": "InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text",
+    "proxy": "GuardedProxy guarded_proxy",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

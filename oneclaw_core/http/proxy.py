@@ -37,12 +37,14 @@ class GuardedProxy:
 
     Attributes:
         url: where it listens.
-        password: what it wants to hear from :data:`USER_NAME`.
+        user_name: Credentials that its clients must send.
+        password: Credentials that its clients must send.
         refusals: by host, why it was not connected to.
     """
 
     def __init__(self, allow_private: AddressGate, allow_public: AddressGate) -> None:
         self.url = ""
+        self.user_name = USER_NAME
         self.password = secrets.token_urlsafe(24)
         self.refusals: dict[str, PermissionDeniedError] = {}
         self._allow_private = allow_private

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.process.python_runner import start_python
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
+from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,7 @@ async def run_program(
     command: Sequence[str],
     *,
     directory: Path,
-    environ: Mapping[str, str],
+    environ: Mapping[str, str] | None = None,
     timeout_seconds: float,
     on_stdout: Callable[[bytes], None],
     on_stderr: Callable[[bytes], None] | None = None,
@@ -68,7 +69,7 @@ async def run_program(
     Args:
         command: The program and its arguments.
         directory: The working directory.
-        environ: Its environment, in which it is also searched for.
+        environ: Its environment; by default that of this process without secrets.
         timeout_seconds: Time limit.
         on_stdout: Receives standard output piece by piece.
         on_stderr: Receives standard error likewise; by default ``on_stdout`` receives both, in order.
@@ -82,6 +83,7 @@ async def run_program(
     """
     if any("\0" in each for each in command):
         raise ValueError("a command must not contain NUL characters")
+    environ = without_secrets() if environ is None else environ
     if shutil.which(command[0], path=environ.get("PATH")) is None:
         raise FileNotFoundError(f"no program {command[0]} is found")
     with ExitStack() as stack:

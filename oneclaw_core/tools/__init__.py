@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.tools.calling import FunctionTarget as FunctionTarget
     from oneclaw_core.tools.confined_files import append_content as append_content
+    from oneclaw_core.tools.confined_files import new_file as new_file
     from oneclaw_core.tools.confined_files import open_for_reading as open_for_reading
     from oneclaw_core.tools.confined_files import replace_content as replace_content
     from oneclaw_core.tools.file_stamp import FileStamp as FileStamp
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.groups import one_line as one_line
     from oneclaw_core.tools.hints import context_parameters as context_parameters
     from oneclaw_core.tools.hints import signature_of as signature_of
+    from oneclaw_core.tools.isolation import WorkerError as WorkerError
+    from oneclaw_core.tools.isolation import call_in_process as call_in_process
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
     from oneclaw_core.tools.manifest import Manifest as Manifest
     from oneclaw_core.tools.manifest import parse_json as parse_json
@@ -31,10 +35,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.text_content import read_all as read_all
 
 _NAMES = {
-    "confined_files": "append_content open_for_reading replace_content",
+    "calling": "FunctionTarget",
+    "confined_files": "append_content new_file open_for_reading replace_content",
     "file_stamp": "FileStamp",
     "groups": "LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line",
     "hints": "context_parameters signature_of",
+    "isolation": "WorkerError call_in_process",
     "manifest": "MAX_MANIFEST_BYTES Manifest parse_json parse_manifest",
     "manifest_tool": "ManifestTool",
     "permission_meanings": "KNOWN_PERMISSIONS",

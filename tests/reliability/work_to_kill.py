@@ -36,7 +36,7 @@ TURN_MODULES = (
     "oneclaw_core.app",
     "oneclaw_core.builtin.clock",
     "oneclaw_core.builtin.files",
-    "oneclaw_core.builtin.shell",
+    "oneclaw_shell.execute",
     "oneclaw_javascript.js_eval",
     "oneclaw_javascript.running",
     "oneclaw_javascript.tool_bridges",

@@ -161,8 +161,8 @@ PAIRS = ("a ", "a.", "a/", "a-", "<a", "a=", "[(", "- ", "\n ", "1,", "a:", "../
 def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
     from oneclaw_memory.key_shapes import key_shape
     from oneclaw_skills.format import parse_document
+    from oneclaw_web.page_text import markdown_of, page_document, shortened
 
-    from oneclaw_core.builtin.page_text import markdown_of, page_document, shortened
     from oneclaw_core.cli.output import printable_line
     from oneclaw_core.search.query import parse_query
     from oneclaw_core.tools import command_patterns

@@ -6,16 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from oneclaw_core.http.bodies import body_pieces
-from oneclaw_core.http.clients import expands_boundedly
-from oneclaw_core.http.messages import failure_text, media_type, shown_url, status_text
-from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core import ToolResult
+from oneclaw_core.http import body_pieces, expands_boundedly, failure_text, media_type, shown_url, status_text
+from oneclaw_core.process import run_in_thread
 
 if TYPE_CHECKING:
     import httpx
 
-    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core import ToolContext
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
 MAX_ERROR_CHARACTERS = 1_000
@@ -101,7 +99,7 @@ async def _body(response: httpx.Response) -> tuple[bytes, bool]:
 async def _described(
     response: httpx.Response, content: bytes, is_cut: bool, max_length: int, context: ToolContext
 ) -> ToolResult:
-    from oneclaw_core.builtin.page_text import page_document
+    from oneclaw_web.page_text import page_document
 
     content_type = response.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
@@ -137,7 +135,7 @@ async def _described(
 
 async def _read(response: httpx.Response, kind: str, content: bytes, context: ToolContext) -> tuple[str, str]:
     """The title and the text of a body: HTML as Markdown, anything else as it is."""
-    from oneclaw_core.builtin.page_text import decoded_page, html_to_markdown
+    from oneclaw_web.page_text import decoded_page, html_to_markdown
 
     # Finding out the encoding where nobody states it takes its time.
     text = await run_in_thread(partial(decoded_page, content, response.headers.get("content-type", "")))

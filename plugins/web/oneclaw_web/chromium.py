@@ -8,17 +8,16 @@ import shutil
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError
-from oneclaw_core.http.proxy import USER_NAME
+from oneclaw_core import OneClawError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from playwright.async_api import Page, Playwright
 
-    from oneclaw_core.http.proxy import GuardedProxy
+    from oneclaw_core.http import GuardedProxy
 
-INSTALL_HINT = "pip install 'oneclaw-core[browser]'"
+INSTALL_HINT = "pip install 'oneclaw-web[browser]'"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "microsoft-edge-stable")
 _START_SECONDS = 30
 _CLOSE_SECONDS = 5
@@ -71,7 +70,7 @@ async def open_page(proxy: GuardedProxy, width: int, height: int) -> AsyncGenera
                 # Chromium refuses to run as root with its sandbox.
                 chromium_sandbox=os.geteuid() != 0,
                 args=list(_ARGUMENTS),
-                proxy={"server": proxy.url, "username": USER_NAME, "password": proxy.password},
+                proxy={"server": proxy.url, "username": proxy.user_name, "password": proxy.password},
                 timeout=_START_SECONDS * 1000,
                 env=_environment(),
             )

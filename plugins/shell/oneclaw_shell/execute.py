@@ -7,15 +7,12 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.truncation import TruncatedOutput
-from oneclaw_core.errors import OneClawError
-from oneclaw_core.process.programs import ProgramEnd, run_program
-from oneclaw_core.secrets.redaction import redact, without_secrets
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core import OneClawError, ToolResult, redact
+from oneclaw_core.process import ProgramEnd, run_program
+from oneclaw_shell.truncation import TruncatedOutput
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core import PathGuard, ToolContext
 
 SHELL = "/bin/sh"
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -65,7 +62,6 @@ async def execute(
         end = await run_program(
             [SHELL, "-c", command],
             directory=directory,
-            environ=without_secrets(),
             timeout_seconds=seconds,
             on_stdout=stdout.feed,
             on_stderr=stderr.feed,

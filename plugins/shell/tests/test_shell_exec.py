@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from oneclaw_shell import execute as shell
+from oneclaw_shell.execute import execute
 
 from oneclaw_core import PathGuard, ToolContext
-from oneclaw_core.builtin import shell
-from oneclaw_core.builtin.shell import execute
 from oneclaw_core.process import programs, supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -309,7 +309,7 @@ def test_when_the_call_is_cancelled_nothing_of_it_is_left(context, mark, command
 def test_when_the_program_ends_nothing_of_it_is_left(tmp_path, mark, number):
     program = (
         "import asyncio, sys; from pathlib import Path; from oneclaw_core import PathGuard, ToolContext; "
-        "from oneclaw_core.builtin.shell import execute; home = Path(sys.argv[1]); "
+        "from oneclaw_shell.execute import execute; home = Path(sys.argv[1]); "
         "context = ToolContext(home, None, 'test', 'exec', 'call_1', PathGuard(home, home)); "
         "asyncio.run(execute('touch started; (setsid sleep 61 &); sleep 62', context=context))"
     )

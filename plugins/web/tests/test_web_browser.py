@@ -12,10 +12,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from oneclaw_web import browser, chromium
 from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer
-from oneclaw_core.builtin import browser, chromium
 from oneclaw_core.http.proxy import USER_NAME
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 
@@ -255,7 +255,7 @@ def test_without_playwright_it_says_what_to_install(browse, monkeypatch):
     (result,) = browse(extract("http://127.0.0.1:1/"))
 
     assert result.error_type == "not_available"
-    assert "pip install 'oneclaw-core[browser]'" in result.error_message
+    assert "pip install 'oneclaw-web[browser]'" in result.error_message
 
 
 def test_without_a_browser_it_says_what_to_install(browse, monkeypatch):

@@ -1,7 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-
-from oneclaw_core.builtin.truncation import TruncatedOutput
+from oneclaw_shell.truncation import TruncatedOutput
 
 
 def kept(data, limit, pieces=1):

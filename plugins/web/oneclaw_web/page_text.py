@@ -10,15 +10,13 @@ from functools import partial
 from html import unescape
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.page_noise import main_content
-from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.tools.calling import FunctionTarget
-from oneclaw_core.tools.isolation import WorkerError, call_in_process
-from oneclaw_core.tools.untrusted import untrusted
-from oneclaw_core.types.tool_result import ToolResult, clean_text
+from oneclaw_core import ToolResult, clean_text, untrusted
+from oneclaw_core.process import run_in_thread
+from oneclaw_core.tools import FunctionTarget, WorkerError, call_in_process
+from oneclaw_web.page_noise import main_content
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core import ToolContext
 
 # Whatever such a page holds, it takes half a second at most, and holds up the event loop for less.
 MAX_CHARACTERS_IN_THREAD = 200_000

@@ -8,22 +8,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.builtin.chromium import BrowserNotInstalledError, open_page
-from oneclaw_core.errors import OneClawError, PermissionDeniedError
-from oneclaw_core.http.proxy import guarded_proxy
-from oneclaw_core.tools.confined_files import new_file
-from oneclaw_core.tools.untrusted import untrusted
-from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core import Attachment, OneClawError, PermissionDeniedError, ToolResult, untrusted
+from oneclaw_core.http import guarded_proxy
+from oneclaw_core.tools import new_file
+from oneclaw_web.chromium import BrowserNotInstalledError, open_page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.async_api import Page
 
-    from oneclaw_core.http.proxy import GuardedProxy
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core import PathGuard, ToolContext
+    from oneclaw_core.http import GuardedProxy
 
 MAX_PICTURE_HEIGHT = 10_000
 MAX_WAIT_SECONDS = 20
@@ -173,7 +169,7 @@ async def _picture(page: Page, full_page: bool, width: int, context: ToolContext
 async def _extract(page: Page, javascript: str | None, max_length: int, context: ToolContext) -> ToolResult:
     from playwright.async_api import Error
 
-    from oneclaw_core.builtin.page_text import html_to_markdown, page_document
+    from oneclaw_web.page_text import html_to_markdown, page_document
 
     room = context.shown_characters
     try:

@@ -1,1 +1,0 @@
-"""A browser for OneClaw: open pages that need JavaScript."""
