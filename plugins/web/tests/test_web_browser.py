@@ -53,7 +53,7 @@ def browse(tmp_path, monkeypatch):
 
         async def run():
             async with (
-                OneClaw.open(tmp_path / "home", ask=ask, environ={}, plugins=chosen_plugins(())) as claw,
+                OneClaw.open(tmp_path / "home", ask=ask, environ={}, plugins=chosen_plugins(("web",))) as claw,
                 AsyncExitStack() as stack,
             ):
                 calls = [claw.call_tool("browser", page) for page in pages]
