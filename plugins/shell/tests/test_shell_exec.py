@@ -379,7 +379,7 @@ def test_nothing_stays_open(run):
 
 
 def test_the_definition_says_what_the_code_does():
-    manifest = json.loads((Path(shell.__file__).parent / "manifests" / "exec.json").read_text())
+    manifest = json.loads((Path(shell.__file__).parent / "exec.json").read_text())
     assert manifest["required_permissions"] == ["shell.execute"]
     properties = manifest["parameters"]["properties"]
     assert f"Default {shell.DEFAULT_TIMEOUT_SECONDS}, at most {shell.MAX_TIMEOUT_SECONDS}." in str(properties)

@@ -30,7 +30,9 @@ EXPECTED = json.loads((PAGES / "expected.json").read_text(encoding="utf-8"))
 def fetch(tmp_path):
     def fetch(url, *, allow=("network.private",), **arguments):
         async def run():
-            async with OneClaw.open(tmp_path / "home", allow=allow, environ={}, plugins=chosen_plugins(("web",))) as claw:
+            async with OneClaw.open(
+                tmp_path / "home", allow=allow, environ={}, plugins=chosen_plugins(("web",))
+            ) as claw:
                 return (await claw.call_tool("webfetch", {"url": url, **arguments})).result
 
         return asyncio.run(run())
