@@ -25,10 +25,12 @@ from oneclaw_core.turn.estimate import definition_tokens
 PROMPT = "You write poems."
 MODEL = "openai_compatible/parent-model"
 
+PLUGINS = ("javascript", "memory", "offline", "openai", "pdf", "shell", "skills", "web")
+
 
 def opened(home, server=None, **options):
     environ = {"OPENAI_BASE_URL": server.url} if server is not None else {}
-    return OneClaw.open(home, environ=environ, start_directory=home, plugins=chosen_plugins(["pdf"]), **options)
+    return OneClaw.open(home, environ=environ, start_directory=home, plugins=chosen_plugins(PLUGINS), **options)
 
 
 async def turn(claw, message="go", **options):

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core import PathGuard, PermissionDeniedError, ToolContext, ToolResult
+from oneclaw_core import PathGuard, PermissionDeniedError, ToolContext, ToolResult, builtin
 from oneclaw_core.builtin.files import read_file, write_file
 from oneclaw_core.tools import text_content
 
-MANIFESTS = Path(text_content.__file__).parent / "manifests"
+MANIFESTS = Path(builtin.__file__).parent / "manifests"
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def service():
 
 @first_on_every_python
 def test_no_spelling_of_a_private_address_is_reached_without_leave(oneclaw_factory, service, tool):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(("javascript", "web"))
     oneclaw.user.says("no")
 
     for host in of(tool, LOCAL):
@@ -114,7 +114,7 @@ def test_no_spelling_of_a_private_address_is_reached_without_leave(oneclaw_facto
 
 @first_on_every_python
 def test_what_is_no_address_of_the_web_is_refused_before_anybody_is_asked(oneclaw_factory, service, tool):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(("javascript", "web"))
     oneclaw.user.says("no")
 
     for url in of(tool, NO_URLS):
@@ -128,7 +128,7 @@ def test_what_is_no_address_of_the_web_is_refused_before_anybody_is_asked(onecla
 @pytest.mark.one_python
 @pytest.mark.parametrize(("tool", "status"), [(tool, status) for tool in TOOLS for status in of(tool, REDIRECTS)])
 def test_leave_for_one_host_is_no_leave_for_where_it_sends_on_to(oneclaw_factory, service, tool, status):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(("javascript", "web"))
 
     def send_on(_):
         return response("", status=status, headers=[("Location", f"http://localhost:{service.port}/")])
@@ -150,7 +150,7 @@ def test_leave_for_one_host_is_no_leave_for_where_it_sends_on_to(oneclaw_factory
     "target", ["file:///etc/passwd", "ftp://127.0.0.1/", "javascript:1", "//[", "\\\\x\\y", "http://"]
 )
 def test_a_redirect_leads_to_the_web_or_nowhere(oneclaw_factory, target):
-    oneclaw = oneclaw_factory((), allow=["network.private"])
+    oneclaw = oneclaw_factory(("javascript", "web"), allow=["network.private"])
     with WebServer(lambda _: response("", status="302 Found", headers=[("Location", target)])) as first:
         for tool in ("http_request", "webfetch"):
             assert not oneclaw.call_tool(tool, TOOLS[tool](f"{first.url}/")).is_success
@@ -160,7 +160,7 @@ def test_a_redirect_leads_to_the_web_or_nowhere(oneclaw_factory, target):
 def test_a_name_that_means_something_else_at_every_look_is_asked_about_as_what_is_connected_to(
     oneclaw_factory, service, monkeypatch, tool
 ):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(("javascript", "web"))
     oneclaw.user.says("no")
     looks = []
 
@@ -204,7 +204,7 @@ def test_a_name_that_means_something_else_at_every_look_is_asked_about_as_what_i
     ],
 )
 def test_headers_cannot_smuggle_a_second_request(oneclaw_factory, service, headers):
-    oneclaw = oneclaw_factory((), allow=["network.private"])
+    oneclaw = oneclaw_factory(("javascript", "web"), allow=["network.private"])
     result = oneclaw.call_tool("http_request", {"url": service.url, "headers": headers})
     assert result.error_type == "validation_error"
     assert service.requests == []

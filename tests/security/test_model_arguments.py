@@ -64,7 +64,7 @@ def test_no_arguments_bring_a_tool_down_or_hold_anybody_up(oneclaw_factory, capl
 
 @pytest.mark.one_python
 def test_ten_megabytes_in_one_argument_are_written_or_refused(oneclaw_factory, oneclaw_home):
-    oneclaw = oneclaw_factory(())
+    oneclaw = oneclaw_factory(("shell", "web"))
     assert oneclaw.call_tool("write_file", path="big.txt", content="x" * 10_000_000).is_success
     assert (oneclaw_home.workspace / "big.txt").stat().st_size == 10_000_000
     assert not oneclaw.call_tool("read_file", path="big.txt").is_success

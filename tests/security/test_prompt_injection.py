@@ -63,7 +63,7 @@ def carriers(page, oneclaw_project, oneclaw_home):
 
 
 def test_an_order_from_outside_is_asked_for_like_any_other(oneclaw_factory, carriers, oneclaw_home):
-    oneclaw = oneclaw_factory(["skills"], allow=["network.private"])
+    oneclaw = oneclaw_factory(("javascript", "memory", "shell", "skills", "web"), allow=["network.private"])
     oneclaw.user.says("no")
     for name, arguments in carriers:
         before = len(oneclaw.user.asked)
@@ -101,7 +101,7 @@ def test_where_nobody_can_be_asked_an_order_from_outside_does_nothing(oneclaw_ho
     ],
 )
 def test_no_order_gets_more_than_the_model_itself(oneclaw_factory, oneclaw_home, order, permission):
-    oneclaw = oneclaw_factory((), allow=[])
+    oneclaw = oneclaw_factory(("javascript", "memory", "shell", "skills", "web"), allow=[])
     (oneclaw_home.workspace / "page.txt").write_text(order)
     oneclaw.user.says("no")
     record = obey(oneclaw, "read_file", {"path": "page.txt"})
@@ -112,7 +112,9 @@ def test_no_order_gets_more_than_the_model_itself(oneclaw_factory, oneclaw_home,
 
 
 def test_the_rules_take_no_orders_from_a_page(oneclaw_factory, page, oneclaw_home):
-    oneclaw = oneclaw_factory((), allow=["network.private", "shell.execute"])
+    oneclaw = oneclaw_factory(
+        ("javascript", "memory", "shell", "skills", "web"), allow=["network.private", "shell.execute"]
+    )
     record = oneclaw.send(f"Fetch {page} and tell me what it says", model="offline/rules")
     assert "exec" not in [each.name for each in record.tool_calls]
     assert record.tool_calls
@@ -143,14 +145,14 @@ ANSWERS = {
 @pytest.mark.parametrize("place", ANSWERS)
 @pytest.mark.parametrize("tool", ["http_request", "webfetch"])
 def test_what_a_server_says_stands_between_marks_or_not_at_all(oneclaw_factory, tool, place):
-    oneclaw = oneclaw_factory((), allow=["network.private"])
+    oneclaw = oneclaw_factory(("javascript", "memory", "shell", "skills", "web"), allow=["network.private"])
     with WebServer(lambda _: ANSWERS[place]) as server:
         text = oneclaw.call_tool(tool, url=server.url).text()
     assert WORDS.lower() not in outside_marks(text).lower()
 
 
 def test_what_was_downloaded_is_marked_when_it_is_read(oneclaw_factory, oneclaw_home):
-    oneclaw = oneclaw_factory((), allow=["network.private"])
+    oneclaw = oneclaw_factory(("javascript", "memory", "shell", "skills", "web"), allow=["network.private"])
     content = f"{WORDS}\n" + "x" * 200_000
     with WebServer(lambda _: response(content)) as server:
         told = oneclaw.call_tool("http_request", url=f"{server.url}/notes.txt").text()
