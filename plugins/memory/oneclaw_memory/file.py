@@ -82,7 +82,7 @@ class MemoryFile:
 
         Args:
             content: a text or a list, as Markdown; empty to forget what it replaces.
-            category: what kind of thing it is, see :data:`oneclaw_core.memory.document.SECTIONS`; all else is notes.
+            category: what kind of thing it is, see :data:`oneclaw_memory.document.SECTIONS`; all else is notes.
             replaces: a text that stands in the memory exactly once, instead of which the content comes; ``None`` or
                 blank to add the content.
 
