@@ -615,3 +615,39 @@ def test_a_turn_sees_what_a_source_published_between_two_requests(oneclaw_factor
 
     sent = [[each.name for each in request.tools if each.name.startswith("look")] for request in home.model.requests]
     assert sent == [["look_1"], ["look_2"]]  # one look a request
+
+
+def list_one(context, tools):
+    tools.publish([Answers(context.stored["listed"])])
+
+
+def list_nothing(context, tools):
+    raise RuntimeError("the disk is gone")
+
+
+def listed(tmp_path, function, disabled=()):
+    registry, record, entry = ToolRegistry(), PluginRecord("acme"), PluginEntry("acme")
+    target = f"{__name__}:{function}"
+    ToolRegistrar(registry, entry).source("files", target, starts="open", listing=target, listed_as="mine")
+    record.registrations += entry.registrations
+    records = [record]
+    published = PublishedTools(registry, records)
+    list_sources(published, tmp_path, ListingContext(tmp_path, {"listed": "note"}, {}), disabled)
+    return registry, {each.name: each for each in records}
+
+
+def test_a_listing_shows_current_tools_under_the_name_of_the_source(tmp_path):
+    registry, records = listed(tmp_path, "list_one")
+    assert registry.get_source_info("note").plugin == "mine"
+    assert (records["mine"].tools, records["acme"].tools) == (["note"], [])
+
+
+def test_a_source_that_is_disabled_by_its_name_lists_nothing(tmp_path):
+    registry, records = listed(tmp_path, "list_one", disabled={"mine"})
+    assert registry.get_all_tool_names() == []
+    assert records["mine"].status == "disabled"
+
+
+def test_a_listing_that_fails_is_reported(tmp_path):
+    _, records = listed(tmp_path, "list_nothing")
+    assert [each.cause for each in records["mine"].problems] == ["listing failed: RuntimeError: the disk is gone"]
