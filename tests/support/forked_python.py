@@ -3,7 +3,7 @@
 import subprocess
 from types import SimpleNamespace
 
-from oneclaw_core.testing._forked_python import PreloadedPython
+from preloaded_python import PreloadedPython
 
 PRELOADED = (
     "genai_prices",

@@ -10,12 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.testing._forked_python import PreloadedPython
+from preloaded_python import PreloadedPython
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.testing._forked_python import ForkedProcess
+    from preloaded_python import ForkedProcess
 
 SECONDS = 120
 IMPORTED = (

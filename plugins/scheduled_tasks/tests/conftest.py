@@ -7,11 +7,11 @@ import time
 import warnings
 
 import pytest
+from preloaded_python import PreloadedPython
 from tasks_rig import IMPORTED, CountingServer, Talk, Tasks, Workers
 
 from oneclaw_core import PermissionAnswer
 from oneclaw_core.cli.main import main
-from oneclaw_core.testing._forked_python import PreloadedPython
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from oneclaw_core.testing import _fork_server
-from oneclaw_core.testing._fork_server import NUMBER_BYTES
+import fork_server
+from fork_server import NUMBER_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class PreloadedPython:
         if not start_new_session:
             raise ValueError("every process gets a session of its own")
         if not CAN_FORK:
-            return subprocess.Popen(  # noqa: S603  # Python itself, with a program of the tests
+            return subprocess.Popen(  # Python itself, with a program of the tests
                 command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, start_new_session=True
             )
         place = command.index("-c")
@@ -114,8 +114,8 @@ class PreloadedPython:
     def _start_server(self) -> socket.socket:
         near, far = socket.socketpair()
         with far:
-            server = subprocess.Popen(  # noqa: S603  # Python itself, with a file of this package
-                [sys.executable, "-P", _fork_server.__file__, str(far.fileno()), *self._modules],
+            server = subprocess.Popen(  # Python itself, with a file of this folder
+                [sys.executable, "-P", fork_server.__file__, str(far.fileno()), *self._modules],
                 pass_fds=[far.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

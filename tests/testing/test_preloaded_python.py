@@ -8,10 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+import preloaded_python
 import pytest
-
-from oneclaw_core.testing import _forked_python
-from oneclaw_core.testing._forked_python import PreloadedPython
+from preloaded_python import PreloadedPython
 
 DEADLINE_SECONDS = 60
 # Heavy enough to be told from what is imported anyway, and not imported by Python itself.
@@ -35,7 +34,7 @@ print("écrit", file=sys.stderr)
 sys.exit(3)
 """
 WRITE_BOTH = "import os; os.write(1, b'out '); os.write(2, b'err')"
-only_forked = pytest.mark.skipif(not _forked_python.CAN_FORK, reason="nothing is forked on this system")
+only_forked = pytest.mark.skipif(not preloaded_python.CAN_FORK, reason="nothing is forked on this system")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def preloaded():
 
 @pytest.fixture(params=[True, False], ids=["forked", "started"])
 def python(request, preloaded, monkeypatch):
-    monkeypatch.setattr(_forked_python, "CAN_FORK", request.param and _forked_python.CAN_FORK)
+    monkeypatch.setattr(preloaded_python, "CAN_FORK", request.param and preloaded_python.CAN_FORK)
     return preloaded
 
 
@@ -81,7 +80,7 @@ def test_it_has_what_it_was_given(python, tmp_path):
     assert environ.items() <= about["environ"].items()
     assert about["environ"].keys() - environ.keys() <= {"LC_CTYPE"}  # which Python sets itself
     assert about["imports_from"] == ["", str(tmp_path / "more")]
-    assert about["is_imported"] == _forked_python.CAN_FORK
+    assert about["is_imported"] == preloaded_python.CAN_FORK
     assert about["is_leader"]
     assert about["name"] == "__main__"
     assert about["read"] == "läs"

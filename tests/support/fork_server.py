@@ -1,6 +1,6 @@
-"""The program that other programs are forked from; see :mod:`oneclaw_core.testing._forked_python`.
+"""The program that other programs are forked from; see :mod:`preloaded_python`.
 
-Usage: ``python -P _fork_server.py DESCRIPTOR MODULE...``. It imports the modules and then waits at the descriptor, a
+Usage: ``python -P fork_server.py DESCRIPTOR MODULE...``. It imports the modules and then waits at the descriptor, a
 socket. Each request there is a line of JSON, with the descriptors of the standard streams and of another socket, which
 is told the process id first and the exit status at the end. When nobody is left to make requests, it kills what it has
 forked, and ends. Only the standard library is imported by itself, and the programs have nothing of it but its modules.
@@ -105,4 +105,4 @@ if __name__ == "__main__":
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as _control:
         _code = _serve(_control)
-    exec(compile(_code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102  # a program of the tests
+    exec(compile(_code, "<string>", "exec"), {"__name__": "__main__"})  # a program of the tests
