@@ -5,16 +5,15 @@ pip and uv read files of the current directory, such as ``uv.toml``; those must 
 
 from __future__ import annotations
 
-import os
+import asyncio
 import signal
-import subprocess
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, without_secrets
+from oneclaw_core.process import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 # Variables that installers read, with the passwords of private indexes.
 _FOR_INSTALLERS = ("PIP_", "UV_", "GIT_")
 _DEADLINE_SECONDS = 1_800.0
-_FAREWELL_SECONDS = 5.0
+_GRACE_SECONDS = 5.0
 _LONGEST_LINE_BYTES = 10_000
 
 
@@ -63,54 +62,54 @@ def run_installer(
         deadline_seconds: Time limit.
 
     Returns:
-        Its exit status, negative if a signal ended it.
+        Its exit status.
 
     Raises:
         OneClawError: It cannot be started, or exceeded the time limit.
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
+    lines = _Lines(show)
     try:
-        process = subprocess.Popen(  # noqa: S603  # an installer with validated arguments
-            list(arguments),
-            cwd=directory,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        end = asyncio.run(
+            run_program(
+                list(arguments),
+                directory=directory,
+                environ=environ,
+                timeout_seconds=deadline_seconds,
+                on_stdout=lines.feed,
+                # An interrupted installer removes what it has begun.
+                stop_signal=signal.SIGINT,
+                grace_seconds=_GRACE_SECONDS,
+            )
         )
     except (OSError, ValueError) as error:
         raise OneClawError(f"{arguments[0]} cannot be started: {getattr(error, 'strerror', None) or error}") from None
-    is_late = threading.Event()
-
-    def watch() -> None:
-        try:
-            process.wait(deadline_seconds)
-        except subprocess.TimeoutExpired:
-            is_late.set()
-        # Also ends what it has left behind, which may hold its output open.
-        _signal(process, signal.SIGKILL)
-
-    threading.Thread(target=watch, daemon=True).start()
-    assert process.stdout is not None
-    try:
-        with process.stdout as output:
-            while line := output.readline(_LONGEST_LINE_BYTES):
-                show(line.decode(errors="replace").rstrip())
-        process.wait()
-    except BaseException:
-        # An interrupted installer removes what it has begun.
-        _signal(process, signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_FAREWELL_SECONDS)
-        _signal(process, signal.SIGKILL)
-        process.wait()
-        raise
-    if is_late.is_set():
+    lines.end()
+    if end.exit_code is None:
         raise OneClawError(f"{arguments[0]} was stopped: it was not done in {deadline_seconds:.0f} seconds")
-    return process.returncode
+    return end.exit_code
 
 
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+class _Lines:
+    """Output, cut into lines of limited length.
+
+    Args:
+        show: Receives each line.
+    """
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Show the lines that are complete."""
+        self._rest += data
+        while (length := self._rest.find(b"\n", 0, _LONGEST_LINE_BYTES) + 1) or len(self._rest) >= _LONGEST_LINE_BYTES:
+            length = length or _LONGEST_LINE_BYTES
+            line, self._rest = self._rest[:length], self._rest[length:]
+            self._show(line.decode(errors="replace").rstrip())
+
+    def end(self) -> None:
+        """Show a last line without an end."""
+        if self._rest:
+            self._show(self._rest.decode(errors="replace").rstrip())
