@@ -181,6 +181,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import TurnEvent as TurnEvent
     from oneclaw_core.types.events import TurnFinishedEvent as TurnFinishedEvent
     from oneclaw_core.types.events import UsageEvent as UsageEvent
+    from oneclaw_core.types.invisible import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.messages import Attachment as Attachment
     from oneclaw_core.types.messages import Message as Message
     from oneclaw_core.types.messages import MessageType as MessageType
@@ -207,6 +208,7 @@ _NAMES = {
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
     "tools.tool": "Tool",
     "tools.untrusted": "untrusted",
+    "types.invisible": "INVISIBLE_CHARACTERS",
     "types.tool_result": "ToolResult ToolResultStatus clean_text",
     "types.tool_selection": "ToolSelection",
     # Plugins: hooks, what they get and return, and the libraries that plugins share

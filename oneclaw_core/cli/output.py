@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.types.invisible import INVISIBLE_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# What turns the direction of text, ends a line without being a newline, or cannot be seen though a model reads it. The
-# joiners U+200C and U+200D stay: scripts and emoji are written with them.
-_UNSEEN = "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-# C0 without tab and newline, DEL, C1, and the above: all that makes a terminal show something other than what is
-# written.
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_UNSEEN}]")
+# C0 without tab and newline, DEL, C1, and what cannot be seen: a terminal shows something else than what is written.
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}]")
 # Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
-_CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{_UNSEEN}\ud800-\udfff]")
+_CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]")
 
 # The disk is full, the user's share of it is used up, or the file may grow no more.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

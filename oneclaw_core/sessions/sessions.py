@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import ConstraintError, NotFoundError, SessionBusyError, StoreDamagedError, UsageError
 from oneclaw_core.sessions.fences import update_own
 from oneclaw_core.sessions.timestamps import now, to_datetime
+from oneclaw_core.types.invisible import DIRECTION_MARKS, LINE_SEPARATORS
 from oneclaw_core.types.tool_result import clean_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f]{32}")
 _ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
 # C0, C1, line ends and what turns the direction of text: a name is typed again, and shown in lists.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(f"[\x00-\x1f\x7f-\x9f{LINE_SEPARATORS}{DIRECTION_MARKS}]")
 _LAST_TEXT_CHARACTERS = 200
 
 

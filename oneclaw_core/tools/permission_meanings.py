@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from oneclaw_core.types.invisible import BLANKS, INVISIBLE_CHARACTERS
+
 MAX_MEANING_CHARACTERS = 120
 MAX_NAME_CHARACTERS = 100
 
@@ -40,11 +42,7 @@ class PermissionMeaning:
 
 # What ends a line, steers a terminal, turns the direction of text or is a blank that is none. The joiners U+200C and
 # U+200D stay: scripts are written with them. `manifest.schema.json` has the same, but for the surrogates.
-_UNSEEN = (
-    "[\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200b\u200e\u200f"
-    "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
-    "\U000e0000-\U000e0fff]"
-)
+_UNSEEN = f"[\x00-\x1f\x7f-\x9f{INVISIBLE_CHARACTERS}{BLANKS}\ud800-\udfff]"
 
 
 def is_permission_name(name: str) -> bool:

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneclaw_core import INVISIBLE_CHARACTERS
+
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
 
-# What some system or other does not take, or takes for a path.
 # What names must not hold anywhere, and what cannot be seen or turns the direction of what is.
-_UNSEEN = r"\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_UNSAFE = re.compile(rf'[\x00-\x1f\x7f-\x9f<>:"/\\|?*{_UNSEEN}]+')
+_UNSAFE = re.compile(rf'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\xad{INVISIBLE_CHARACTERS}]+')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _MAX_BYTES = 180
 

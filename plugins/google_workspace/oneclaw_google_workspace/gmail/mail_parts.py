@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from email.message import Message
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core import INVISIBLE_CHARACTERS
 from oneclaw_google_workspace.gmail.addresses import shown_addresses
 from oneclaw_google_workspace.gmail.headers import header, readable
 
@@ -22,8 +23,7 @@ _PLAIN, _HTML = "text/plain", "text/html"
 _MAX_DEPTH = 60
 _MAX_NAME_BYTES = 150
 # What names must not hold anywhere, and what cannot be seen or turns the direction of what is.
-_UNSEEN = r"\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_NOT_IN_NAMES = re.compile(rf'[\x00-\x1f\x7f-\x9f/\\:*?"<>|{_UNSEEN}]+')
+_NOT_IN_NAMES = re.compile(rf'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\xad{INVISIBLE_CHARACTERS}]+')
 # In mails, as on the web, these names stand for Windows' supersets of what they name.
 _SUPERSETS = {
     "iso-8859-1": "cp1252",
