@@ -1,9 +1,9 @@
 """Test each plugin on wheels: the core's and the plugin's alone.
 
 Usage: ``python .ci/plugins_alone.py WHEELS [PYTEST_ARGUMENT ...]``. The environment that runs this holds the core,
-what all plugins and their tests require, and none of the plugins. Each plugin's wheel is installed into a small environment
-that sees this one. Packages that neither the plugin nor its tests require cannot be imported there, so that a
-requirement that it does not declare fails.
+what all plugins and their tests require, and none of the plugins. Each plugin's wheel is installed into a small
+environment that sees this one. Packages that neither the plugin nor its tests require cannot be imported there, so
+that a requirement that it does not declare fails.
 """
 
 from __future__ import annotations

@@ -1,63 +1,68 @@
-"""Searching with regular expressions that nobody has checked, in bounded time.
+"""Search with regular expressions from outside in bounded time.
 
-Python's engine goes back over a text in as many ways as the expression allows, which may take longer than anybody
-lives, and nothing can stop it within its process. So what may take long is searched for in a process of its own.
+Python's engine backtracks through a text in as many ways as the expression allows and cannot be stopped. Searches
+that may take long use the library ``regex``, which takes a timeout.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 
 SEARCH_SECONDS = 1.0
-# Ways to go through a text, at most, that are gone here: a fraction of a second, were they all gone.
+# Ways to match a text, at most, that Python's engine tries: a fraction of a second, if it tries them all.
 _MOST_WAYS = 2_000_000
 _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
 _BEGINNING_OF_GROUP = re.compile(r"\(\?")
 _REPETITION = re.compile(r"[*+]|\{\d*,\d*\}")
-# It lets blanks and comments stand between a group and what repeats it.
+# It lets blanks and comments stand between a group and its repetition.
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
-_PROGRAM = (
-    "import json, re, sys; pattern, text = json.load(sys.stdin); print(int(re.search(pattern, text) is not None))"
+# Python's own expressions have no fuzzy matches such as "a{e}" and no classes such as "[[:alpha:]]".
+_ESCAPE_SET_OR_BRACE = re.compile(
+    r"\\.|\[(?P<negation>\^?)(?P<members>\]?(?:\\.|[^\]\\])*)\]|(?P<brace>\{(?!\d+(?:,\d*)?\}|,\d*\}))", re.DOTALL
 )
+_MEMBER_WITH_A_MEANING = re.compile(r"\\.|[\[\]&|~]", re.DOTALL)
 
 
 class SearchTakesTooLongError(Exception):
-    """Whether the expression matches could not be found out in time."""
+    """A search was not finished in time."""
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether an expression is found in a text.
+    """Return True if an expression is found in a text.
 
     Args:
-        pattern: one that can be compiled.
-        text: where it is looked for.
+        pattern: an expression that Python's ``re`` compiles.
+        text: the text to search.
 
     Raises:
-        SearchTakesTooLongError: it was not known after ``SEARCH_SECONDS``.
+        SearchTakesTooLongError: the search was not finished after ``SEARCH_SECONDS``.
     """
     if is_quick(pattern, len(text)):
         return re.search(pattern, text) is not None
+    import regex
+
+    translated = _ESCAPE_SET_OR_BRACE.sub(_escaped, pattern)
     try:
-        done = subprocess.run(  # noqa: S603  # the program is the one above; pattern and text are its input
-            [sys.executable, "-I", "-S", "-W", "ignore", "-c", _PROGRAM],
-            input=json.dumps([pattern, text]),
-            capture_output=True,
-            text=True,
-            encoding="ascii",
-            timeout=SEARCH_SECONDS,
-            check=True,
-        )
-    except (subprocess.SubprocessError, OSError):
+        return regex.search(translated, text, timeout=SEARCH_SECONDS, concurrent=True) is not None
+    except (TimeoutError, MemoryError, regex.error):
         raise SearchTakesTooLongError from None
-    return done.stdout.strip() == "1"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Escape what ``regex`` reads in another way than ``re``."""
+    if match["brace"]:
+        return r"\{"
+    if match["members"] is None:
+        return match[0]
+    members = _MEMBER_WITH_A_MEANING.sub(
+        lambda member: member[0] if member[0].startswith("\\") else f"\\{member[0]}", match["members"]
+    )
+    return f"[{match['negation']}{members}]"
 
 
 def is_quick(pattern: str, length: int) -> bool:
-    """Whether a search cannot take long, going by a bound that most expressions stay far below.
+    """Return True if a search cannot take long, by a bound that most expressions stay far below.
 
     Every repetition can begin at, or go on to, any place of the text; every option and alternative doubles the ways.
     A repeated group multiplies them by itself, so there is no such bound.

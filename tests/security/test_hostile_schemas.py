@@ -19,7 +19,7 @@ from oneclaw_core.tools.schema import argument_faults, check_parameters_schema, 
 DOUBLING = {"a0": {"type": "integer"}} | {
     f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number - 1}"}] * 2} for number in range(1, 40)
 }
-ENDLESS = "^(a+)+$"
+ENDLESS = "^((a{1,99}){1,99}){1,99}$"
 NEEDS_LONG = "a" * 60 + "!"
 
 
@@ -170,7 +170,7 @@ def test_a_search_is_given_up_after_its_time(monkeypatch):
 
 @settings(max_examples=examples(40))
 @given(st.text(alphabet="ab^$.*+?|()[]{},1\\", max_size=9), st.text(alphabet="ab1", max_size=5))
-def test_what_is_searched_elsewhere_is_found_as_here(pattern, text):
+def test_both_engines_find_the_same(pattern, text):
     import re
     import warnings
 
