@@ -147,8 +147,9 @@ def named_size(response: httpx.Response) -> int | None:
 
 
 def download_name(response: httpx.Response) -> str:
-    """Choose the name of a file for a body: what the server calls it, else the end of the URL, without what names
-    must not hold.
+    """Choose the name of a file for a response body.
+
+    It is the name that the server gives, else the end of the URL, without invalid characters.
 
     Args:
         response: with its headers and final URL.

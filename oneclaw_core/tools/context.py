@@ -134,8 +134,10 @@ class ToolContext:
 
     @property
     def http(self) -> httpx.AsyncClient:
-        """An HTTP client that refuses private addresses, also behind redirects, unless the user grants
-        ``network.private``. The framework closes it.
+        """An HTTP client that reaches public addresses only.
+
+        It refuses private addresses, also behind redirects, unless the user grants ``network.private``. The framework
+        closes it.
         """
         return self._running_services().http_client()
 

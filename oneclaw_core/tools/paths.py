@@ -38,8 +38,9 @@ class PathGuard:
     denied: frozenset[str] = frozenset()
 
     def readable(self, path: str | Path) -> Path:
-        """Resolve a path that a tool wants to read; a relative one is looked for in the start directory, then
-        in the workspace.
+        """Resolve a path that a tool wants to read.
+
+        A relative path is looked up in the start directory, then in the workspace.
 
         Returns:
             An absolute path without symbolic links, which need not exist.
@@ -152,8 +153,9 @@ class _UnusablePathError(PermissionDeniedError, OSError):
 
 
 def _is_below_same(path: Path, directories: Iterable[Path]) -> bool:
-    """Whether a path leads through one of some directories, by whatever name: a file system that takes ``Home`` and
-    ``home`` for the same, or a second mount, has more than one for each.
+    """Return True if a path leads through one of some directories, under any name.
+
+    A directory has several names on a file system that ignores case, or with a second mount.
     """
     wanted = {identity for each in directories if (identity := _identity(each)) is not None}
     return any(_identity(each) in wanted for each in (path, *path.parents))

@@ -134,8 +134,9 @@ class ModelLists:
         return ModelList(tuple(models), time.time())
 
     def fresh(self, config: ProviderConfig) -> ModelList | None:
-        """The kept list, if it is fresh; a service on this machine is quickly asked, and changes with every model that
-        is installed, so its list never is.
+        """Return the cached list if it is fresh.
+
+        The list of a service on this machine is never cached: it is quick to ask, and changes with every installed model.
         """
         kept = None if is_on_this_machine(config) else self.load(config)
         return kept if kept is not None and kept.is_fresh(time.time()) else None

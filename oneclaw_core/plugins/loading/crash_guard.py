@@ -96,8 +96,9 @@ class CrashGuard:
 
     @contextmanager
     def during(self, record: PluginRecord, step: str) -> Iterator[None]:
-        """Note that a plugin's code runs while the block does; if the process gets to its end, nothing is held
-        against the plugin any more.
+        """Record that a plugin's code runs while the block does.
+
+        The record is removed when the block ends, so only a crash of the process leaves it.
         """
         self._write(record, step)
         yield

@@ -77,8 +77,9 @@ def load_plugins(
 
 
 def disabled_plugins(stored: Mapping[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
-    """Read the one setting that is needed before anything else; an invalid value counts as none, so that listings work
-    whatever is stored.
+    """Read the one setting that is needed before anything else.
+
+    An invalid value counts as none, so that listings work whatever is stored.
     """
     value = environ.get("ONECLAW_DISABLED_PLUGINS") or stored.get("disabled_plugins", ())
     names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()

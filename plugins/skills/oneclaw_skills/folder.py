@@ -136,8 +136,9 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _open_on_disk(root: Path, parts: tuple[str, ...]) -> BinaryIO:
-    """Open a regular file. Each step is opened relative to the one before, so that nothing that changes meanwhile
-    leads elsewhere.
+    """Open a regular file.
+
+    Each step is opened relative to the one before, so that a change in between cannot redirect it.
     """
     base = root.resolve(strict=True)
     try:

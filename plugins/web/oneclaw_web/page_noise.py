@@ -105,8 +105,9 @@ def _text(element: HtmlElement) -> str:
 
 
 def _blank(element: HtmlElement) -> None:
-    """Take away all that an element holds. Taking the element out, too, would join the texts around it, each time
-    copying what has been joined before.
+    """Remove the content of an element.
+
+    Removing the element too would join the texts around it, and copy them each time.
     """
     element.clear(keep_tail=True)
     element.tag = "span"
