@@ -136,8 +136,8 @@ _rewriter, _gate, _around, _observer = map(
 def register_tools(register: ToolRegistrar) -> None:
     """Register tools, manifests and tool sources.
 
-    ``register(tool)`` takes a function decorated with ``@tool`` or a ``Tool`` object, ``register.manifest(path)`` a JSON
-    manifest, ``register.source("name", target)`` a tool source.
+    ``register(tool)`` takes a function decorated with ``@tool`` or a ``Tool`` object, ``register.manifest(path)`` a
+    JSON manifest, ``register.source("name", target)`` a tool source.
 
     ``register(tool, group="name")`` puts a tool into a tool group. ``register.source(..., listing=target)`` lists the
     source's current tools where no plugin runs; ``listed_as="name"`` lists and disables them like a plugin.

@@ -136,7 +136,7 @@ class ModelLists:
     def fresh(self, config: ProviderConfig) -> ModelList | None:
         """Return the cached list if it is fresh.
 
-        The list of a service on this machine is never cached: it is quick to ask, and changes with every installed model.
+        The list of a service on this machine is never cached: it answers quickly and changes often.
         """
         kept = None if is_on_this_machine(config) else self.load(config)
         return kept if kept is not None and kept.is_fresh(time.time()) else None
