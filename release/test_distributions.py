@@ -59,10 +59,19 @@ def test_the_wheel_has_the_package_and_nothing_else(distribution):
     assert files == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
 
-def test_the_wheel_of_the_core_has_what_is_not_python(distributions):
-    names = names_in(next(each.wheel for each in distributions if each.project == ROOT))
-    for folder in ("builtin/manifests", "javascript/engine"):
-        assert any(name.startswith(f"oneclaw_core/{folder}/") for name in names), folder
+@pytest.mark.parametrize(
+    ("package", "folder"),
+    [
+        ("oneclaw_core", "builtin/manifests"),
+        ("oneclaw_devtools", "scaffold/templates"),
+        ("oneclaw_google_workspace", "manifests"),
+        ("oneclaw_javascript", "engine"),
+        ("oneclaw_skills", "about_oneclaw"),
+    ],
+)
+def test_a_wheel_has_what_is_not_python(distributions, package, folder):
+    names = names_in(next(each.wheel for each in distributions if each.package == package))
+    assert [name for name in names if name.startswith(f"{package}/{folder}/") and not name.endswith(".py")]
 
 
 def test_the_source_distribution_has_what_it_should(distribution):

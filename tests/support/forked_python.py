@@ -3,7 +3,7 @@
 import subprocess
 from types import SimpleNamespace
 
-from preloaded_python import PreloadedPython
+from preloaded_python import PreloadedPython, installed
 
 PRELOADED = (
     "genai_prices",
@@ -29,7 +29,7 @@ PRELOADED = (
     "pydantic",
     "yaml",
 )
-FORKED_PYTHON = PreloadedPython(PRELOADED)
+FORKED_PYTHON = PreloadedPython(installed(PRELOADED))
 
 
 def fork_probes(monkeypatch):

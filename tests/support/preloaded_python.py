@@ -18,6 +18,7 @@ import sys
 import threading
 import weakref
 from contextlib import ExitStack, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 
 # Elsewhere, libraries of the system do not survive it (macOS), or there is no fork at all.
 CAN_FORK = sys.platform == "linux"
+
+
+def installed(modules: Sequence[str]) -> list[str]:
+    """Return those of some modules whose packages are installed."""
+    found = []
+    for module in modules:
+        with suppress(ModuleNotFoundError):
+            if find_spec(module.partition(".")[0]):
+                found.append(module)
+    return found
 
 
 class PreloadedPython:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preloaded_python import PreloadedPython
+from preloaded_python import PreloadedPython, installed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Programs:
     """Runs ``oneclaw``."""
 
     def __init__(self) -> None:
-        self._python = PreloadedPython(IMPORTED)
+        self._python = PreloadedPython(installed(IMPORTED))
 
     def run(
         self, *arguments: str, environ: dict[str, str] | None = None, directory: Path | None = None, typed: str = ""
