@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from oneclaw_core.config.models.service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
     from oneclaw_core.config.settings.service import SettingState as SettingState
-    from oneclaw_core.distributions import CORE_TOOLS as CORE_TOOLS
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
@@ -270,7 +269,6 @@ _NAMES = {
     ),
     "types.messages": "Attachment Message MessageType StopReason TokenUsage ToolCall ToolCallStatus",
     # Development tools
-    "distributions": "CORE_TOOLS",
     "turn.estimate": "definition_tokens",
     # Errors, for all of them
     "errors": (

@@ -9,6 +9,7 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
+    from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
     from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "catalogue.compatibility": "core_requirements find_incompatibility",
+    "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog",
     "hookspecs": "HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",

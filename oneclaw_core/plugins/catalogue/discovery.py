@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "oneclaw"
 BUILTIN_TARGET = "oneclaw_core.builtin"
 MAX_TREE_FILES = 20_000
+CORE_TOOL_PLUGINS = frozenset(CORE_TOOLS.values()) - {BUILTIN_PLUGIN}
+"""OneClaw's own plugins with core tools, without the built-in one."""
 SHIPPED_ENTRY = "{name}.entry.json"
 """The file in a plugin's package that holds its entry, so that not even its first listing imports it."""
 
 # A file system may give two changes within this time the same time of change.
 _SETTLING_NS = 2_000_000_000
 _METADATA_SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
-_EARLY_PLUGINS = frozenset({*CORE_TOOLS.values(), *PROVIDER_PLUGINS.values()}) - {BUILTIN_PLUGIN}
+_EARLY_PLUGINS = CORE_TOOL_PLUGINS | {*PROVIDER_PLUGINS.values()}
 _log = logging.getLogger("oneclaw.plugins")
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import importlib_metadata
 
-from oneclaw_core import CORE_TOOLS, cli
-from oneclaw_core.plugins import HOOK_KINDS, HookKind, load_plugins, report_skill_problems
+from oneclaw_core import cli
+from oneclaw_core.plugins import CORE_TOOL_PLUGINS, HOOK_KINDS, HookKind, load_plugins, report_skill_problems
 from oneclaw_core.tools import KNOWN_PERMISSIONS
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN, ENTRY_POINT_GROUP
 
@@ -95,7 +95,7 @@ def entry_points(
     point = WatchedEntryPoint(request["name"], request["value"], package, channel)
     if request["value"].partition(":")[0] == _BUILTIN_TARGET:
         return [point]
-    core = set(CORE_TOOLS.values()) - {BUILTIN_PLUGIN, request["name"]}
+    core = CORE_TOOL_PLUGINS - {request["name"]}
     others = [each for each in importlib_metadata.entry_points(group=ENTRY_POINT_GROUP) if each.name in core]
     builtin = importlib_metadata.EntryPoint(BUILTIN_PLUGIN, _BUILTIN_TARGET, ENTRY_POINT_GROUP)
     return [builtin, *sorted(others, key=lambda each: each.name), point]
