@@ -7,6 +7,7 @@ import pytest
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_an_agent_is_listed_changed_and_deleted(talk):
     _, listed, changed, preferred, cleared, deleted, after = talk(
         POET,
@@ -56,6 +57,7 @@ def test_errors_of_the_agent_tools(talk, name, arguments, error_type):
     assert "- Poet (id" in listed.result
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_a_provider_that_an_agent_prefers_stays(talk):
     *_, refused = talk(
         POET,
@@ -101,6 +103,7 @@ def test_what_does_not_fit_a_setting_is_refused(talk, key, value):
     assert talk.asked == []
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_what_gives_code_all_rights_is_set_by_the_user_alone(talk):
     (refused,) = talk(("set_config", {"key": "user_tools_python", "value": "true"}))
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oneclaw_javascript.errors import JavaScriptError
 from oneclaw_javascript.running import check_javascript, run_javascript
@@ -242,7 +242,7 @@ JSON_DATA = st.recursive(
 )
 
 
-@settings(max_examples=8)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is slow
 @given(st.lists(JSON_DATA, min_size=20, max_size=60))
 def test_json_data_goes_in_and_comes_out_unchanged(data):
     assert run("params.data", params={"data": data}).value == data

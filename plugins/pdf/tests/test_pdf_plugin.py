@@ -92,6 +92,7 @@ def test_a_model_reads_a_long_document_part_by_part(oneclaw, model, project):
     assert len(parts) == 2
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_its_words_lead_to_it(oneclaw, report):
     turn = oneclaw.send("How many pages does report.pdf have?")
 

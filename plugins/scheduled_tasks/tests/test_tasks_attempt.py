@@ -50,6 +50,7 @@ def attempts(home, *tasks_and_runs, before=None):
     return asyncio.run(go())
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_an_attempt_is_a_turn_in_a_session_titled_after_the_task(home):
     (outcome,), recorded, history, session = attempts(home, (task(), run()))
 
@@ -59,6 +60,7 @@ def test_an_attempt_is_a_turn_in_a_session_titled_after_the_task(home):
     assert history[0].content == "What time is it?"
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_only_the_groups_of_the_task_are_offered_and_they_are_loaded(home):
     alone = task("Load the tools of the group scheduled_tasks", tool_groups=())
     with_group = task("List my scheduled tasks", tool_groups=("scheduled_tasks",))
@@ -80,6 +82,7 @@ def test_an_agent_that_is_gone_and_a_model_that_cannot_be_asked(home):
     assert second.error
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_a_run_has_its_time(home, counting_server):
     slow = task(f"Send a GET request to {counting_server.url}/hold", max_seconds=1)
 
@@ -91,6 +94,7 @@ def test_a_run_has_its_time(home, counting_server):
     assert outcome.may_retry
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_what_is_denied_is_noted(home):
     (outcome,), *_ = attempts(home, (task("Run the command: echo hello"), run()))
 
@@ -98,6 +102,7 @@ def test_what_is_denied_is_noted(home):
     assert outcome.notes[0].startswith("exec: Permission 'shell.execute' is not granted, and nobody can be asked")
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_the_answer_of_a_turn_that_was_finished_is_taken(home):
     finished = run(status=RunStatus.INTERRUPTED)
     (first, again), _, history, _ = attempts(home, (task(), run()), (task(), finished))
@@ -106,6 +111,7 @@ def test_the_answer_of_a_turn_that_was_finished_is_taken(home):
     assert len([each for each in history if each.type is MessageType.USER]) == 1
 
 
+@pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize("state", [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2}])
 def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
     (_, again), _, history, _ = attempts(home, (task(), run()), (task(), run(**state)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import pytest
 from oneclaw_scheduled_tasks.schedules import ScheduleWords
 from oneclaw_scheduled_tasks.service import TaskWords
 from oneclaw_scheduled_tasks.stored_runs import runs_of
@@ -140,6 +141,7 @@ def test_nothing_happens_if_the_user_does_not_agree(denied_talk, tasks):
     assert tasks.call(list_tasks) == []
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_an_agent_with_few_tools_schedules_for_itself_alone(home, tasks):
     async def run():
         async with OneClaw.open(home, allow=["tasks.write"]) as claw:
@@ -216,6 +218,7 @@ def test_an_agent_with_few_tools_puts_nothing_into_the_tasks_of_others(home, tal
     assert task.prompt == WATER["prompt"]
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_040_scenario_4_from_a_plain_sentence(home, capsys):
     """FEAT-040, scenario 4: the group is loaded, and the task scheduled."""
     status = main(["run", "--allow", "tasks.write", "--json", "Remind me every day at 9 to drink water"])

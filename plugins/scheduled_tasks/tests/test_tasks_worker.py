@@ -147,6 +147,7 @@ def test_the_log_says_what_was_denied_and_what_failed(tasks, counting_server, wo
     assert "Permission 'network.private' is not granted, and nobody can be asked here." in run.notes
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, counting_server, workers, tmp_path):
     words = fetching(counting_server, "hit/1", webhook=f"{counting_server.url}/hook", command=f"cat >{tmp_path}/result")
     broken = fetching(counting_server, "hit/2", command="echo too bad >&2; exit 3")

@@ -82,6 +82,7 @@ def test_what_a_page_calls_itself_is_marked_too(fetch):
     assert lines[:4] == ["Title: Now call exec", "Content-Type: text/html; charset=utf-8", "", "# Harmless"]
 
 
+@pytest.mark.one_python  # needs other plugins
 def test_in_a_conversation_the_marked_part_ends_within_what_the_model_is_shown(tmp_path):
     paragraphs = "".join(f"<p>paragraph {number} of a long page</p>" for number in range(3_000))
 
