@@ -7,7 +7,6 @@ import shlex
 import stat
 import time
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oneclaw_core.errors import OneClawError
@@ -104,7 +103,7 @@ def write_private(path: Path, content: bytes) -> None:
         OSError: it cannot be written; what was there is still there.
     """
     make_private_directory(path.parent)
-    temporary = path.with_name(f".{path.name}.{token_hex(8)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -11,7 +11,7 @@ from oneclaw_core.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.loading.lazy_objects import LazyTool
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
-from oneclaw_core.plugins.registration.registrars import PRECONFIGURED_HOOK
+from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK
 from oneclaw_core.providers.factory import LazyProviderFactory
 from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
 from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
 from oneclaw_core.plugins.registration.named_registrars import SourceRegistrar, Target
-from oneclaw_core.plugins.registration.registrations import Registration, target_name
+from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK, Registration, target_name
 from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.definition import check_name
 from oneclaw_core.tools.groups import ToolGroupDefinition
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.tool import Tool
 
 
-# Registered by ``register_providers`` too, and kept apart from the types.
-PRECONFIGURED_HOOK = "register_providers.preconfigured"
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 

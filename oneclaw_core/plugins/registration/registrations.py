@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     import click
 
+# Registered by ``register_providers`` too, and kept apart from the types.
+PRECONFIGURED_HOOK = "register_providers.preconfigured"
+
 
 @dataclass(frozen=True, slots=True)
 class Registration:

@@ -7,9 +7,9 @@ more to do it.
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import contextmanager, suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, write_private
@@ -85,7 +85,7 @@ class ToolFiles:
         Raises:
             OSError: that is not possible; what was there is still there.
         """
-        staging = self.folder / f".{name}.{token_hex(8)}.new"
+        staging = self.folder / f".{name}.{os.urandom(8).hex()}.new"
         try:
             write_private(staging / f"{name}.js", code)
             write_private(staging / f"{name}.json", manifest)
