@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage
     from oneclaw_core.types.turn_budget import TurnBudget
 
+    # No coroutine function: an answer has thousands of pieces.
+    Show = Callable[[ModelEvent], Awaitable[None] | None]
+
 _log = logging.getLogger("oneclaw.turn")
 
 
@@ -97,14 +100,14 @@ class ModelCalls:
     async def ask(
         self,
         request: ModelRequest,
-        show: Callable[[ModelEvent], Awaitable[None]] | None = None,
+        show: Show | None = None,
         purpose: Literal["answer", "summary"] = "answer",
     ) -> ModelResponse | None:
         """Send a request and return the model's answer; ``None`` if the service ended without one.
 
         Args:
             request: as it would be sent without a dispatcher.
-            show: awaited with each part of the answer, and each retry, as it comes.
+            show: called with each part of the answer, and each retry, as it comes; what it returns is awaited.
             purpose: of the request, for plugins.
 
         Raises:
@@ -130,7 +133,7 @@ class ModelCalls:
     async def _answer(
         self,
         sent: ModelRequest,
-        show: Callable[[ModelEvent], Awaitable[None]] | None,
+        show: Show | None,
         observe: Callable[[ModelEvent], None] | None,
     ) -> tuple[ModelResponse | None, LoadingRefused | None]:
         response: ModelResponse | None = None
@@ -145,8 +148,8 @@ class ModelCalls:
                 elif isinstance(event, LoadingRefused):
                     refused = event
                     self._tool_loading = event.instead
-                elif show is not None:
-                    await show(event)
+                elif show is not None and (shown := show(event)) is not None:
+                    await shown
         return response, refused
 
     async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:

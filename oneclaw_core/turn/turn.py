@@ -294,14 +294,13 @@ class Turn:
     async def _answer_to(self, request: ModelRequest) -> _Answer:
         text_so_far: list[str] = []
 
-        async def show(event: ModelEvent) -> None:
+        def show(event: ModelEvent) -> Awaitable[None] | None:
             if isinstance(event, TextDelta):
                 text_so_far.append(event.text)
-                await self._emit(TextEvent(event.text))
-            elif isinstance(event, ReasoningDelta):
-                await self._emit(ReasoningEvent(event.text))
-            else:
-                await self._show_retry(event)
+                return self._emit(TextEvent(event.text))
+            if isinstance(event, ReasoningDelta):
+                return self._emit(ReasoningEvent(event.text))
+            return self._show_retry(event)
 
         try:
             response = await self._model_calls.ask(request, show)
@@ -321,9 +320,8 @@ class Turn:
     async def _ask_for_summary(self, request: ModelRequest) -> ModelResponse | None:
         return await self._model_calls.ask(request, self._show_retry, "summary")
 
-    async def _show_retry(self, event: ModelEvent) -> None:
-        if isinstance(event, RetryNotice):
-            await self._emit(RetryEvent(event.reason, event.delay_seconds))
+    def _show_retry(self, event: ModelEvent) -> Awaitable[None] | None:
+        return self._emit(RetryEvent(event.reason, event.delay_seconds)) if isinstance(event, RetryNotice) else None
 
     async def _record(self, usage: TokenUsage) -> UsageEvent:
         record, event = await self._model_calls.note(usage)

@@ -36,7 +36,7 @@ from oneclaw_core.types.tool_selection import ToolSelection
 from oneclaw_core.types.turn_budget import TurnBudget
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from oneclaw_core.config.settings.core import Settings
     from oneclaw_core.config.settings.values import SettingsReader
@@ -393,8 +393,8 @@ class Turns:
 
 
 def _observed(emit: Emit, observe: Any) -> Emit:
-    async def observed(event: TurnEvent) -> None:
+    def observed(event: TurnEvent) -> Awaitable[None]:
         observe(event)
-        await emit(event)
+        return emit(event)
 
     return observed
