@@ -28,6 +28,9 @@ _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "o
 _LIMIT_TERMS = stems("count number max min limit id")
 _PHRASE_END = re.compile(r"[,;.:!?()\n]|\b(?:with|for|in|at|from|to|by|on|and|or)\b", re.IGNORECASE)
 _COMPOUND = re.compile(r"(?<= )\d+-[a-z]+", re.IGNORECASE)  # "20-sided" between a number and what it counts
+_PAGES = re.compile(r"\bpages?\s+(\d{1,9}(?:(?:\s{0,3}(?:-|–|,|&|to|and)\s{0,3}){1,2}\d{1,9}){0,50})", re.IGNORECASE)  # noqa: RUF001
+_RANGE = re.compile(r"\s*(?:–|-|to)\s*", re.IGNORECASE)  # noqa: RUF001
+_CLOCK = re.compile(r"\bat\s+(\d{1,2})(?:[:.](\d\d))?\b(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
 _TITLED = re.compile(r"\b(?:named|called|titled)\s+(?:[\"“'`«]([^\"”'`»]+)[\"”'`»]|([^\s\"“”'`,;]+))", re.IGNORECASE)
 _PLACE = re.compile(r"\bin\s+([^\W\d_]+)(?:[\s-]([^\W\d_]+))?(?:[\s-]([^\W\d_]+))?", re.IGNORECASE)
 
@@ -94,7 +97,7 @@ class _Filler:
         if is_answer and text:
             for parameter in self.wanting("flag"):
                 self._set(parameter, [flag for word, flag in _FLAGS.items() if text.lower().startswith(word)][:1])
-            for parameter in self.wanting(*_TEXT_KINDS, *(() if " " in text else _LITERAL_KINDS)):
+            for parameter in self.wanting(*_TEXT_KINDS, "pages", *(() if " " in text else _LITERAL_KINDS)):
                 self._set(parameter, [text])
         else:
             self._take_remainder()
@@ -114,13 +117,31 @@ class _Filler:
         self._set(parameter, list(dict.fromkeys(_number(each.value) if is_number else each.value for each in literals)))
 
     def _take_pattern(self, parameter: Parameter) -> None:
-        """Take a value that has its own form: a title behind "called", a choice, or JSON."""
+        """Take a value that has its own form, such as ``pages 1, 3 to 5``, ``title: Plan``, ``at 9`` or a choice."""
+        name = re.escape(parameter.name).replace("_", r"[\s_-]")
+        clock = _CLOCK.search(self._message) if parameter.name in {"hour", "minute"} else None
         titled = _TITLED.search(self._message) if parameter.is_title and parameter.is_required else None
-        if titled is not None:
+        said = re.search(rf"\b{name}\s*[:=]\s*([^\s\"'`“„«‘「,;]+)", self._message, re.IGNORECASE)  # noqa: RUF001
+        pages = _PAGES.search(self._plain) if parameter.kind == "pages" else None
+        if clock is not None:
+            half = {"p": 12, "a": 0}.get((clock[3] or "").lower())
+            hour = int(clock[1]) if half is None else int(clock[1]) % 12 + half
+            value = str(hour if parameter.name == "hour" else clock[2] or 0)
+            self._take(parameter, [Literal("number", value, *clock.span())])
+        elif titled is not None:
             self._take(parameter, [Literal("text", titled[1] or titled[2].rstrip(".?!"), *titled.span())])
+        elif pages is not None:
+            listed = re.sub(r"[^\d-]+", ",", _RANGE.sub("-", pages[1]))
+            self._take(parameter, [Literal("pages", listed, *pages.span(1))])
+        elif said is not None and parameter.kind in _TEXT_KINDS:
+            end = len(self._message) if parameter.is_required else said.end()
+            self._take(parameter, [Literal("text", self._message[said.start(1) : end].strip(), said.start(), end)])
         elif parameter.kind == "choice":
             found = _choices_in(self._plain, parameter.choices)
             self._take(parameter, found if parameter.is_list else found[:1])
+        elif parameter.kind == "flag":
+            flag = re.search(rf"\b(?:(no|not|without)\s+)?{name}\b", self._plain, re.IGNORECASE)
+            self._set(parameter, [flag[1] is None] if flag else [])
         elif parameter.kind == "other" and parameter.is_required:
             self._set(parameter, _json_in(self._message))
 

@@ -14,6 +14,7 @@ _FORMATS = {"uri": "url", "email": "email", "date": "date", "time": "time", "dat
 _KINDS = {
     "path": stems("path file filename folder directory dir"),
     "id": stems("id token key"),
+    "pages": stems("page"),
     "zone": stems("timezone zone tz"),
     "url": stems("url uri link href endpoint"),
     "email": stems("email mail cc bcc recipient"),

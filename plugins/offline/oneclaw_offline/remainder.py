@@ -24,6 +24,7 @@ _LEAD = re.compile(
 _LEAD_CHARACTERS = 40
 _BEFORE_COLON = re.compile(r"[^:\n]{1,80}:\s+")
 _TOPIC = re.compile(r"\b(?:for|about|on|regarding)\s+(.+)", re.IGNORECASE | re.DOTALL)
+_BY_MEANS = re.compile(r"\s(?:in|with|using|by)\s+(?:the\s+)?(\w+)$", re.IGNORECASE)
 
 
 def remaining_text(message: str, spans: Iterable[tuple[int, int]], tool: ToolDefinition, parameter: Parameter) -> str:
@@ -54,6 +55,8 @@ def remaining_text(message: str, spans: Iterable[tuple[int, int]], tool: ToolDef
     first_sentence = tool.description[:_READ_CHARACTERS].partition(". ")[0]
     own = stems(" ".join((tool.name, first_sentence, *tool.parameters["properties"])))
     text = text[_request_end(text[:_READ_CHARACTERS], stems(f"{tool.name} {parameter.name}"), own) :].strip(" ,;\n\t")
+    means = _BY_MEANS.search(text[-_LEAD_CHARACTERS:])
+    text = text.removesuffix(means[0]) if means is not None and stem(means[1]) in own else text
     words = [word.lower() for word in _WORD.findall(text[:_READ_CHARACTERS])]
     is_silent = all(word in _SILENT_WORDS or (stem(word) in own and not is_query) for word in words)
     return "" if words and is_silent else text

@@ -17,6 +17,7 @@ from oneclaw_offline.words import (
     GENERIC_TERMS,
     HARMFUL_TERMS,
     READING_TERMS,
+    RUNNING_TERMS,
     SYNONYMS,
     is_question,
     stem,
@@ -35,6 +36,9 @@ _MOST_FILLED = 6
 _SYNONYM_SHARE = 0.6
 _SIMILAR_SHARE = 0.5
 _TELLING_COUNT = 0.4
+# A short message may match in one word of many; one word of a long one is chance.
+_LEAST_SHARE = 0.1
+_ENOUGH_TERMS = 2
 _LOAD_TERMS = stems("load activate enable")
 _LOADED_TERMS = stems("tool toolset group")
 _INFORMING = {"info": 0.5, "read": 0.45, "list": 0.4, "search": 0.4}
@@ -45,6 +49,9 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _RECORDED = {"history": 1.0, stem("conversation"): 0.9}
+# "For X, use other_tool" and "not for X" say what a tool does not do.
+_CLAUSE = re.compile(r"(?<=[.;:])\s+")
+_POINTS_ELSEWHERE = re.compile(r"\buse [a-z][a-z0-9_]*[.;:]?$|^not for\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +140,15 @@ def _scores(
             counts[key].append(max(shares, default=0))
         having = sum(each[-1] > 0 for each in counts.values())
         rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
-        weights.append(rarity * (0.4 if _is_generic(term) else 1.0))
+        weights.append(rarity * (0.4 if _is_generic(term) else 0.5 if term in RUNNING_TERMS else 1.0))
     telling = [not _is_generic(term) for term in query]
     sizes = {key: sum(document.values()) for key, document in documents.items()}
     average = sum(sizes.values()) / (len(sizes) or 1)
     return {
         key: bm25(found, weights, 0.6 + 0.4 * sizes[key] / average)
         for key, found in counts.items()
-        if any(
+        if sum(count > 0 for count in found) >= min(_ENOUGH_TERMS, _LEAST_SHARE * len(query))
+        and any(
             count > 0 and (key in newest or (tells and count >= _TELLING_COUNT))
             for count, tells in zip(found, telling, strict=True)
         )
@@ -174,10 +182,11 @@ def _verb_share(name: str, asked: frozenset[str] | None) -> float:
 
 
 def _name_share(name: str, query: Mapping[str, Mapping[str, float]]) -> float:
-    """Favour what is named in full."""
+    """Favour what is named in full, and what has the extension of a file in its name."""
     words = frozenset(terms(name))
     covered = sum(any(word in wanted for wanted in query.values()) for word in words)
-    return 0.7 + 0.3 * covered / (len(words) or 1)
+    is_special = any(f".{word}" in query for word in words)
+    return (1.5 if is_special else 1.0) * (0.7 + 0.3 * covered / (len(words) or 1))
 
 
 def _document(tool: ToolDefinition) -> Mapping[str, float]:
@@ -189,7 +198,8 @@ def _document(tool: ToolDefinition) -> Mapping[str, float]:
 @lru_cache(maxsize=4096)
 def _weighed(name: str, description: str, parameters: str) -> dict[str, float]:
     """Weigh the terms that a tool or group is found by."""
+    clauses = [clause for clause in _CLAUSE.split(description[:2000]) if not _POINTS_ELSEWHERE.search(clause)]
     weighed: dict[str, float] = {}
-    for text, weight in ((name, 3.0), (description[:2000], 1.0), (parameters, 0.6)):
+    for text, weight in ((name, 3.0), (" ".join(clauses), 1.0), (parameters, 0.6)):
         weighed |= {term: weighed.get(term, 0) + weight for term in terms(text)}
     return weighed

@@ -53,6 +53,7 @@ READING_TERMS = stems("check extract find get info inspect list load look read s
 CHANGING_TERMS = stems(
     "add append change create edit enable make modify remind reminder save schedule set update write"
 )
+RUNNING_TERMS = stems("run execute evaluate start")
 # A tool with such a verb in its name is called only for an order with that verb or a synonym of it.
 HARMFUL_TERMS = stems("send forward share delete remove trash clear archive erase uninstall")
 _SYNONYMS = """
