@@ -41,7 +41,7 @@ from oneclaw_core.turn.conversations import Conversations
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model_choice import ModelChooser
 from oneclaw_core.turn.new_message import NewMessage, check_texts
-from oneclaw_core.turn.stored_sessions import StoredSessions
+from oneclaw_core.turn.session_reader import SessionReader
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -102,7 +102,7 @@ class OneClaw:
             agents=self.agents,
             configuration=self.configuration,
             registry=catalog.registry,
-            sessions=StoredSessions(store),
+            sessions=SessionReader(store),
             tool_source=lambda plugin, name: self._tool_sources.get(plugin, name),
             project=self._project,
             skills=catalog.skills,

@@ -61,7 +61,7 @@ class SqliteBackend(Backend):
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         try:
             self.path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
             raise StoreError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.tools.groups import one_line
-from oneclaw_core.turn.stored_sessions import session_info
+from oneclaw_core.turn.session_reader import session_info
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins

@@ -26,7 +26,7 @@ from oneclaw_core.turn.compactor import Compactor
 from oneclaw_core.turn.deadline import Deadline
 from oneclaw_core.turn.model_calls import ModelCalls
 from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.stored_sessions import session_info
+from oneclaw_core.turn.session_reader import session_info
 from oneclaw_core.turn.summary import can_summarise
 from oneclaw_core.types.events import (
     GroupLoadedEvent,

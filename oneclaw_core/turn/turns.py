@@ -23,7 +23,7 @@ from oneclaw_core.turn.new_message import check_texts
 from oneclaw_core.turn.plugin_question import ask_model
 from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
 from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.stored_sessions import session_info
+from oneclaw_core.turn.session_reader import session_info
 from oneclaw_core.turn.stream import event_stream
 from oneclaw_core.turn.tracker import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn

@@ -135,7 +135,7 @@ def test_a_call_of_a_sub_agent_is_denied(oneclaw_factory, traces):
 )
 def test_what_javascript_does_is_denied_as_the_tool_of_that_kind(oneclaw_factory, code, tool_name):
     policy = Policy("js_eval")
-    home = oneclaw_factory([policy])
+    home = oneclaw_factory(["javascript", policy])
     result = home.call_tool("js_eval", code=f"async function main() {{ return {code}; }}")
     assert result.error_type == "permission_denied", result
     assert policy.gated[-1] == (tool_name, "javascript")

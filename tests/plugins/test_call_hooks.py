@@ -200,7 +200,7 @@ def test_observers_learn_who_decided_on_a_permission(oneclaw_factory):
     def observe(call, decision):
         seen.append((call.tool, decision.permission, decision.is_granted, decision.decided_by))
 
-    home = oneclaw_factory(named(audit=plugin(permission_decided=observe)), allow=["shell.execute"])
+    home = oneclaw_factory([*named(audit=plugin(permission_decided=observe)), "shell"], allow=["shell.execute"])
     (home.project / "a.txt").write_text("a")
     home.call_tool("read_file", path="a.txt")
     home.call_tool("exec", command="true")

@@ -13,7 +13,7 @@ from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.secrets.redaction import redact
 
-BUILTIN = next(point for point in discover() if point.name == "builtin")
+ALWAYS = [point for point in discover() if point.name in ("builtin", "offline")]
 
 
 class Place(BaseModel):
@@ -51,7 +51,7 @@ def weather(name="weather", model=WeatherSettings, **hooks):
 
 def in_home(tmp_path, work, *points, environ=None):
     async def run():
-        plugins = (BUILTIN, *points)
+        plugins = (*ALWAYS, *points)
         async with OneClaw.open(tmp_path / "home", environ=environ or {}, plugins=plugins) as claw:
             return await work(claw)
 

@@ -45,8 +45,8 @@ def test_newer_is_better_and_much_better_is_better_still():
     assert ranked("tea", message("tea tea tea", 40), message("tea " + "x " * 500, 1))[0] == "tea tea tea"
 
 
-def test_memory_goes_before_messages_and_those_before_titles():
-    remembered = Passage(source=Source.MEMORY, text="likes tea", section="Notes")
+def test_notes_go_before_messages_and_those_before_titles():
+    remembered = Passage(source=Source.NOTE, text="likes tea", section="Notes")
     title = Passage(source=Source.SESSION, text="about tea", moment=NOW, session_id="t")
     assert ranked("tea", title, message("green tea please"), remembered) == [
         "likes tea", "green tea please", "about tea",

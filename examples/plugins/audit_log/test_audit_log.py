@@ -22,7 +22,7 @@ class Policy:
 
 @pytest.fixture
 def home(oneclaw_factory: HomeFactory, database_environ: dict[str, str]) -> HomeUnderTest:
-    made = oneclaw_factory([acme_audit_log, Policy()], environ=database_environ)
+    made = oneclaw_factory([acme_audit_log, Policy(), "shell", "web"], environ=database_environ)
     (made.project / "a.txt").write_text("text")
     return made
 

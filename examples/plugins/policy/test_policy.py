@@ -24,7 +24,7 @@ RULES = [
 
 @pytest.fixture
 def home(oneclaw_factory: HomeFactory) -> HomeUnderTest:
-    made = oneclaw_factory([acme_policy, "pdf"], environ={"ONECLAW_ACME_POLICY_RULES": json.dumps(RULES)})
+    made = oneclaw_factory([acme_policy, "pdf", "shell"], environ={"ONECLAW_ACME_POLICY_RULES": json.dumps(RULES)})
     (made.project / "notes").mkdir()
     for name in ("a.txt", ".env.local", "notes/.env.txt"):
         (made.project / name).write_text("text")

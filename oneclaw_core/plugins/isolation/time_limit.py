@@ -6,7 +6,6 @@ raises ``KeyboardInterrupt`` or ``SystemExit`` there ends nothing else.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oneclaw_core.http.background import start_in_background
@@ -63,6 +62,8 @@ class ForeignCall(Generic[_T]):
 
     async def wait_async(self, seconds: float) -> _T:
         """Do the same without blocking the event loop."""
+        import asyncio
+
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.wrap_future(self._future)

@@ -7,6 +7,7 @@ import pytest
 
 from oneclaw_core import ModelResponse, ToolCall
 from oneclaw_core.testing import HomeUnderTest
+from oneclaw_core.testing.scripted_model import PROVIDER
 
 
 @pytest.fixture
@@ -42,12 +43,12 @@ def read(under_test, tool, **arguments):
 def test_models(under_test):
     async def add():
         for number in range(500):
-            await under_test.app.configuration.models.add(f"openai/model-{number:03}", f"Model {'x' * 80} {number}")
+            await under_test.app.configuration.models.add(f"{PROVIDER}/model-{number:03}", f"Model {'x' * 80} {number}")
 
     _ = under_test.app
     under_test.run(add())
 
-    parts = read(under_test, "list_models", provider_id="openai")
+    parts = read(under_test, "list_models", provider_id=PROVIDER)
 
     names = [line[2:].partition(":")[0] for part in parts for line in part]
     assert [name for name in names if name.startswith("model-")] == [f"model-{number:03}" for number in range(500)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
 
 
-class StoredSessions:
+class SessionReader:
     """Read access to the sessions in the store."""
 
     def __init__(self, store: Store) -> None:
