@@ -68,6 +68,7 @@ class PreloadedPython:
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
         start_new_session: bool = True,
+        pass_fds: Sequence[int] = (),
     ) -> ForkedProcess | subprocess.Popen[bytes]:
         """Start a program; takes the place of ``subprocess.Popen``.
 
@@ -80,6 +81,7 @@ class PreloadedPython:
             env: its environment, by default this process's; variables that are for Python itself count for the most
                 part only where Python is started.
             start_new_session: is always true.
+            pass_fds: further descriptors to inherit; Python is started if there are any.
 
         Returns:
             The process; its streams are binary.
@@ -89,9 +91,16 @@ class PreloadedPython:
         """
         if not start_new_session:
             raise ValueError("every process gets a session of its own")
-        if not CAN_FORK:
+        if pass_fds or not CAN_FORK:
             return subprocess.Popen(  # Python itself, with a program of the tests
-                command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+                command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=cwd,
+                env=env,
+                start_new_session=True,
+                pass_fds=pass_fds,
             )
         place = command.index("-c")
         environ = dict(os.environ if env is None else env)
