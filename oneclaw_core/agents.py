@@ -6,6 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from oneclaw_core.distributions import missing_tool, unknown_name
 from oneclaw_core.errors import AgentError, NotFoundError
 from oneclaw_core.types.agents import BUILTIN_AGENTS, Agent, check_own
 from oneclaw_core.types.tool_result import clean_text
@@ -85,6 +86,17 @@ class AgentService:
         raise NotFoundError(
             f"there is no agent {clean_text(name_or_id)[:100]!r}; {hint if close else hint + 'oneclaw agents list'}"
         )
+
+    def missing_tools_of(self, agent: Agent) -> Sequence[str]:
+        """Describe tools and tool groups of OneClaw that an agent has and no loaded plugin brings, a line each."""
+        registry, selection = self._registry, agent.selection
+        tools = sorted((selection.tools or frozenset()) - frozenset(registry.get_all_tool_names()))
+        groups = sorted(
+            (selection.groups or frozenset()) - {each.name for each in registry.get_all_group_definitions()}
+        )
+        named = [*(("tool", name) for name in tools), *(("tool group", name) for name in groups)]
+        hints = ((f"the {kind} {name} is missing", missing_tool(kind, name)) for kind, name in named)
+        return [f"{what}: {hint}" for what, hint in hints if hint is not None]
 
     def tools_of(self, agent: Agent) -> Sequence[tuple[ToolDefinition, str | None]]:
         """The enabled tools that an agent has, each with its tool group, ``None`` for a core tool; those come first."""
@@ -203,11 +215,11 @@ class AgentService:
         for name in _new_names(selection.tools, old.tools, tools):
             if name in groups:
                 raise AgentError(f"{name!r} is a tool group, not a tool: name it among the groups")
-            raise _unknown("tool", name, tools, "oneclaw tools list")
+            raise NotFoundError(unknown_name("tool", str(name)[:100], tools, "oneclaw tools list"))
         for name in _new_names(selection.groups, old.groups, groups):
             if name in tools:
                 raise AgentError(f"{name!r} is a tool, not a tool group: name it among the tools")
-            raise _unknown("tool group", name, groups, "oneclaw groups list")
+            raise NotFoundError(unknown_name("tool group", str(name)[:100], groups, "oneclaw groups list"))
 
 
 def selection_of(tools: Iterable[str] | None, groups: Iterable[str] | None, now: ToolSelection) -> ToolSelection:
@@ -241,10 +253,3 @@ def _merged(old: Mapping[str, Any], new: object) -> dict[str, Any]:
 
 def _new_names(selected: frozenset[str] | None, old: frozenset[str] | None, known: Sequence[str]) -> Sequence[str]:
     return sorted((selected or frozenset()) - (old or frozenset()) - frozenset(known), key=str)
-
-
-def _unknown(what: str, name: object, known: Sequence[str], listing: str) -> NotFoundError:
-    shown = str(name)[:100]
-    close = get_close_matches(shown, known, cutoff=0.6)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
-    return NotFoundError(f"there is no {what} {shown!r}; {hint}")

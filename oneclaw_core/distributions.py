@@ -71,6 +71,21 @@ COMMANDS = {
 }
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
+GROUPS = {
+    "config": "config",
+    "js_tool_management": "javascript",
+    "pdf": "pdf",
+    "scheduled_tasks": "scheduled_tasks",
+    **{
+        f"google_{name}": "google_workspace"
+        for name in (
+            *("gmail", "gmail_settings", "drive", "calendar", "contacts"),
+            *("docs", "sheets", "slides", "forms", "tasks"),
+        )
+    },
+}
+"""Tool groups of OneClaw's own plugins."""
+
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
 _PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
@@ -92,6 +107,43 @@ def how_to_install(plugin: str) -> str:
     # The command that installs plugins comes with one of them.
     installer = "pip install" if plugin == "devtools" else "oneclaw plugins install"
     return f"install it with: {installer} {distribution}"
+
+
+def missing_tool(kind: str, name: str) -> str | None:
+    """Say which plugin of OneClaw brings a tool or tool group that is not there, and how to get it.
+
+    Args:
+        kind: the noun: ``tool`` or ``tool group``, else nothing is known.
+        name: the name that no loaded plugin knows.
+
+    Returns:
+        The end of a sentence; ``None`` for a name that is not of OneClaw.
+    """
+    plugin = {"tool": CORE_TOOLS, "tool group": GROUPS}.get(kind, {}).get(name)
+    if plugin is None or plugin not in OUR_DISTRIBUTIONS:
+        return None
+    return (
+        f"it needs the plugin {plugin}, which is not loaded: {how_to_install(plugin)}; "
+        "if it is installed, oneclaw doctor says why"
+    )
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], listing: str) -> str:
+    """Say that nothing has a name, and how to get it or which names are similar.
+
+    Args:
+        what: the noun, such as ``tool``.
+        name: the unknown name.
+        known: the names there are.
+        listing: the command that lists them.
+    """
+    hint = missing_tool(what, name)
+    if hint is None:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, list(known), cutoff=0.6)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
+    return f"there is no {what} {name!r}; {hint}"
 
 
 def models_to_install() -> str:

@@ -9,7 +9,7 @@ import click
 
 from oneclaw_core.cli.agent_options import agent_options, changes_of
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, printable_line
+from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, printable_line, warn
 from oneclaw_core.cli.stored import with_agents
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.groups import one_line
@@ -57,11 +57,13 @@ def list_agents(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Show the agent NAME with its system prompt and its tools."""
 
-    async def find(service: AgentService) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]]]:
+    async def find(service: AgentService) -> tuple[Agent, Sequence[tuple[ToolDefinition, str | None]], Sequence[str]]:
         agent = await service.get(name)
-        return agent, service.tools_of(agent)
+        return agent, service.tools_of(agent), service.missing_tools_of(agent)
 
-    agent, tools = with_agents(find)
+    agent, tools, missing = with_agents(find)
+    for message in missing:
+        warn(message)
     if as_json:
         documents = [{"name": each.name, "description": each.description, "group": group} for each, group in tools]
         print_json(agent_document(agent) | {"available_tools": documents})

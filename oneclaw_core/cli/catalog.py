@@ -91,8 +91,6 @@ def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFo
         known: the names there are.
         listing: the command that lists them.
     """
-    from difflib import get_close_matches
+    from oneclaw_core.distributions import unknown_name
 
-    close = get_close_matches(name, list(known), cutoff=0.6)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
-    return NotFoundError(f"there is no {what} {name!r}; {hint}")
+    return NotFoundError(unknown_name(what, name, known, listing))

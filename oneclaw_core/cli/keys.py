@@ -13,9 +13,9 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
-from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, provider_configs
+from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, no_provider, provider_configs
 from oneclaw_core.config.settings.fields import variable_of
-from oneclaw_core.distributions import OUR_DISTRIBUTIONS, how_to_install, plugin_of
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
         plugin = plugin_of(name)
         if plugin in OUR_DISTRIBUTIONS:
             raise NotFoundError(f"the plugin {plugin} is not installed: {how_to_install(plugin)}")
+        if name in PROVIDER_PLUGINS:
+            raise no_provider(name, configs)
         raise NotFoundError(f"there is no provider of that name; the providers are: {', '.join(configs)}")
     if config.type == OFFLINE_TYPE:
         raise UsageError(f"{name} needs no key")

@@ -12,8 +12,10 @@ from oneclaw_core.config.models.provider_configs import (
     OFFLINE_TYPE,
     PROVIDER_SETTING,
     check_provider_name,
+    no_provider,
     provider_configs,
 )
+from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
 from oneclaw_core.providers.known import key_variable_of
 from oneclaw_core.providers.service_url import shown_url
@@ -124,7 +126,7 @@ class ProviderService:
         """
         states = {state.name: state for state in await self.list()}
         if name not in states:
-            raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(states)}")
+            raise no_provider(name, states)
         return states[name]
 
     async def check_new(
@@ -145,6 +147,8 @@ class ProviderService:
         if self._is_preconfigured(name):
             raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
         if type_name not in self._types:
+            if type_name in PROVIDER_PLUGINS:
+                raise UsageError(missing_type(type_name, self._types))
             known = ", ".join(self._types) or "none"
             raise UsageError(f"there is no provider type {type_name!r}; there are: {known}")
         check_base_url(base_url, name)

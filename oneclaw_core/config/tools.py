@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
 
@@ -87,13 +88,5 @@ def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
         if kind == "group"
         else registry.get_all_tool_names()
     )
-    raise unknown("tool group" if kind == "group" else "tool", name, known, f"oneclaw {kind}s list")
-
-
-def unknown(what: str, name: str, known: list[str], listing: str) -> NotFoundError:
-    """Make the error for a name that is not known, with the names that are much like it."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, cutoff=0.6)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"list them with: {listing}"
-    return NotFoundError(f"there is no {what} {name!r}; {hint}")
+    what = "tool group" if kind == "group" else "tool"
+    raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list"))

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.distributions import missing_tool
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, LoadedGroup, one_line
 from oneclaw_core.types.tool_result import ToolResult
@@ -61,7 +62,9 @@ class LoadToolGroupTool:
         if group is None or not tools.has_group(name):
             known = self._known_groups(tools) if selection.is_everything else tools.groups
             available = ", ".join(each.name for each in known) or "none"
-            return ToolResult.error("not_found", f"Tool group '{name}' not found. Available groups: {available}")
+            text = f"Tool group '{name}' not found. Available groups: {available}"
+            missing = missing_tool("tool group", name) if self._registry.get_group_definition(name) is None else None
+            return ToolResult.error("not_found", text if missing is None else f"{text}; {missing}")
         open_group = self._registry.get_group_opener(name)
         if open_group is not None and not self._registry.is_group_disabled(name):
             with context.paused() if context is not None else nullcontext():

@@ -9,6 +9,7 @@ from oneclaw_core.config.models.overrides import model_facts, model_overrides
 from oneclaw_core.config.models.provider_configs import (
     LEARNED_SETTING,
     OFFLINE_MODEL,
+    no_provider,
     provider_configs,
     split_model,
     with_key,
@@ -82,7 +83,7 @@ class ModelChooser:
         """
         configs = provider_configs(await self._store.settings(), self._environ, self._known)
         if name not in configs:
-            raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
+            raise no_provider(name, configs)
         config = await with_key(configs[name], self._keys)
         await self._providers.prepare(config)
         provider = self._providers.get(config)

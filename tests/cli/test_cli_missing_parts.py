@@ -1,8 +1,8 @@
-"""What of a home is not used because its plugin is not installed, and which distribution brings it."""
+"""What is missing because its plugin is not installed, and which distribution brings it."""
 
 import pytest
 
-from oneclaw_core.distributions import COMMANDS, how_to_install
+from oneclaw_core.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
 from oneclaw_core.plugins.loading import load_plugins as loading
 
 MEMORY = "MEMORY.md is not used, because the plugin memory is not installed"
@@ -47,3 +47,83 @@ def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monke
 
 def test_the_command_that_installs_plugins_is_installed_with_pip():
     assert how_to_install("devtools") == "install it with: pip install oneclaw-devtools"
+
+
+@pytest.fixture
+def core_alone(home, monkeypatch):
+    """A program with nothing but the core."""
+    found = [point for point in loading.discover() if point.name == "builtin"]
+    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: found)
+    return home
+
+
+def shell_is_missing(text):
+    return text.count("install it with: oneclaw plugins install oneclaw-shell") == 1
+
+
+@pytest.mark.parametrize(("tool", "plugin"), [each for each in CORE_TOOLS.items() if each[1] != "builtin"])
+def test_calling_a_tool_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw, tool, plugin):
+    outcome = oneclaw("call", tool, "{}")
+    assert outcome.status == 1
+    assert outcome.json["error_type"] == "not_found"
+    assert outcome.json["message"] == (
+        f"Tool '{tool}' is not available: there is none of that name. It needs the plugin {plugin}, which is not "
+        f"loaded: {how_to_install(plugin)}; if it is installed, oneclaw doctor says why."
+    )
+
+
+def test_another_unknown_tool_is_nothing_to_install(core_alone, oneclaw):
+    assert "install" not in oneclaw("call", "execute", "{}").json["message"]
+
+
+def test_loading_a_tool_group_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw):
+    message = oneclaw("call", "load_tool_group", '{"group_name": "google_docs"}').json["message"]
+    assert message.startswith("Tool group 'google_docs' not found. Available groups: none; it needs the plugin ")
+    assert how_to_install("google_workspace") in message
+
+
+def test_an_agent_says_which_of_its_tools_are_missing(home, oneclaw, monkeypatch):
+    selected = ("--tools", "exec,read_file")
+    assert oneclaw("agents", "create", "helper", "--system-prompt", "Help.", *selected).status == 0
+    found = [point for point in loading.discover() if point.name == "builtin"]
+    assert oneclaw("agents", "show", "helper").stderr == ""
+    monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: found)
+    shown = oneclaw("agents", "show", "helper", "--json")
+    assert [each["name"] for each in shown.json["available_tools"]] == ["read_file"]
+    (exec_line,) = shown.stderr.splitlines()
+    assert "the tool exec is missing" in exec_line
+    assert shell_is_missing(exec_line)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("tools", "disable", "exec"), ("agents", "create", "new", "--system-prompt", "Help.", "--tools", "exec")],
+)
+def test_naming_a_tool_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw, arguments):
+    outcome = oneclaw(*arguments)
+    assert outcome.status == 2
+    assert "there is no tool 'exec'" in outcome.stderr
+    assert shell_is_missing(outcome.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("keys", "set", "ollama"),
+        ("models", "list", "ollama"),
+        ("models", "default", "ollama/llama3"),
+        ("providers", "disable", "ollama"),
+        ("providers", "add", "mine", "--type", "openai_compatible", "--base-url", "http://127.0.0.1:9/v1"),
+        ("run", "--model", "ollama/llama3", "hello"),
+    ],
+)
+def test_a_provider_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw, arguments):
+    outcome = oneclaw(*arguments)
+    assert outcome.status == 2
+    assert how_to_install("openai") in outcome.stderr
+
+
+def test_all_tool_groups_of_our_plugins_are_known():
+    registry = loading.load_plugins().registry
+    groups = {each.name for each in registry.get_all_group_definitions()}
+    assert groups == GROUPS.keys()

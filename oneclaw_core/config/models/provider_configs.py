@@ -12,7 +12,7 @@ from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.providers.base import ProviderConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.providers.known import KnownProviders
@@ -146,6 +146,14 @@ def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
     return OFFLINE_MODEL, "default"
 
 
+def no_provider(name: str, configs: Iterable[str]) -> NotFoundError:
+    """Make the error for a provider that is not configured; one of OneClaw's names its plugin."""
+    if name in PROVIDER_PLUGINS:
+        plugin = PROVIDER_PLUGINS[name]
+        return NotFoundError(f"the plugin of the provider {name} is not installed: {how_to_install(plugin)}")
+    return NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
+
+
 def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[ProviderConfig, str]:
     """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
 
@@ -158,8 +166,7 @@ def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[Prov
     if config is None and model == OFFLINE_MODEL:
         raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
     if config is None and model_name and provider_name in PROVIDER_PLUGINS:
-        plugin = PROVIDER_PLUGINS[provider_name]
-        raise NotFoundError(f"the plugin of the provider {provider_name} is not installed: {how_to_install(plugin)}")
+        raise no_provider(provider_name, configs)
     if config is None or not model_name:
         raise NotFoundError(
             f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "

@@ -12,6 +12,7 @@ from oneclaw_core.config.models.provider_configs import (
     MODEL_SETTING,
     default_model,
     lacks_key,
+    no_provider,
     provider_configs,
     split_model,
     with_key,
@@ -371,5 +372,5 @@ class ModelService:
 
 def _config(configs: Mapping[str, ProviderConfig], name: str) -> ProviderConfig:
     if name not in configs:
-        raise NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
+        raise no_provider(name, configs)
     return configs[name]
