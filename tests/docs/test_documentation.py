@@ -167,6 +167,15 @@ def test_pages_name_all_there_is(page, names):
     assert [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", text)] == []
 
 
+def test_the_architecture_names_modules_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    packages = "|".join(core_modules())
+    named = {name.replace(".", "/") for name in re.findall(rf"(?<![\w./])((?:{packages})(?:\.[a-z_]+)+)\b", text)}
+    core = ROOT / "oneclaw_core"
+    assert len(named) > 10
+    assert [name for name in sorted(named) if not (core / name).is_dir() and not (core / f"{name}.py").exists()] == []
+
+
 def test_the_error_tree_is_that_of_the_code():
     page = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
     branches = [line.strip() for line in errors.__doc__.splitlines() if "── " in line]
