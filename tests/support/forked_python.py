@@ -36,5 +36,9 @@ def fork_probes(monkeypatch):
     """Let the checks of plugins look at them in such processes."""
     from oneclaw_core.process import python_runner
 
+    def start(command, **options):
+        # What inherits descriptors is started by Python itself.
+        return (subprocess.Popen if "pass_fds" in options else FORKED_PYTHON.start)(command, **options)
+
     streams = {"PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
-    monkeypatch.setattr(python_runner, "subprocess", SimpleNamespace(Popen=FORKED_PYTHON.start, **streams))
+    monkeypatch.setattr(python_runner, "subprocess", SimpleNamespace(Popen=start, **streams))
