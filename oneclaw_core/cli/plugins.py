@@ -122,12 +122,9 @@ def enable(name: str) -> None:
 
 
 def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
-    if not any(each.hook == "register_chat_commands" for record in records for each in record.registrations):
-        return
-    from oneclaw_core.channels.chat_commands import plugin_chat_commands
-    from oneclaw_core.cli.slash import SLASH_COMMANDS
+    from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_chat_commands
 
-    plugin_chat_commands(records, [name[1:] for name in SLASH_COMMANDS])
+    plugin_chat_commands(records, TERMINAL_COMMANDS)
 
 
 def _is_installed(name: str) -> bool:

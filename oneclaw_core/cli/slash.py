@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_commands import ChatCommands, plugin_chat_commands
+from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_chat_commands
+from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.cli.conversation import session_label
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
 from oneclaw_core.errors import UsageError
@@ -77,8 +78,7 @@ def is_chat_command(claw: OneClaw, name: str) -> bool:
 
 def chat_command_names(catalog: Catalog) -> frozenset[str]:
     """Return the names of the commands of ``oneclaw chat``, those of plugins too, without the slash."""
-    own = [name[1:] for name in SLASH_COMMANDS]
-    return frozenset([*own, *plugin_chat_commands(catalog.plugins, own)])
+    return frozenset([*TERMINAL_COMMANDS, *plugin_chat_commands(catalog.plugins, TERMINAL_COMMANDS)])
 
 
 async def completions(claw: OneClaw) -> dict[str, str]:
@@ -95,7 +95,7 @@ async def completions(claw: OneClaw) -> dict[str, str]:
 
 def plugin_commands_of(claw: OneClaw) -> ChatCommands:
     """Return the commands of plugins. Those of the chat itself go before them."""
-    return ChatCommands(claw.plugins, claw.catalog.plugins, [name[1:] for name in SLASH_COMMANDS])
+    return ChatCommands(claw.plugins, claw.catalog.plugins, TERMINAL_COMMANDS)
 
 
 async def run_slash_command(conversation: Conversation, line: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from model_server import calls, chunk, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
+from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
 from oneclaw_core.http import clients as http
 
@@ -46,6 +47,10 @@ def say(terminal, line, expected):
     shown = terminal.expect(expected)
     terminal.expect(">")
     return shown
+
+
+def test_listings_know_the_names_of_all_commands():
+    assert [f"/{name}" for name in TERMINAL_COMMANDS] == list(SLASH_COMMANDS)
 
 
 @pytest.mark.one_python
