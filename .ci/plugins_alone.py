@@ -65,7 +65,7 @@ def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) 
     processes = ["-n", "2", "--dist", "loadfile"] if count_tests(plugin) > MANY_TEST_FILES else []
     tests = arguments or [*processes, "-m", "not one_python"]
     options = ["-o", f"cache_dir={scratch / plugin.name / 'cache'}", "--override-ini=pythonpath=tests/support", *tests]
-    confined = [f"--confcutdir=plugins/{plugin.name}", f"plugins/{plugin.name}/tests"]
+    confined = ["--confcutdir=plugins", f"plugins/{plugin.name}/tests"]
     command = [str(python), "-m", "pytest", *options, *confined]
     return subprocess.run(  # noqa: S603  # the command is made above
         command,
