@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core._version import __version__
-from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.errors import OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import CHECK_HOOK, Health
 from oneclaw_core.secrets.redaction import redact
 
@@ -144,6 +144,8 @@ def check_database(home: Home) -> Iterator[CheckLine]:
     _, backend = home_with_backend(home, os.environ)
     with looking_into(backend) as connection:
         if connection is None:
+            if home.path.exists() and not home.path.is_dir():
+                raise StoreError(f"{backend.name} cannot be read: {home.path} is no directory")
             message = f"{backend.name} does not exist yet; it is made when something is stored"
             yield CheckLine("database", Health.OK, message)
             return
