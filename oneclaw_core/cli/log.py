@@ -46,6 +46,8 @@ class HomeLog(logging.Handler):
         """Write a record."""
         if not self.works or self.path is None:
             return
+        if record.levelno < logging.INFO and self._file is None and not self.path.parent.exists():
+            return  # details alone are no reason to make a home
         try:
             if self._file is None:
                 self._file = self._open(self.path)
