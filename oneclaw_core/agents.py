@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from oneclaw_core.distributions import missing_tool, unknown_name
+from oneclaw_core.distributions import missing_part, unknown_name
 from oneclaw_core.errors import AgentError, NotFoundError
 from oneclaw_core.types.agents import BUILTIN_AGENTS, Agent, check_own
 from oneclaw_core.types.tool_result import clean_text
@@ -95,7 +95,7 @@ class AgentService:
             (selection.groups or frozenset()) - {each.name for each in registry.get_all_group_definitions()}
         )
         named = [*(("tool", name) for name in tools), *(("tool group", name) for name in groups)]
-        hints = ((f"the {kind} {name} is missing", missing_tool(kind, name)) for kind, name in named)
+        hints = ((f"the {kind} {name} is missing", missing_part(kind, name)) for kind, name in named)
         return [f"{what}: {hint}" for what, hint in hints if hint is not None]
 
     def tools_of(self, agent: Agent) -> Sequence[tuple[ToolDefinition, str | None]]:

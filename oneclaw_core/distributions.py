@@ -71,6 +71,9 @@ COMMANDS = {
 }
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
+CHAT_COMMANDS = {"memory": "memory", "skills": "skills"}
+"""Chat commands of OneClaw's own plugins, without the slash."""
+
 GROUPS = {
     "config": "config",
     "js_tool_management": "javascript",
@@ -109,17 +112,17 @@ def how_to_install(plugin: str) -> str:
     return f"install it with: {installer} {distribution}"
 
 
-def missing_tool(kind: str, name: str) -> str | None:
-    """Say which plugin of OneClaw brings a tool or tool group that is not there, and how to get it.
+def missing_part(kind: str, name: str) -> str | None:
+    """Say which plugin of OneClaw brings a tool, tool group or chat command that is not there, and how to get it.
 
     Args:
-        kind: the noun: ``tool`` or ``tool group``, else nothing is known.
+        kind: the noun: ``tool``, ``tool group`` or ``chat command``, else nothing is known.
         name: the name that no loaded plugin knows.
 
     Returns:
         The end of a sentence; ``None`` for a name that is not of OneClaw.
     """
-    plugin = {"tool": CORE_TOOLS, "tool group": GROUPS}.get(kind, {}).get(name)
+    plugin = {"tool": CORE_TOOLS, "tool group": GROUPS, "chat command": CHAT_COMMANDS}.get(kind, {}).get(name)
     if plugin is None or plugin not in OUR_DISTRIBUTIONS:
         return None
     return (
@@ -137,7 +140,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], listing: str) -> st
         known: the names there are.
         listing: the command that lists them.
     """
-    hint = missing_tool(what, name)
+    hint = missing_part(what, name)
     if hint is None:
         from difflib import get_close_matches
 

@@ -13,6 +13,7 @@ from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_c
 from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.cli.conversation import session_label
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
+from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.groups import one_line
@@ -118,6 +119,9 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     unusable = (await conversation.claw.plugins.message_commands()).get(name[1:])
     if unusable is not None and unusable.problem is not None:
         raise UsageError(unusable.problem)
+    missing = missing_part("chat command", name[1:].lower())
+    if missing is not None:
+        raise UsageError(f"there is no command {name}: {missing}")
     known = [each.strip() for each in await completions(conversation.claw)]
     close = get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.distributions import missing_tool
+from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.tools.call_services import RunningCall
@@ -266,7 +266,7 @@ class ToolEngine:
         if tool is None:
             if self._registry.selected(scope.selection).has_group(name):
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
-            elif (missing := missing_tool("tool", name)) is not None:
+            elif (missing := missing_part("tool", name)) is not None:
                 hint = f"{missing[0].upper()}{missing[1:]}."
             else:
                 close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)

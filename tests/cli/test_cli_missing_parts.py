@@ -1,5 +1,7 @@
 """What is missing because its plugin is not installed, and which distribution brings it."""
 
+import sys
+
 import pytest
 
 from oneclaw_core.distributions import COMMANDS, CORE_TOOLS, GROUPS, how_to_install
@@ -127,3 +129,13 @@ def test_all_tool_groups_of_our_plugins_are_known():
     registry = loading.load_plugins().registry
     groups = {each.name for each in registry.get_all_group_definitions()}
     assert groups == GROUPS.keys()
+
+
+@pytest.mark.parametrize("command", ["memory", "skills"])
+def test_a_chat_command_of_a_missing_plugin_says_what_to_install(bare, oneclaw, tmp_path, monkeypatch, command):
+    (tmp_path / "lines").write_text(f"/{command}\n")
+    with (tmp_path / "lines").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        outcome = oneclaw("chat")
+    assert f"there is no command /{command}: it needs the plugin {command}" in outcome.stderr
+    assert how_to_install(command) in outcome.stderr.splitlines()[-1]
