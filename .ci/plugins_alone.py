@@ -58,7 +58,7 @@ def main(wheels: Path, arguments: list[str]) -> int:
 
 
 def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Install a plugin's wheel into an environment of its own and run the plugin's tests there."""
+    """Install a plugin's wheel into a new environment and run the plugin's tests there."""
     (wheel,) = wheels.glob(f"oneclaw_{plugin.name}-*.whl")
     python = make_environment(scratch / plugin.name, plugin, wheel)
     # Each file on one worker: some share a server that takes long to start.
@@ -86,7 +86,7 @@ def make_environment(folder: Path, plugin: Path, wheel: Path) -> Path:
     packages = Path(sysconfig.get_path("purelib", vars=paths))
     (packages / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     install = ["uv", "pip", "install", "--quiet", "--no-deps", "--python", str(python), str(wheel)]
-    subprocess.run(install, check=True)  # noqa: S603  # likewise
+    subprocess.run(install, check=True)  # noqa: S603  # the command is made above
     declared = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
     required = [*declared["project"]["dependencies"], *declared["dependency-groups"]["test"], "pytest-xdist"]
     blocker = BLOCKER.format(blocked=sorted(blocked_packages(required)), plugin=plugin.name)

@@ -25,13 +25,13 @@ _LIMITS = ("max_tool_rounds", "turn_max_tokens", "turn_max_cost")
 
 
 class AgentFields(TypedDict, total=False):
-    """What can be said of an agent beside its name and system prompt; see :class:`Agent` and :class:`AgentLimits`.
+    """Fields of an agent beside its name and system prompt; see :class:`Agent` and :class:`AgentLimits`.
 
     Attributes:
         description: one line for people.
         model: ``PROVIDER/MODEL``, ``None`` for the default.
         parameters: sampling parameters; ``None`` takes one away.
-        max_tool_rounds: ``None`` for no limit of its own, like the next two.
+        max_tool_rounds: ``None`` for no limit; so are the next two.
         turn_max_tokens: input and output tokens.
         turn_max_cost: in US dollars.
         selection: the tools that it may have.
@@ -47,7 +47,7 @@ class AgentFields(TypedDict, total=False):
 
 
 class AgentChanges(AgentFields, total=False):
-    """What can be changed of an agent; ``parameters`` are changed one by one, the others stay."""
+    """Changes to an agent. Of ``parameters``, only the given ones change."""
 
     name: str
     system_prompt: str
@@ -223,11 +223,11 @@ class AgentService:
 
 
 def selection_of(tools: Iterable[str] | None, groups: Iterable[str] | None, now: ToolSelection) -> ToolSelection:
-    """Make an agent's new selection of what somebody names, for whom ``*`` stands for all.
+    """Make an agent's new selection from names; ``*`` stands for all.
 
     Args:
-        tools: names of tools, ``None`` if nothing is said of them.
-        groups: names of tool groups, likewise.
+        tools: names of tools, ``None`` to leave them as they are.
+        groups: names of tool groups, ``None`` to leave them as they are.
         now: the selection that the agent has; from everything, what is not named is taken out.
     """
     named = ToolSelection.naming(tools, groups)

@@ -1,4 +1,4 @@
-"""OneClaw: opens a home, wires the parts, sends messages."""
+"""The class OneClaw: open a home, wire its parts, send messages."""
 
 from __future__ import annotations
 
@@ -50,8 +50,6 @@ from oneclaw_core.types.messages import ToolCall
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.config.home import Home
-    from oneclaw_core.config.settings.core import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.sessions.sessions import Session
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.tool import Tool
     from oneclaw_core.turn.prepare_request import RequestPreview
-    from oneclaw_core.types.agents import AgentLimits
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -148,7 +145,7 @@ class OneClaw:
                 registry=catalog.registry,
                 engine=self._engine,
                 plugins=self.plugins,
-                fingerprints=CachePrefixes(),
+                cache_prefixes=CachePrefixes(),
                 tool_sizes=ToolSizes(),
                 refresh_tools=self._tool_sources.refresh,
             ),

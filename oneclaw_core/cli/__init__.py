@@ -1,4 +1,4 @@
-"""What commands of plugins use beside ``oneclaw_core``."""
+"""Public names for commands of plugins, beside those of ``oneclaw_core``."""
 
 from __future__ import annotations
 

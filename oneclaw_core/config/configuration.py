@@ -1,4 +1,4 @@
-"""What the user sets, changed in one way by the command line, by tools and by programs.
+"""Services for everything that users configure, shared by the command line, tools and programs.
 
 Each service reads what is stored when it is asked, so that the change of another process counts at once, and refuses
 what would leave the user locked out.

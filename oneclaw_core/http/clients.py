@@ -85,9 +85,9 @@ def create_client(
 def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate | None = None) -> httpx.AsyncClient:
     """Make a client for tools, which reaches the public internet and, with permission, private addresses.
 
-    Every request, each redirect included, goes to an address that was checked, and to no other: a name that resolves
-    anew to something else between check and use gains nothing. Proxies that the environment names are not used, since
-    a proxy resolves the names itself, where nobody checks the result. At most ten redirects are followed; their bodies
+    Every request, each redirect included, goes to an address that was checked, and to no other: a name that
+    resolves to something else after the check is not followed there. Proxies of the environment are not used, since a
+    proxy resolves names itself, without this check. At most ten redirects are followed; their bodies
     are left unread.
 
     Args:
@@ -112,7 +112,7 @@ def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate 
 def create_guarded_sync_client(
     allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
 ) -> httpx.Client:
-    """Make the same client as :func:`create_guarded_client` for code that runs in a thread of its own."""
+    """Make the same client as :func:`create_guarded_client` for code that runs in a thread."""
     import httpx
 
     from oneclaw_core.http.guard import GuardedSyncTransport
@@ -144,9 +144,9 @@ def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def prepare_clients() -> None:
-    """Import the library and read the certificates, to be called in a thread while nobody waits for a request.
+    """Import the library and read the certificates ahead of the first request; call it in a thread.
 
-    What is wrong with the certificates is left for the first client to tell.
+    Invalid certificates are reported by the first client.
     """
     import httpx  # noqa: F401  # its import is what takes long
 

@@ -72,7 +72,7 @@ async def run_program(
         environ: Its environment; by default that of this process without secrets.
         timeout_seconds: Time limit.
         on_stdout: Receives standard output piece by piece.
-        on_stderr: Receives standard error likewise; by default ``on_stdout`` receives both, in order.
+        on_stderr: Receives standard error piece by piece; by default ``on_stdout`` receives both, in order.
         stop_signal: Asks processes to end before they are killed.
         grace_seconds: How long they have for that.
 

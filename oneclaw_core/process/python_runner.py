@@ -1,4 +1,4 @@
-"""Start a Python function in a process of its own, talk with it, and leave nothing of it running."""
+"""Start a Python function in a subprocess, exchange data with it, and leave nothing running."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def python_process(
     environ: Mapping[str, str] | None = None,
     stderr: IO[bytes] | None = None,
 ) -> AsyncIterator[PythonProcess]:
-    """Run a Python function in a fresh interpreter, in a session and process group of its own.
+    """Run a Python function in a fresh interpreter, in a new session and process group.
 
     The function reads standard input and writes standard output, or takes both with
     :func:`oneclaw_core.process.take_pipes`. When the block is left, also by cancellation, the process is killed with

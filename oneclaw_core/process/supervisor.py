@@ -143,7 +143,7 @@ class Supervisor:
 
 
 def start(command: list[bytes], stdout: int, stderr: int) -> int:
-    """Start a program in a session of its own, without a terminal and without input.
+    """Start a program in a new session, without a terminal and without input.
 
     Returns:
         Its process id, which is that of its session too.

@@ -1,4 +1,4 @@
-"""What authors of providers use beside ``oneclaw_core``: requests over HTTP, events, errors, retries."""
+"""Public names for authors of providers, beside those of ``oneclaw_core``: HTTP requests, events, errors, retries."""
 
 from __future__ import annotations
 

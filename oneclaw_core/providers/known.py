@@ -1,4 +1,4 @@
-"""What plugins say about their provider types and services: data alone, so that a listing imports no plugin."""
+"""Data about the provider types and services of plugins, so that a listing imports no plugin."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TurnOutset:
-    """What decides how a turn is to be run, read at one moment, before its session is locked or even begun.
+    """Stored data that decides how a turn runs, read before its session is locked or begun.
 
     Attributes:
         settings: all settings.
@@ -173,9 +173,9 @@ class Store(StoredSessions, StoredMessages, StoredAgents, StoredUsage, StoredSet
             session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
             message: the user's.
             agent: as for :meth:`create_session`.
-            model: likewise.
-            title: likewise.
-            parent_id: likewise.
+            model: as for :meth:`create_session`.
+            title: as for :meth:`create_session`.
+            parent_id: as for :meth:`create_session`.
             memory: as for :meth:`begin_turn`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What authors of tools with files, groups or schemas of their own use beside ``oneclaw_core``."""
+"""Public names for authors of tools that use files, groups or schemas, beside those of ``oneclaw_core``."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class LoadToolGroupTool:
         return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
 
     def _known_groups(self, tools: SelectedTools) -> list[ToolGroupDefinition]:
-        """The groups that an agent with all tools is told of: empty ones too (RFC-040, step 3), disabled ones not."""
+        """Return the groups listed to an agent with all tools: empty ones too (RFC-040, step 3), disabled ones not."""
         loadable = {group.name for group in tools.groups}
         with_tools = self._registry.get_tool_groups()
         return [

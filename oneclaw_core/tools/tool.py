@@ -19,7 +19,7 @@ class Tool(Protocol):
 
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told about the tool."""
+        """The tool definition that models are sent."""
         ...
 
     async def execute(self, arguments: dict[str, Any], context: Any) -> ToolResult:

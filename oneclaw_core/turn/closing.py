@@ -1,4 +1,4 @@
-"""Closing what plugins may write as a plain async iterator."""
+"""Close async iterators of plugins, which may lack ``aclose``."""
 
 from __future__ import annotations
 

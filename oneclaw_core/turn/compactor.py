@@ -107,7 +107,7 @@ class Compactor:
             reason: ``REFUSED`` or ``REQUESTED`` to summarise in any case.
 
         Returns:
-            True if anything has changed: then the request has to be made anew.
+            True if anything has changed and the request must be built again.
 
         Raises:
             UsageError: a summary is requested of a model that writes none.

@@ -31,7 +31,7 @@ RESERVED_TOKENS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What a turn may take.
+    """Limits of a turn.
 
     Attributes:
         deadline_seconds: as a whole.
@@ -76,7 +76,7 @@ class TurnParts:
         registry: the tools.
         engine: runs tool calls.
         plugins: at work.
-        fingerprints: of requests, kept over turns.
+        cache_prefixes: of requests, kept over turns.
         tool_sizes: estimates of tools, kept over turns.
         refresh_tools: brings the registry up to date before each request.
     """
@@ -85,7 +85,7 @@ class TurnParts:
     registry: ToolRegistry
     engine: ToolEngine
     plugins: Plugins
-    fingerprints: CachePrefixes
+    cache_prefixes: CachePrefixes
     tool_sizes: ToolSizes
     refresh_tools: Callable[[], Awaitable[None]]
 

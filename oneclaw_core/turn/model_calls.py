@@ -71,7 +71,7 @@ class ModelCalls:
         session_id: whose turn it is.
         chosen: the model.
         budget: how much may be spent.
-        fingerprints: of requests, kept over turns.
+        cache_prefixes: of requests, kept over turns.
         deadline: of the turn; ``None`` for none.
         hooks: of plugins on the turn; ``None`` for none.
     """
@@ -82,7 +82,7 @@ class ModelCalls:
         session_id: str,
         chosen: ChosenModel,
         budget: TurnBudget,
-        fingerprints: CachePrefixes,
+        cache_prefixes: CachePrefixes,
         deadline: Deadline | None = None,
         hooks: TurnHooks | None = None,
     ) -> None:
@@ -90,7 +90,7 @@ class ModelCalls:
         self._session_id = session_id
         self._chosen = chosen
         self._budget = budget
-        self._fingerprints = fingerprints
+        self._cache_prefixes = cache_prefixes
         self._deadline = deadline
         self._hooks = hooks
         self._tool_loading = chosen.tool_loading
@@ -179,7 +179,7 @@ class ModelCalls:
             record = replace(
                 record,
                 tool_groups=tuple(group.name for group in request.tools.groups),
-                prefix=self._fingerprints.of(request, are_groups_at_front=are_groups_at_front),
+                prefix=self._cache_prefixes.of(request, are_groups_at_front=are_groups_at_front),
             )
         return record, UsageEvent(self._chosen.full_name, usage, cost)
 

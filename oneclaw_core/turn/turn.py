@@ -68,7 +68,7 @@ _State = Callable[[], Awaitable["_State | None"]]
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a model answered.
+    """An answer of a model.
 
     Attributes:
         response: the answer.
@@ -113,7 +113,7 @@ class Turn:
         # Waiting for the session's lock was no part of the turn.
         self._deadline = Deadline.after(limits.deadline_seconds)
         self._model_calls = ModelCalls(
-            parts.store, self._session_id, context.model, self._budget, parts.fingerprints, self._deadline, hooks
+            parts.store, self._session_id, context.model, self._budget, parts.cache_prefixes, self._deadline, hooks
         )
         self._failures = RepeatedFailures()
         self._storing = asyncio.Lock()

@@ -352,7 +352,7 @@ class Turns:
         )
         spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
         budget = TurnBudget((spending,), 1, None)
-        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.fingerprints)
+        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.cache_prefixes)
         async with self._providers.acquired(chosen.provider):
             return await ask_model(self._store, calls, chosen.info.name, session.id, prompt, schema)
 

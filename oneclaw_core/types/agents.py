@@ -27,7 +27,7 @@ _MOST = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
-    """What a turn of an agent may take, ``None`` for what the settings say; of both, the stricter holds.
+    """Limits of a turn of an agent; ``None`` for the settings' limit. Of both, the stricter holds.
 
     Attributes:
         max_tool_rounds: rounds of tool calls.
@@ -67,7 +67,7 @@ class Agent:
         id: what it is known by when its name changes; empty until it is stored.
         is_builtin: whether it comes with OneClaw; then it can be neither changed nor deleted.
         created_at: in UTC, ``None`` for one that is not stored.
-        updated_at: likewise.
+        updated_at: in UTC, ``None`` for one that is not stored.
 
     Raises:
         AgentError: a value is not acceptable; the message says which, and why.
@@ -113,7 +113,7 @@ def check_own(agent: Agent, done: str) -> None:
 
 
 def name_key(name: str) -> str:
-    """What two names share that count as the same: neither case, nor spaces around, nor how letters are encoded."""
+    """Return the form by which names are compared, without case, outer spaces and differences of encoding."""
     # Folding can take letters apart again.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.strip()).casefold())
 

@@ -33,7 +33,7 @@ class StopReason(StrEnum):
 
     ``COMPLETE``: the model was done, or wants tools run. ``LENGTH_LIMIT``: it reached the longest answer allowed.
     ``CONTENT_FILTER``: the service stopped it for what it said. ``REFUSAL``: the model declines; its text says so.
-    ``OTHER``: the service stopped it for a reason of its own.
+    ``OTHER``: the service stopped it for another reason.
     """
 
     COMPLETE = "complete"
@@ -44,7 +44,7 @@ class StopReason(StrEnum):
 
     @property
     def ended_by(self) -> str:
-        """What ended the answer, to be put after "by"."""
+        """The cause that ended the answer, to follow the word "by"."""
         return _ENDED_BY[self]
 
 

@@ -141,7 +141,7 @@ class Stage:
             registry=self.registry,
             engine=engine,
             plugins=Plugins([], None),
-            fingerprints=CachePrefixes(),
+            cache_prefixes=CachePrefixes(),
             tool_sizes=ToolSizes(),
             refresh_tools=nothing,
         )

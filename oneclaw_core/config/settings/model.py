@@ -32,7 +32,7 @@ class SettingsModel:
     has_validators: bool = True
 
     def for_checking(self) -> type[BaseModel] | None:
-        """Return the model if it is loaded, or has validators of its own.
+        """Return the model if it is loaded or defines validators.
 
         Raises:
             PluginError: it cannot be imported.

@@ -1,1 +1,1 @@
-"""What the hooks of plugins get and return."""
+"""Arguments and results of the hooks of plugins."""

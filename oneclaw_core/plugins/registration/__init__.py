@@ -1,1 +1,1 @@
-"""What plugins register, as data and through registrars."""
+"""Registrations of plugins: the data and the registrars."""

@@ -26,7 +26,7 @@ AskModel = Callable[[str, str, Mapping[str, Any] | None], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContexts:
-    """What the contexts of all plugins of a home are made of.
+    """Make the contexts of the plugins of a home.
 
     Attributes:
         home: its directories.

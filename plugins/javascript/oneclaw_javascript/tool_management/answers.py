@@ -1,4 +1,4 @@
-"""What the tools have in common: errors as the model is told them, and asking before a change."""
+"""Shared by the tools: errors for the model, and the question before a change."""
 
 from __future__ import annotations
 
