@@ -180,7 +180,6 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import TurnEvent as TurnEvent
     from oneclaw_core.types.events import TurnFinishedEvent as TurnFinishedEvent
     from oneclaw_core.types.events import UsageEvent as UsageEvent
-    from oneclaw_core.types.invisible import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.messages import Attachment as Attachment
     from oneclaw_core.types.messages import Message as Message
     from oneclaw_core.types.messages import MessageType as MessageType
@@ -188,10 +187,11 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage as TokenUsage
     from oneclaw_core.types.messages import ToolCall as ToolCall
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
-    from oneclaw_core.types.tool_result import ToolResult as ToolResult
-    from oneclaw_core.types.tool_result import ToolResultStatus as ToolResultStatus
-    from oneclaw_core.types.tool_result import clean_text as clean_text
-    from oneclaw_core.types.tool_selection import ToolSelection as ToolSelection
+    from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
+    from oneclaw_core.types.text import clean_text as clean_text
+    from oneclaw_core.types.tools import ToolResult as ToolResult
+    from oneclaw_core.types.tools import ToolResultStatus as ToolResultStatus
+    from oneclaw_core.types.tools import ToolSelection as ToolSelection
 
 _NAMES = {
     # Tools
@@ -207,9 +207,8 @@ _NAMES = {
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
     "tools.tool": "Tool",
     "tools.untrusted": "untrusted",
-    "types.invisible": "INVISIBLE_CHARACTERS",
-    "types.tool_result": "ToolResult ToolResultStatus clean_text",
-    "types.tool_selection": "ToolSelection",
+    "types.text": "INVISIBLE_CHARACTERS clean_text",
+    "types.tools": "ToolResult ToolResultStatus ToolSelection",
     # Plugins: hooks, what they get and return, and the libraries that plugins share
     "config.known_secrets": "known_secret_check",
     "http.oauth.accounts": "OAuthAccount OAuthAccounts",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from oneclaw_core.distributions import missing_part, unknown_name
 from oneclaw_core.errors import AgentError, NotFoundError
 from oneclaw_core.types.agents import BUILTIN_AGENTS, Agent, check_own
-from oneclaw_core.types.tool_result import clean_text
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.text import clean_text
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
 from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.types.tool_result import ToolResult
-from oneclaw_core.types.tool_selection import EVERYTHING, ToolSelection
+from oneclaw_core.types.tools import EVERYTHING, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,7 @@ from oneclaw_core.tools.text_content import (
     read_lines,
 )
 from oneclaw_core.tools.untrusted import untrusted
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from pathlib import Path

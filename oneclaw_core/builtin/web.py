@@ -18,7 +18,7 @@ from oneclaw_core.http.messages import (
     status_text,
 )
 from oneclaw_core.tools.untrusted import untrusted
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,12 +15,12 @@ import click
 from oneclaw_core.agents import selection_of
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS
-from oneclaw_core.types.tool_selection import ALL_TOOLS
+from oneclaw_core.types.tools import ALL_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.types.tool_selection import ToolSelection
+    from oneclaw_core.types.tools import ToolSelection
 
 # What takes a value away again.
 NONE = "none"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.agent_options import GivenOptions
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.types.agents import Agent
-    from oneclaw_core.types.tool_selection import ToolSelection
+    from oneclaw_core.types.tools import ToolSelection
 
 _DESCRIPTION_CHARACTERS = 100
 
@@ -90,7 +90,7 @@ def create(name: str, given: GivenOptions, as_json: bool) -> None:
 
     Without --tools and --groups it has all tools. With one of them, it has only what is named.
     """
-    from oneclaw_core.types.tool_selection import ALL_TOOLS
+    from oneclaw_core.types.tools import ALL_TOOLS
 
     changes: Any = changes_of(given, ALL_TOOLS)
     if "system_prompt" not in changes:

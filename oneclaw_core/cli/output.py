@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.types.invisible import INVISIBLE_CHARACTERS
+from oneclaw_core.types.text import INVISIBLE_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 _ARGUMENTS_CHARACTERS = 60
 _RESULT_CHARACTERS = 60

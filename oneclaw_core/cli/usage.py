@@ -10,7 +10,7 @@ import click
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_name
 from oneclaw_core.cli.stored import with_store
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.spending import dollars
+from oneclaw_core.types.budget import dollars
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         SkillRegistrar,
         ToolRegistrar,
     )
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _mark = pluggy.HookimplMarker("oneclaw")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.providers.wire_text import compact_json
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

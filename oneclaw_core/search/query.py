@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneclaw_core.search.words import folded, is_unspaced, pairs, parts
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 # What is longer was not written as a query; its beginning is enough to search by.
 _READ_CHARACTERS = 2_000

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError, StoreDamagedError
 from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits, builtin_agent, check_own, name_key
-from oneclaw_core.types.tool_result import clean_text
-from oneclaw_core.types.tool_selection import ToolSelection
+from oneclaw_core.types.text import clean_text
+from oneclaw_core.types.tools import ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.sessions.connection import with_list
 from oneclaw_core.sessions.sqlite_values import damaged_value
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.sessions import sessions as stored_sessions
 from oneclaw_core.sessions.fences import update_own
 from oneclaw_core.sessions.timestamps import now
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection

@@ -13,7 +13,7 @@ from oneclaw_core.sessions.connection import value_of, with_list
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import ConstraintError, NotFoundError, StoreDamagedError, UsageError
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.timestamps import now
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import ConstraintError, NotFoundError, SessionBusyError, StoreDamagedError, UsageError
 from oneclaw_core.sessions.fences import update_own
 from oneclaw_core.sessions.timestamps import now, to_datetime
-from oneclaw_core.types.invisible import DIRECTION_MARKS, LINE_SEPARATORS
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import DIRECTION_MARKS, LINE_SEPARATORS, clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

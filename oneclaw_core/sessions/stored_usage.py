@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
-    from oneclaw_core.types.spending import Spending
+    from oneclaw_core.types.budget import Spending
 
 
 class StoredUsage(StorePart):

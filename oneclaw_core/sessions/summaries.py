@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions import sessions as stored_sessions
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.sessions.timestamps import now
-from oneclaw_core.types.spending import Spending
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.budget import Spending
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.sessions.timestamps import to_datetime
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

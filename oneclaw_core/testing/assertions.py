@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.scripted_user import ScriptedUser
     from oneclaw_core.testing.turn_record import ToolCalls
     from oneclaw_core.tools.permissions import PermissionRequest
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 
 def assert_tool_called(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 _AGENT = "General Assistant"
 _DRAIN_SECONDS = 30.0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
 
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 _SHOWN_CHARACTERS = 200
 

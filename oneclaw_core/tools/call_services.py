@@ -16,7 +16,7 @@ from oneclaw_core.http.clients import (
     is_public_address,
     refuse_on_loop,
 )
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from oneclaw_core.errors import PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.tools.hints import context_parameters, signature_of
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

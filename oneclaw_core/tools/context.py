@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
-from oneclaw_core.types.tool_selection import NAME_PATTERN
+from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,8 +28,7 @@ from oneclaw_core.tools.presentable import presentable
 from oneclaw_core.tools.running import execution_error, run_tool
 from oneclaw_core.tools.schema import argument_faults, compile_schema
 from oneclaw_core.types.messages import ToolCall
-from oneclaw_core.types.tool_result import ToolResult
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -13,7 +13,7 @@ from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.tools.context import detached_context
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

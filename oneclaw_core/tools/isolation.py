@@ -19,7 +19,7 @@ from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import ToolResult, ToolResultStatus, of_kept_size
+from oneclaw_core.types.tools import ToolResult, ToolResultStatus, of_kept_size
 
 if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import PythonProcess

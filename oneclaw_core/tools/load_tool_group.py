@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, LoadedGroup, one_line
-from oneclaw_core.types.tool_result import ToolResult
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.function import FunctionTool
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 
 class ManifestTool:

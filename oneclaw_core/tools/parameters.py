@@ -10,7 +10,7 @@ from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.compact_schema import compact_schema
 from oneclaw_core.tools.hints import is_context_hint, resolve_hint, signature_of
 from oneclaw_core.tools.schema import MOST_FAULTS, json_pointer
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from oneclaw_core.types.invisible import BLANKS, INVISIBLE_CHARACTERS
+from oneclaw_core.types.text import BLANKS, INVISIBLE_CHARACTERS
 
 MAX_MEANING_CHARACTERS = 120
 MAX_NAME_CHARACTERS = 100

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult, clean_text, of_kept_size
+from oneclaw_core.types.text import clean_text
+from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
 
 MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 

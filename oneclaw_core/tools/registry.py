@@ -10,7 +10,7 @@ from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.selected_tools import SelectedTools
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, PermissionDeniedError
 from oneclaw_core.process.threads import run_in_thread, watched_threads
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools
-from oneclaw_core.types.tool_selection import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.definition import ToolDefinition

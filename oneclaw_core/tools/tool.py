@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import TurnInfo
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.turn_budget import TurnBudget
+    from oneclaw_core.types.budget import TurnBudget
 
 # How many tool calls deep a turn may be run within others.
 MAX_TURN_DEPTH = 2

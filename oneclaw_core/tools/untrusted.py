@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from oneclaw_core.types.tool_result import clean_text
+from oneclaw_core.types.text import clean_text
 
 
 def untrusted(text: str, source: str) -> str:

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from oneclaw_core.turn.compaction import ContextLimits
-from oneclaw_core.types.spending import SpendingLimits
+from oneclaw_core.types.budget import SpendingLimits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

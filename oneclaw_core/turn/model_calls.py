@@ -16,8 +16,8 @@ from oneclaw_core.turn.closing import closing
 from oneclaw_core.turn.dispatch import undispatched_response
 from oneclaw_core.turn.prepare_request import is_dispatched, prepare_request
 from oneclaw_core.turn.turn_hooks import observed_request
+from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import UsageEvent
-from oneclaw_core.types.spending import Spending, start_of_day
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.cache_prefix import CachePrefixes
     from oneclaw_core.turn.deadline import Deadline
     from oneclaw_core.turn.turn_hooks import TurnHooks
+    from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.turn_budget import TurnBudget
 
     # No coroutine function: an answer has thousands of pieces.
     Show = Callable[[ModelEvent], Awaitable[None] | None]

@@ -9,7 +9,7 @@ from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups
 from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.types.messages import Message, MessageType
-from oneclaw_core.types.tool_result import shown_part
+from oneclaw_core.types.text import shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -28,6 +28,7 @@ from oneclaw_core.turn.model_calls import ModelCalls
 from oneclaw_core.turn.prompt import model_request, shown_history
 from oneclaw_core.turn.session_reader import session_info
 from oneclaw_core.turn.summary import can_summarise
+from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
@@ -39,7 +40,6 @@ from oneclaw_core.types.events import (
     TurnFinishedEvent,
 )
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
-from oneclaw_core.types.turn_budget import TurnBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,11 +29,10 @@ from oneclaw_core.turn.tracker import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
+from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.events import CompactedEvent
 from oneclaw_core.types.messages import Message, MessageType
-from oneclaw_core.types.spending import SpendingLimits
-from oneclaw_core.types.tool_selection import ToolSelection
-from oneclaw_core.types.turn_budget import TurnBudget
+from oneclaw_core.types.tools import ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

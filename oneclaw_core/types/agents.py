@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import AgentError, ProtectedError
-from oneclaw_core.types.tool_selection import ALL_TOOLS, NAME_PATTERN, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, NAME_PATTERN, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 
 @dataclass(frozen=True, slots=True)

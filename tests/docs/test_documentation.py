@@ -26,7 +26,7 @@ from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer
-from oneclaw_core.types.spending import SpendingLimits
+from oneclaw_core.types.budget import SpendingLimits
 
 pytestmark = pytest.mark.one_python
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oneclaw_core.providers.history import AnsweredCall, Exchange, exchanges, valid_id
 from oneclaw_core.types.messages import Message, MessageType
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 ids = st.sampled_from(["a", "b", "c"])
 entries = st.one_of(

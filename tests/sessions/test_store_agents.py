@@ -14,7 +14,7 @@ from histories import assistant, database_path, opened, user
 
 from oneclaw_core.errors import AgentError, DuplicateError, NotFoundError, ProtectedError, StoreDamagedError
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits
-from oneclaw_core.types.tool_selection import ToolSelection
+from oneclaw_core.types.tools import ToolSelection
 
 
 def agent(name: str = "Poet", **fields: Any) -> Agent:

@@ -18,8 +18,8 @@ from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.sessions.usage_report import UsageGrouping, UsageTotals
+from oneclaw_core.types.budget import Spending
 from oneclaw_core.types.messages import TokenUsage
-from oneclaw_core.types.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

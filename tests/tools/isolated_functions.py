@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.tools.function import tool
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext

@@ -455,7 +455,7 @@ def test_a_value_that_json_cannot_hold_is_an_error_that_says_so(bench, value):
 
 
 def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.types.tool_result.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.types.tools.MAX_KEPT_CHARACTERS", 10)
     values = iter(("x" * 10, "x" * 10 + "y" * 15, ToolResult.error("odd", "x" * 10 + "y" * 1_000)))
     bench.add(run=lambda arguments, context: next(values))
     note = "\n[cut here: {} of {} characters are not shown; ask for a smaller part]"

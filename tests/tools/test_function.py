@@ -24,7 +24,7 @@ from oneclaw_core.tools.function import FunctionTool, tool
 from oneclaw_core.tools.hints import context_parameters
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.registry import ToolRegistry
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if typing.TYPE_CHECKING:
     import decimal

@@ -17,7 +17,7 @@ from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tool_result import MAX_KEPT_CHARACTERS, ToolResult
+from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult
 
 
 @pytest.fixture

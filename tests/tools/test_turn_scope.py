@@ -5,7 +5,7 @@ import asyncio
 from oneclaw_core import PathGuard, ToolContext
 from oneclaw_core.tools.call_services import RunningCall
 from oneclaw_core.tools.turn_scope import TurnScope, depth_within
-from oneclaw_core.types.turn_budget import TurnBudget
+from oneclaw_core.types.budget import TurnBudget
 
 
 def running_call(seconds):

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.tool_result import ToolResult
-    from oneclaw_core.types.tool_selection import ToolSelection
+    from oneclaw_core.types.tools import ToolResult, ToolSelection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

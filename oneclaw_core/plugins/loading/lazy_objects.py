@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.tool import Tool
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 
 class LazyTool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import ModelAnswer, TurnOutcome, Work
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
-    from oneclaw_core.types.tool_result import ToolResult
+    from oneclaw_core.types.tools import ToolResult
 
 _log = logging.getLogger("oneclaw.plugins")
 

@@ -11,7 +11,7 @@ from oneclaw_core.errors import PermissionDeniedError, PluginError
 from oneclaw_core.plugins.contract.arguments import Deny, PermissionOutcome, ToolWork
 from oneclaw_core.plugins.running.frozen import frozen
 from oneclaw_core.plugins.running.hook_calls import HookError
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

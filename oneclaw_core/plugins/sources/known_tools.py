@@ -13,7 +13,7 @@ from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, So
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.tools.groups import ToolGroupDefinition
-from oneclaw_core.types.tool_result import ToolResult
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

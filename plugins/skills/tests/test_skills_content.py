@@ -7,7 +7,7 @@ from oneclaw_skills.folder import SkillFolder
 from skill_files import write_skill
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolRegistry, ToolSourceInfo, ToolSourceType
-from oneclaw_core.types.tool_selection import ToolSelection
+from oneclaw_core.types.tools import ToolSelection
 
 NOTHING = SkillNeeds((), (), ())
 

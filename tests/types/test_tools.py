@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneclaw_core import ToolSelection
-from oneclaw_core.types.tool_selection import ALL_TOOLS
+from oneclaw_core.types.tools import ALL_TOOLS
 
 names = st.sampled_from(["a", "b", "c", "d"])
 groups = st.sampled_from(["g", "h"])
