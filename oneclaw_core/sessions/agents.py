@@ -88,13 +88,13 @@ def create(connection: Connection, agent: Agent) -> Agent:
     return stored
 
 
-def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent], Agent]) -> Agent:
+def change(connection: Connection, name_or_id: str, change: Callable[[Agent], Agent]) -> Agent:
     """Change a stored agent; its sessions follow a change of its name.
 
     Args:
         connection: of the transaction.
         name_or_id: which agent.
-        change_it: makes the new agent from the one that is stored now; what it raises is passed on.
+        change: returns the new agent for the one that is stored now; what it raises is passed on.
 
     Returns:
         The agent as it is stored from now on.
@@ -105,7 +105,7 @@ def change(connection: Connection, name_or_id: str, change_it: Callable[[Agent],
         DuplicateError: there is another one of the new name.
     """
     old = _changeable(connection, name_or_id, "changed")
-    new = replace(change_it(old), id=old.id, is_builtin=False, created_at=old.created_at, updated_at=to_datetime(now()))
+    new = replace(change(old), id=old.id, is_builtin=False, created_at=old.created_at, updated_at=to_datetime(now()))
     _check_name_is_free(new)
     try:
         connection.execute(_UPDATE, {"it": old.id, **_values(new)})

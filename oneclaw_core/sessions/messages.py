@@ -63,12 +63,13 @@ _ENDLESS = 2**63 - 1
 
 
 def append(
-    connection: Connection, session_id: str, new: Iterable[Message], *, is_touched: bool = False
+    connection: Connection, session_id: str, new: Sequence[Message], *, is_touched: bool = False
 ) -> list[Message]:
     """Append entries to a history.
 
-    A call without a status is pending, and one whose id is empty or used already gets a new one. A result closes its
-    call, as :func:`finish_call` does. ``sequence`` and ``created_at`` are assigned here.
+    A call without a status is stored as pending, and one whose id is empty or used in the session already gets a new
+    id: some services number them per answer. A result closes its call, as in :func:`finish_calls`. ``sequence`` and
+    ``created_at`` are assigned here.
 
     Args:
         connection: the transaction.
@@ -77,7 +78,7 @@ def append(
         is_touched: whether the session is in front of the list already, since it is just being made.
 
     Returns:
-        The entries as they are stored.
+        The entries as they are stored, with invalid text replaced.
 
     Raises:
         NotFoundError: there is no session of that id.
@@ -87,35 +88,35 @@ def append(
     if not is_touched:
         sessions.touch(connection, session_id, moment)
     return [
-        _store(connection, session_id, message, moment)
-        for message in _with_unique_ids(connection, session_id, list(new))
+        _store(connection, session_id, message, moment) for message in _with_unique_ids(connection, session_id, new)
     ]
 
 
-def finish_call(connection: Connection, session_id: str, result: Message) -> Message:
-    """Store the result of a call, and set the status of the call.
+def finish_calls(connection: Connection, session_id: str, results: Sequence[Message]) -> list[Message]:
+    """Store the results of calls, and set the status of the calls.
 
     The first outcome of a call is its only one.
 
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        results: each a ``TOOL_RESULT`` with its call's id and the status ``SUCCESS`` or ``ERROR``.
+
     Returns:
-        The result as it is stored; if the call had one already, that one.
+        The results as they are stored; of a call that had one already, that one.
 
     Raises:
-        StoreError: there is no such call, or the message is no outcome.
+        StoreError: there is no such call, or a message is no outcome.
     """
-    if result.type is not MessageType.TOOL_RESULT:
-        raise StoreError(f"a call is finished by its result, not by a message of type {str(result.type)!r}")
+    other = next((each.type for each in results if each.type is not MessageType.TOOL_RESULT), None)
+    if other is not None:
+        raise StoreError(f"a call is finished by its result, not by a message of type {str(other)!r}")
     sessions.hold(connection, session_id)
-    return _store(connection, session_id, result, now())
+    return [_store(connection, session_id, result, now()) for result in results]
 
 
-def finish_calls(connection: Connection, session_id: str, results: Iterable[Message]) -> list[Message]:
-    """Store the results of several calls, see :func:`finish_call`."""
-    return [finish_call(connection, session_id, result) for result in results]
-
-
-def page(connection: Connection, session_id: str, after: int, limit: int | None) -> list[Message]:
-    """Read up to ``limit`` entries after the entry numbered ``after``."""
+def page(connection: Connection, session_id: str, after: int = 0, limit: int | None = None) -> list[Message]:
+    """Read up to ``limit`` entries of a history after the entry with the ``sequence`` ``after``."""
     parameters = {"session": clean_text(session_id), "after": after, "page": _ENDLESS if limit is None else limit}
     return _read(connection, connection.execute(_FORWARDS, parameters).fetchall())
 

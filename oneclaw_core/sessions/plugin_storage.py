@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.errors import UsageError
 from oneclaw_core.sessions import plugin_values
-from oneclaw_core.sessions.sessions import is_session_id
+from oneclaw_core.sessions.sessions import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,8 +106,7 @@ class PluginStorage:
         Raises:
             NotFoundError: that is no session's id.
         """
-        if not is_session_id(session_id):
-            raise NotFoundError(f"{session_id!r} is no session's id: find the session first")
+        check_id(session_id)
         return PluginStorage(self._database, self._databases, self._plugin, session_id)
 
     async def tables(self, migrations: Sequence[Callable[[StorageConnection], Any]]) -> PluginTables:

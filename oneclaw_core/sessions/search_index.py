@@ -64,10 +64,6 @@ class SearchIndex(ABC):
         """Remove a session and its child sessions from the index, before they are deleted."""
 
     @abstractmethod
-    def forget_title(self, session_id: str) -> None:
-        """Remove the title of a session from the index, before it changes; the next search indexes the new one."""
-
-    @abstractmethod
     def all_of(self, terms: Iterable[str]) -> str:
         """Return the expression for texts that have all terms."""
 

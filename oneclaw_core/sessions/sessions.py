@@ -1,4 +1,11 @@
-"""Create, find, list and delete sessions."""
+"""Sessions: create, find, list and delete them, and keep what belongs to each.
+
+A summary replaces the oldest part of a history in requests; the stored history stays complete.
+
+The sections that memory and plugins add to the system prompt are kept with the session. They stay the same, so that
+each request has the prefix of the one before and hits the service's prompt cache. They are renewed when the cache is
+lost anyway: after an hour without a request, or with a new summary. Their column is called ``memory``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +14,16 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import ConstraintError, NotFoundError, SessionBusyError, StoreDamagedError, UsageError
+from oneclaw_core.errors import (
+    ConstraintError,
+    NotFoundError,
+    SessionBusyError,
+    StoreDamagedError,
+    StoreError,
+    UsageError,
+)
 from oneclaw_core.sessions.fences import update_own
+from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.text import DIRECTION_MARKS, LINE_SEPARATORS, clean_text
 
@@ -24,6 +39,7 @@ _ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
 # C0, C1, line ends and what turns the direction of text: a name is typed again, and shown in lists.
 _CONTROL = re.compile(f"[\x00-\x1f\x7f-\x9f{LINE_SEPARATORS}{DIRECTION_MARKS}]")
 _LAST_TEXT_CHARACTERS = 200
+_REST_MICROSECONDS = 3_600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +97,28 @@ _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
 _HOLD = "SELECT lock_token FROM sessions WHERE id = :it"
-_SET_TITLE = "UPDATE sessions SET updated_at = :moment, title = :title WHERE id = :it"
+_GET_SECTIONS = "SELECT memory, updated_at FROM sessions WHERE id = :it"
+_SET_SECTIONS = "UPDATE sessions SET memory = :sections WHERE id = :it"
+_GET_SUMMARY = "SELECT summary, summary_until FROM sessions WHERE id = :session"
+_SET_SUMMARY = "UPDATE sessions SET summary = :text, summary_until = :until WHERE id = :session"
+_OF_SESSION = "SELECT sequence FROM messages WHERE session_id = :session"
+_IS_THERE = f"{_OF_SESSION} AND sequence = :until"
+_OPEN_CALL = f"{_OF_SESSION} AND {IS_PENDING_CALL} AND sequence <= :until"
+_PARTED_CALL = f"""
+    {_OF_SESSION} AND {IS_CALL} AND sequence <= :until AND tool_call_id IN (
+        SELECT tool_call_id FROM messages WHERE session_id = :session AND {IS_RESULT} AND sequence > :until
+    )"""
 _ENDLESS = 2**63 - 1
 
 
-def is_session_id(text: str) -> bool:
-    """Return True if a text has the form of a session's id."""
-    return _ID.fullmatch(text) is not None
+def check_id(text: str) -> None:
+    """Reject a text that does not have the form of a session's id.
+
+    Raises:
+        NotFoundError: it does not.
+    """
+    if _ID.fullmatch(text) is None:
+        raise NotFoundError(f"{text!r} is no session's id: find the session first")
 
 
 def new_id() -> str:
@@ -97,21 +128,30 @@ def new_id() -> str:
 
 def create(
     connection: Connection,
-    name: str | None,
+    name: str | None = None,
+    *,
     agent: str,
-    model: str | None,
+    model: str | None = None,
     title: str | None = None,
     parent_id: str | None = None,
     session_id: str | None = None,
-    memory: str | None = None,
+    prompt_sections: str | None = None,
 ) -> Session:
-    """Create a session, with an id from :func:`new_id` or a new one.
+    """Create a session.
 
-    What its models are shown of the memory may be given at once.
+    Args:
+        connection: the transaction.
+        name: unique; ``None`` for none.
+        agent: its name.
+        model: as ``PROVIDER/MODEL``; ``None`` for the default.
+        title: describes the session in a few words.
+        parent_id: the session whose tool call creates this one.
+        session_id: from :func:`new_id`; ``None`` for a new one.
+        prompt_sections: the sections of the system prompt to keep with it.
 
     Raises:
-        UsageError: there is one of that name, or the name is empty or holds control characters.
-        NotFoundError: the session in which it is begun is gone.
+        UsageError: the name is taken or empty, or holds control characters.
+        NotFoundError: there is no session ``parent_id``.
     """
     moment = now()
     row = (
@@ -126,30 +166,32 @@ def create(
     )
     try:
         values = dict(zip(_COLUMNS, row, strict=True))
-        connection.execute(_INSERT, values | {"memory": memory, "lock_token": connection.token})
+        connection.execute(_INSERT, values | {"memory": prompt_sections, "lock_token": connection.token})
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
         raise UsageError(f"there is a session named {name!r} already: go on with it, or choose another name") from None
-    return _to_session(row)
+    return Session(**_values(row))
 
 
 def find_or_create(
     connection: Connection,
     name: str,
+    *,
     agent: str,
-    model: str | None,
+    model: str | None = None,
     title: str | None = None,
     parent_id: str | None = None,
 ) -> Session:
-    """Find a session by name or id, or create one of that name.
+    """Find a session by name or id, else create one of that name; concurrent processes get the same one.
 
     Raises:
         UsageError: the name is empty or holds control characters, and there is no session of that name.
     """
     # Of two processes, the second finds what the first has begun.
     connection.lock("session names")
-    return find(connection, name) or create(connection, name, agent, model, title, parent_id)
+    found = find(connection, name)
+    return found or create(connection, name, agent=agent, model=model, title=title, parent_id=parent_id)
 
 
 def find(connection: Connection, name_or_id: str) -> Session | None:
@@ -162,37 +204,20 @@ def find(connection: Connection, name_or_id: str) -> Session | None:
         # "g" follows on "f", the greatest digit.
         rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).fetchall()
         row = rows[0] if len(rows) == 1 else None
-    return None if row is None else _to_session(row)
+    return None if row is None else Session(**_values(row))
 
 
-def summaries(connection: Connection, limit: int | None) -> list[SessionSummary]:
-    """List up to ``limit`` sessions, the last used first."""
-    found = []
-    for row in connection.execute(_LIST, {"limit": _ENDLESS if limit is None else limit}):
-        *of_session, message_count, last_text = row
-        session = _to_session(of_session)
-        found.append(
-            SessionSummary(
-                id=session.id,
-                name=session.name,
-                title=session.title,
-                agent=session.agent,
-                model=session.model,
-                created_at=session.created_at,
-                updated_at=session.updated_at,
-                parent_id=session.parent_id,
-                message_count=message_count,
-                last_text=last_text or "",
-            )
-        )
-    return found
+def summaries(connection: Connection, limit: int | None = None) -> list[SessionSummary]:
+    """List sessions, the last used first."""
+    rows = connection.execute(_LIST, {"limit": _ENDLESS if limit is None else limit})
+    return [
+        SessionSummary(**_values(of_session), message_count=message_count, last_text=last_text or "")
+        for *of_session, message_count, last_text in rows
+    ]
 
 
 def remove(connection: Connection, session_id: str) -> bool:
-    """Delete a session with all that belongs to it.
-
-    Returns:
-        Whether there was one of that id.
+    """Delete a session with its messages; return True if it existed. Its usage stays counted.
 
     Raises:
         SessionBusyError: it is another turn's by now.
@@ -233,7 +258,7 @@ def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionB
     row = connection.execute(_FIND_BY_ID, {"it": clean_text(session_id)}).fetchone()
     if row is None or connection.token is None:
         return _gone(session_id)
-    found = _to_session(row)
+    found = Session(**_values(row))
     return SessionBusyError(
         f"session {found.name or found.id!r} went to another turn while this one had lost its connection to the "
         "database, so this one stores nothing more: see in `oneclaw sessions show` what was done, and send the message "
@@ -241,16 +266,53 @@ def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionB
     )
 
 
-def set_title(connection: Connection, session_id: str, title: str | None) -> None:
-    """Set the title of a session.
+def kept_sections(connection: Connection, session_id: str) -> str | None:
+    """Return the sections of the system prompt kept with a session, ``None`` if they are to be renewed."""
+    row = connection.execute(_GET_SECTIONS, {"it": clean_text(session_id)}).fetchone()
+    if row is None or row[0] is None or now() - row[1] > _REST_MICROSECONDS:
+        return None
+    return str(row[0])
+
+
+def keep_sections(connection: Connection, session_id: str, sections: str) -> None:
+    """Store the sections of the system prompt to keep with a session.
+
+    Raises:
+        SessionBusyError: it is another turn's by now.
+    """
+    changed = update_own(connection, _SET_SECTIONS, {"it": clean_text(session_id), "sections": clean_text(sections)})
+    if changed == 0 and connection.token is not None:
+        raise refusal(connection, session_id)
+
+
+def read_summary(connection: Connection, session_id: str) -> tuple[str, int] | tuple[None, None]:
+    """Read a session's summary and the number of the last message that it stands for, ``None`` for none."""
+    row = connection.execute(_GET_SUMMARY, {"session": clean_text(session_id)}).fetchone()
+    text, until = row or (None, None)
+    return (None, None) if text is None or until is None else (text, until)
+
+
+def set_summary(connection: Connection, session_id: str, text: str, until: int) -> None:
+    """Replace the oldest part of a history by a summary in later turns.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        text: the summary of that part, including the part of an earlier summary.
+        until: the ``sequence`` of the part's last message.
 
     Raises:
         NotFoundError: there is no session of that id.
+        StoreError: the session has no such message, or the part would separate a call from its result.
     """
-    connection.search_index.forget_title(clean_text(session_id))
-    parameters = {"it": clean_text(session_id), "moment": now(), "title": title and clean_text(title)}
-    if connection.execute(_SET_TITLE, parameters).rowcount == 0:
-        raise _gone(session_id)
+    touch(connection, session_id)
+    place = {"session": clean_text(session_id), "until": until}
+    if connection.execute(_IS_THERE, place).fetchone() is None:
+        raise StoreError(f"the session has no message {until} at which a summary could end")
+    for parted in (_OPEN_CALL, _PARTED_CALL):
+        if connection.execute(parted, place).fetchone() is not None:
+            raise StoreError(f"a summary until message {until} would part a tool call from its result")
+    connection.execute(_SET_SUMMARY, place | {"text": clean_text(text)})
 
 
 def _gone(session_id: str) -> NotFoundError:
@@ -273,20 +335,12 @@ def _clean_name(name: str | None) -> str | None:
     return cleaned
 
 
-def _to_session(row: Sequence[Any]) -> Session:
-    session_id, name, title, agent, model, created_at, updated_at, parent_id = row
+def _values(row: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a session from its row."""
+    values = dict(zip(_COLUMNS, row, strict=True))
     try:
-        return Session(
-            id=session_id,
-            name=name,
-            title=title,
-            agent=agent,
-            model=model,
-            created_at=to_datetime(created_at),
-            updated_at=to_datetime(updated_at),
-            parent_id=parent_id,
-        )
+        return values | {each: to_datetime(values[each]) for each in ("created_at", "updated_at")}
     except (TypeError, OverflowError) as error:
         raise StoreDamagedError(
-            f"the database holds a damaged session ({session_id}): put a backup copy in its place"
+            f"the database holds a damaged session ({values['id']}): put a backup copy in its place"
         ) from error

@@ -38,7 +38,6 @@ _NEW_MESSAGES = """
 _NEW_SESSIONS = "SELECT id, name, title FROM sessions WHERE search_number IS NULL"
 _LAST_NUMBER = "SELECT coalesce(max(search_number), 0) FROM sessions"
 _NUMBER_SESSION = "UPDATE sessions SET search_number = :number WHERE id = :session"
-_INDEXED_TITLE = "SELECT search_number, name, title FROM sessions WHERE id = :session AND search_number IS NOT NULL"
 _FAMILY = """
     WITH RECURSIVE family (id) AS (
         SELECT :session UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent_id = family.id
@@ -110,13 +109,6 @@ class SqliteSearchIndex(SearchIndex):
             after = rows[-1][0]
         sessions = self.connection.execute(_INDEXED_SESSIONS, {"session": session_id}).fetchall()
         self.connection.execute_many(_REMOVE_SESSION, [_session_entry(*each) for each in sessions])
-
-    def forget_title(self, session_id: str) -> None:
-        """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""
-        row = self.connection.execute(_INDEXED_TITLE, {"session": session_id}).fetchone()
-        if row is not None:
-            self.connection.execute(_REMOVE_SESSION, _session_entry(*row))
-            self.connection.execute(_NUMBER_SESSION, {"number": None, "session": session_id})
 
     def all_of(self, terms: Iterable[str]) -> str:
         """See :class:`~oneclaw_core.sessions.search_index.SearchIndex`."""

@@ -1,86 +1,113 @@
-"""The store: its parts, and the transactions with which turns begin."""
+"""The store: all operations on what OneClaw stores, each one transaction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from oneclaw_core.sessions import agents, memory_snapshots, messages, sessions, settings, summaries, usage
+from oneclaw_core.errors import SessionBusyError
+from oneclaw_core.sessions import agents as stored_agents
+from oneclaw_core.sessions import messages as stored_messages
+from oneclaw_core.sessions import search as stored_search
+from oneclaw_core.sessions import sessions as stored_sessions
+from oneclaw_core.sessions import settings as stored_settings
+from oneclaw_core.sessions import turns as stored_turns
+from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.stored_agents import StoredAgents
-from oneclaw_core.sessions.stored_messages import StoredMessages
-from oneclaw_core.sessions.stored_plugins import StoredPlugins
-from oneclaw_core.sessions.stored_sessions import StoredSessions
-from oneclaw_core.sessions.stored_settings import StoredSettings
-from oneclaw_core.sessions.stored_usage import StoredUsage
+from oneclaw_core.sessions.fences import fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+    from datetime import datetime, tzinfo
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
+    from oneclaw_core.search.query import Query
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.settings import ToolStates
-    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.sessions.plugin_storage import PluginStorage
+    from oneclaw_core.sessions.plugin_tables import PluginContent, PluginDatabases
+    from oneclaw_core.sessions.search import Found, SearchRange
+    from oneclaw_core.sessions.usage import UsageRecord
+    from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
     from oneclaw_core.types.messages import Message
 
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
-@dataclass(frozen=True, slots=True)
-class TurnOutset:
-    """Stored data that decides how a turn runs, read before its session is locked or begun.
 
-    Attributes:
-        settings: all settings.
-        session: the session, ``None`` if there is none of that name.
-        agent: the agent asked for, else the session's, else the General Assistant; ``None`` if there is none of that
-            name.
+def _append_with_usage(
+    connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None
+) -> list[Message]:
+    stored = stored_messages.append(connection, session_id, new)
+    if used is not None:
+        stored_usage.record(connection, session_id, used)
+    return stored
+
+
+def _reads(
+    work: Callable[Concatenate[Connection, Arguments], Value],
+) -> Callable[Concatenate[Store, Arguments], Coroutine[Any, Any, Value]]:
+    """Make a method of the store from a function that reads in a transaction."""
+
+    @wraps(work)
+    def method(self: Store, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Coroutine[Any, Any, Value]:
+        return self._database.read(work, *args, **kwargs)
+
+    return method
+
+
+def _writes(
+    work: Callable[Concatenate[Connection, Arguments], Value],
+) -> Callable[Concatenate[Store, Arguments], Coroutine[Any, Any, Value]]:
+    """Make a method of the store from a function that writes in a transaction."""
+
+    @wraps(work)
+    def method(self: Store, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Coroutine[Any, Any, Value]:
+        return self._database.write(work, *args, **kwargs)
+
+    return method
+
+
+def _writes_own(
+    work: Callable[Concatenate[Connection, str, Arguments], Value],
+) -> Callable[Concatenate[Store, str, Arguments], Coroutine[Any, Any, Value]]:
+    """Make a method of the store from a function that writes to a session.
+
+    It is refused if the session's lock was acquired here and another process has acquired it since.
     """
 
-    settings: dict[str, Any]
-    session: Session | None
-    agent: Agent | None
+    @wraps(work)
+    def method(
+        self: Store, session_id: str, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Coroutine[Any, Any, Value]:
+        own = fenced(work, self._tokens.get(session_id))
+        return self._database.write(own, session_id, *args, **kwargs)
+
+    return method
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStart:
-    """All that a turn needs to know at its start, read at one moment.
-
-    Attributes:
-        history: the newest turns of what follows on the summary, as in :meth:`Store.history`; with a summary it may
-            begin within a turn.
-        group_loads: the successful calls of ``load_tool_group`` of the whole history.
-        pending_calls: the calls without an outcome, left by a turn that was killed.
-        permissions: the user's decisions, ``grant`` or ``deny`` by name.
-        tool_states: the disabled tools and groups.
-        summary: stands for what precedes ``history``, ``None`` for nothing.
-        summary_until: the ``sequence`` of the last message that it stands for.
-        last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
-        memory: what the session's models are shown of the user's memory.
-    """
-
-    history: tuple[Message, ...]
-    group_loads: tuple[Message, ...]
-    pending_calls: tuple[Message, ...]
-    permissions: dict[str, str]
-    tool_states: ToolStates
-    summary: str | None = None
-    summary_until: int | None = None
-    last_input_tokens: int | None = None
-    memory: str = ""
-
-
-class Store(StoredSessions, StoredMessages, StoredAgents, StoredUsage, StoredSettings, StoredPlugins):
+class Store:
     """Everything that OneClaw stores, opened by :meth:`open`.
 
     Each method is one transaction, and raises a kind of ``StoreError`` if the database fails; then nothing is stored.
-    Cancelling a task that waits for a method does not undo the transaction.
+    Cancelling a task that waits for a method does not undo the transaction. The functions that the methods are made
+    from take the transaction first; they may run in another thread, and again when another transaction stood in the
+    way.
 
     Writing to a history under the session's lock raises ``SessionBusyError`` after the lock was lost with its
     connection and another turn acquired it.
     """
+
+    def __init__(self, database: Database, lock_directory: Path) -> None:
+        self._database = database
+        self._locks = database.backend.session_locks(lock_directory)
+        self._plugin_databases: PluginDatabases | None = None
+        # By session, the tokens of the locks that this process holds.
+        self._tokens: dict[str, int] = {}
 
     @classmethod
     async def open(cls, backend: Backend, *, lock_directory: Path) -> Self:
@@ -117,140 +144,152 @@ class Store(StoredSessions, StoredMessages, StoredAgents, StoredUsage, StoredSet
     ) -> None:
         await self.close()
 
-    async def turn_outset(self, session: str | None, agent: str | None) -> TurnOutset:
-        """Read what decides how a turn is to be run.
+    # Turns
 
-        Args:
-            session: the session's name or id, as for :meth:`find_session`; ``None`` for one that is yet to begin.
-            agent: the agent's name or id; ``None`` for the session's.
-        """
-        return await self._database.read(_turn_outset, session, agent)
+    turn_setup = _reads(stored_turns.read_setup)
+    load_turn = _reads(stored_turns.load)
+    begin_turn = _writes_own(stored_turns.begin)
+    begin_session_with_turn = _writes_own(stored_turns.begin_session)
 
-    async def load_turn(self, session_id: str, max_characters: int | None, memory: str = "") -> TurnStart:
-        """Read all that a turn needs at its start; how long the history is does not matter.
+    # Sessions
 
-        Args:
-            session_id: the session.
-            max_characters: the limit of the history, see :meth:`history`.
-            memory: as in :meth:`begin_turn`.
-        """
-        return await self._database.read(_load_turn, session_id, max_characters, memory)
+    create_session = _writes(stored_sessions.create)
+    find_or_create_session = _writes(stored_sessions.find_or_create)
+    find_session = _reads(stored_sessions.find)
+    list_sessions = _reads(stored_sessions.summaries)
+    delete_session = _writes_own(stored_sessions.remove)
+    set_summary = _writes_own(stored_sessions.set_summary)
+    kept_sections = _reads(stored_sessions.kept_sections)
+    keep_sections = _writes_own(stored_sessions.keep_sections)
 
-    async def begin_turn(
-        self, session_id: str, message: Message, interrupted: Message, max_characters: int | None, memory: str = ""
-    ) -> TurnStart:
-        """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
-
-        All of it or nothing is done.
+    @asynccontextmanager
+    async def session_lock(self, session_id: str, wait_seconds: float) -> AsyncIterator[None]:
+        """Hold the lock of a session, which other processes and other tasks of this one cannot acquire.
 
         Args:
             session_id: the session.
-            message: the user's.
-            interrupted: the result for each open call, without its id and name.
-            max_characters: the limit of the history, see :meth:`history`.
-            memory: what models are shown of the user's memory now; the turn gets what the session was shown before,
-                unless that is to be renewed, see :mod:`oneclaw_core.sessions.memory_snapshots`.
+            wait_seconds: how long to wait for another turn of the session.
 
         Raises:
-            NotFoundError: the session is gone.
+            SessionBusyError: the other turn did not end in that time.
+            NotFoundError: that is no session's id.
+            StoreError: the lock cannot be used.
         """
-        return await self._write_own(_begin_turn, session_id, message, interrupted, max_characters, memory)
+        stored_sessions.check_id(session_id)
+        held = await self._locks.acquire(session_id, wait_seconds)
+        if held is None:
+            session = await self.find_session(session_id)
+            shown = repr(session.name) if session is not None and session.name else session_id
+            raise SessionBusyError(
+                f"session {shown} is busy: another oneclaw process, or another task of this one, is in the middle of "
+                "a turn of it; wait until that turn has ended, or use another session"
+            )
+        if held.token is not None:
+            self._tokens[session_id] = held.token
+        try:
+            yield
+        finally:
+            self._tokens.pop(session_id, None)
+            # Transactions of a cancelled turn end before another turn begins.
+            self._database.when_settled(held.release)
 
-    async def begin_session_with_turn(
+    # Messages
+
+    messages = _reads(stored_messages.page)
+    count_messages = _reads(stored_messages.count)
+    finish_calls = _writes_own(stored_messages.finish_calls)
+    _append = _writes_own(_append_with_usage)
+
+    async def append(
+        self, session_id: str, new: Sequence[Message], *, usage: UsageRecord | None = None
+    ) -> list[Message]:
+        """Append entries to a history, see :func:`oneclaw_core.sessions.messages.append`.
+
+        Args:
+            session_id: the session.
+            new: the entries.
+            usage: of the model request that they came from.
+        """
+        try:
+            return await self._append(session_id, new, usage)
+        except SessionBusyError:
+            if usage is not None:
+                # The tokens are spent, although the history does not continue from this request.
+                await self.record_usage(session_id, replace(usage, prefix=None))
+            raise
+
+    async def search(self, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
+        """Find messages and titles that may match a query, see :func:`oneclaw_core.sessions.search.find`."""
+        if not await self._database.read(stored_search.is_current):
+            await self._database.write(stored_search.index_new)
+        return await self._database.read(stored_search.find, query, where, wants_all=wants_all)
+
+    # Agents
+
+    list_agents = _reads(stored_agents.listed)
+    find_agent = _reads(stored_agents.find_any)
+    create_agent = _writes(stored_agents.create)
+    change_agent = _writes(stored_agents.change)
+    delete_agent = _writes(stored_agents.remove)
+
+    # Settings, permissions and disabled tools
+
+    settings = _reads(stored_settings.read_settings)
+    set_setting = _writes(stored_settings.set_setting)
+    change_setting = _writes(stored_settings.change_setting)
+    remove_setting = _writes(stored_settings.remove_setting)
+    permissions = _reads(stored_settings.read_permissions)
+    set_permission = _writes(stored_settings.set_permission)
+    remove_permission = _writes(stored_settings.remove_permission)
+    reset_permissions = _writes(stored_settings.reset_permissions)
+    tool_states = _reads(stored_settings.read_tool_states)
+    set_tool_enabled = _writes(stored_settings.set_tool_enabled)
+
+    # Usage
+
+    record_usage = _writes(stored_usage.record)
+    spent_since = _reads(stored_usage.spent_since)
+
+    async def usage_totals(
+        self, session_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
+    ) -> UsageTotals:
+        """Sum up the usage of requests, see :func:`oneclaw_core.sessions.usage_report.totals`."""
+        from oneclaw_core.sessions import usage_report
+
+        return await self._database.read(usage_report.totals, session_id, since, until)
+
+    async def usage_by(
         self,
-        session_id: str,
-        message: Message,
+        grouping: UsageGrouping,
         *,
-        agent: str,
-        model: str | None = None,
-        title: str | None = None,
-        parent_id: str | None = None,
-        memory: str = "",
-    ) -> tuple[Session, TurnStart]:
-        """Begin a session without a name together with its first turn: both or neither is done.
+        since: datetime | None = None,
+        until: datetime | None = None,
+        time_zone: tzinfo | None = None,
+    ) -> list[UsageRow]:
+        """Sum up the usage of requests by a grouping, see :func:`oneclaw_core.sessions.usage_report.rows`."""
+        from oneclaw_core.sessions import usage_report
 
-        Args:
-            session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
-            message: the user's.
-            agent: as for :meth:`create_session`.
-            model: as for :meth:`create_session`.
-            title: as for :meth:`create_session`.
-            parent_id: as for :meth:`create_session`.
-            memory: as for :meth:`begin_turn`.
+        return await self._database.read(usage_report.rows, grouping, since, until, time_zone)
 
-        Raises:
-            NotFoundError: there is no session of the id ``parent_id``.
-        """
-        return await self._write_own(
-            _begin_session_with_turn, session_id, message, agent, model, title, parent_id, memory
-        )
+    # Plugins
 
+    def plugin_storage(self, plugin: str) -> PluginStorage:
+        """Return the storage of a plugin by its name."""
+        from oneclaw_core.sessions.plugin_storage import PluginStorage
+        from oneclaw_core.sessions.plugin_tables import PluginDatabases
 
-def _begin_turn(
-    connection: Connection,
-    session_id: str,
-    message: Message,
-    interrupted: Message,
-    max_characters: int | None,
-    memory: str,
-) -> TurnStart:
-    # First, for a message ends the session's rest.
-    shown_memory = memory_snapshots.take(connection, session_id, memory)
-    answers = [
-        replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
-        for call in messages.pending_calls(connection, session_id)
-    ]
-    messages.append(connection, session_id, [*answers, message])
-    return _turn_start(connection, session_id, (), max_characters, shown_memory)
+        if self._plugin_databases is None:
+            self._plugin_databases = PluginDatabases(self._database.backend)
+        return PluginStorage(self._database, self._plugin_databases, plugin)
 
+    async def plugin_content(self, plugin: str) -> PluginContent:
+        """Count and list what a plugin has stored."""
+        from oneclaw_core.sessions import plugin_tables
 
-def _begin_session_with_turn(
-    connection: Connection,
-    session_id: str,
-    message: Message,
-    agent: str,
-    model: str | None,
-    title: str | None,
-    parent_id: str | None,
-    memory: str,
-) -> tuple[Session, TurnStart]:
-    session = sessions.create(connection, None, agent, model, title, parent_id, session_id, memory)
-    return session, TurnStart(
-        history=tuple(messages.append(connection, session_id, [message], is_touched=True)),
-        group_loads=(),
-        pending_calls=(),
-        permissions=settings.read_permissions(connection),
-        tool_states=settings.read_tool_states(connection),
-        memory=memory,
-    )
+        return await self._database.read(plugin_tables.content, self._database.backend, plugin)
 
+    async def forget_plugin(self, plugin: str) -> PluginContent:
+        """Remove everything that a plugin has stored: values, tables and the version of its tables."""
+        from oneclaw_core.sessions import plugin_tables
 
-def _turn_outset(connection: Connection, session: str | None, agent: str | None) -> TurnOutset:
-    found = sessions.find(connection, session) if session is not None else None
-    wanted = agent if agent is not None or found is None else found.agent
-    return TurnOutset(settings.read_settings(connection), found, agents.find_any(connection, wanted))
-
-
-def _load_turn(connection: Connection, session_id: str, max_characters: int | None, memory: str) -> TurnStart:
-    pending = messages.pending_calls(connection, session_id)
-    return _turn_start(
-        connection, session_id, pending, max_characters, memory_snapshots.due(connection, session_id, memory)
-    )
-
-
-def _turn_start(
-    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None, memory: str
-) -> TurnStart:
-    summary = summaries.read(connection, session_id)
-    until = summary.until if summary is not None else None
-    return TurnStart(
-        history=messages.newest_turns(connection, session_id, pending, max_characters, until),
-        group_loads=tuple(messages.group_loads(connection, session_id)),
-        pending_calls=tuple(pending),
-        permissions=settings.read_permissions(connection),
-        tool_states=settings.read_tool_states(connection),
-        summary=summary.text if summary is not None else None,
-        summary_until=until,
-        last_input_tokens=usage.last_input_tokens(connection, session_id),
-        memory=memory,
-    )
+        return await self._database.write(plugin_tables.forget, self._database.backend, plugin)

@@ -6,11 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.timestamps import now
+from oneclaw_core.sessions.timestamps import now, to_stored
 from oneclaw_core.types.budget import Spending
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.types.messages import TokenUsage
 
@@ -85,7 +87,7 @@ _LAST_INPUT_TOKENS = """
 
 
 def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
-    """Store the usage of one request of a session."""
+    """Store the usage of one model request of a session."""
     connection.execute(
         _INSERT,
         {
@@ -107,9 +109,9 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
     )
 
 
-def spent_since(connection: Connection, since: int) -> Spending:
-    """Sum up what all sessions spent since a stored moment."""
-    parameters = {"since": since, "until": now() + _FUTURE_MICROSECONDS}
+def spent_since(connection: Connection, since: datetime) -> Spending:
+    """Sum up what all sessions spent since a moment, fast enough for a check before each turn."""
+    parameters = {"since": to_stored(since), "until": now() + _FUTURE_MICROSECONDS}
     [(tokens, cost, unpriced)] = connection.execute(_SPENT, parameters).fetchall()
     return Spending(int(tokens or 0), float(cost or 0), unpriced)
 

@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError
-from oneclaw_core.sessions.timestamps import to_datetime
+from oneclaw_core.sessions.timestamps import to_datetime, to_stored
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from oneclaw_core.sessions.connection import Connection
 
@@ -140,15 +140,15 @@ _KEYS = {
 
 
 def totals(
-    connection: Connection, session_id: str | None = None, since: int | None = None, until: int | None = None
+    connection: Connection, session_id: str | None, since: datetime | None, until: datetime | None
 ) -> UsageTotals:
     """Sum up the usage of requests.
 
     Args:
         connection: the transaction.
         session_id: those of this session only, ``None`` for all.
-        since: those from this moment on, as it is stored; ``None`` for no limit.
-        until: those before this moment; ``None`` for no limit.
+        since: those from this moment on, ``None`` for no limit.
+        until: those before this moment, ``None`` for no limit.
     """
     conditions, parameters = _in_range(since, until)
     if session_id is not None:
@@ -161,9 +161,9 @@ def totals(
 def rows(
     connection: Connection,
     by: UsageGrouping,
-    since: int | None = None,
-    until: int | None = None,
-    time_zone: tzinfo | None = None,
+    since: datetime | None,
+    until: datetime | None,
+    time_zone: tzinfo | None,
 ) -> list[UsageRow]:
     """Sum up the usage of requests by day, model, session or tool group.
 
@@ -171,10 +171,10 @@ def rows(
 
     Args:
         connection: the transaction.
-        by: what to add up by.
-        since: only requests from this moment on, as it is stored; ``None`` for no limit.
-        until: only requests before this moment; ``None`` for no limit.
-        time_zone: whose days; ``None`` for that of the machine.
+        by: what to sum up by.
+        since: only requests from this moment on, ``None`` for no limit.
+        until: only requests before this moment, ``None`` for no limit.
+        time_zone: of the days; ``None`` for that of the machine.
 
     Returns:
         Days in their order; of all else what cost most first, then what used most tokens.
@@ -218,16 +218,16 @@ def _groups(text: str | None) -> list[str]:
     return groups
 
 
-def _in_range(since: int | None, until: int | None) -> tuple[list[str], dict[str, Any]]:
+def _in_range(since: datetime | None, until: datetime | None) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions of a range, and their parameters."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if since is not None:
         conditions.append("created_at >= :since")
-        parameters["since"] = since
+        parameters["since"] = to_stored(since)
     if until is not None:
         conditions.append("created_at < :until")
-        parameters["until"] = until
+        parameters["until"] = to_stored(until)
     return conditions, parameters
 
 

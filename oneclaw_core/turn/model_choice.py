@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import Provider
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.pool import ProviderPool
-    from oneclaw_core.sessions.store import Store, TurnOutset
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import Agent
 
@@ -91,12 +92,12 @@ class ModelChooser:
         return provider
 
     async def choose(
-        self, outset: TurnOutset, agent: str | None, model: str | None, within: ToolContext | None = None
+        self, setup: TurnSetup, agent: str | None, model: str | None, within: ToolContext | None = None
     ) -> tuple[Agent, ChosenModel]:
         """Choose the agent and the model of a turn.
 
         Args:
-            outset: what the store says.
+            setup: what the store says.
             agent: asked for; ``None`` for that of the session.
             model: asked for; ``None`` for that of the session, the agent, the outer turn or the settings.
             within: the tool call that the turn is run for.
@@ -104,8 +105,8 @@ class ModelChooser:
         Raises:
             NotFoundError: there is no such agent, provider or model.
         """
-        session, stored = outset.session, outset.settings
-        persona = outset.agent
+        session, stored = setup.session, setup.settings
+        persona = setup.agent
         if persona is None and agent is not None:
             persona = await self._agents.get(agent)
         if persona is None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
-    from oneclaw_core.sessions.store import TurnStart
+    from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tools.engine import ToolOutcome
     from oneclaw_core.turn.context import TurnContext, TurnParts
@@ -171,7 +171,7 @@ class Turn:
 
     def _begin(self, start: TurnStart) -> None:
         self._history = shown_history(start.history)
-        self._kept_sections = start.memory
+        self._kept_sections = start.prompt_sections
         self._groups = restore_loaded_groups(start.group_loads)
         self._compactor = Compactor(
             self._store,
@@ -334,7 +334,7 @@ class Turn:
         if hooks is not None and self._compactor.summary is not None:
             hooks.compacted(self._compactor.summary)
         self._kept_sections = await self._parts.plugins.prompt_sections(self._info)
-        await self._store.set_shown_memory(self._session_id, self._kept_sections)
+        await self._store.keep_sections(self._session_id, self._kept_sections)
         await self._gather_current_sections()
 
     async def _gather_current_sections(self) -> None:

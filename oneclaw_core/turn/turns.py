@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.store import TurnOutset, TurnStart
+    from oneclaw_core.sessions.turns import TurnSetup, TurnStart
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.permissions import PermissionPolicy
     from oneclaw_core.turn.context import TurnParts
@@ -63,7 +63,7 @@ class _Prepared:
 
     Attributes:
         message: as it was sent.
-        outset: what the store said.
+        setup: what the store said.
         settings: read from it.
         agent: with its toolset for this turn.
         model: answers the turn.
@@ -74,7 +74,7 @@ class _Prepared:
     """
 
     message: NewMessage
-    outset: TurnOutset
+    setup: TurnSetup
     settings: Settings
     agent: Agent
     model: ChosenModel
@@ -146,13 +146,13 @@ class Turns:
         """Settle who answers what, before the session is locked or begun."""
         message.check()
         attachments = checked_attachments(message.attachments)
-        outset = await self._store.turn_outset(message.session, message.agent)
-        settings = self._settings.read(outset.settings)
-        await self._plugins.refresh_settings(outset.settings)
-        agent, model = await self._models.choose(outset, message.agent, message.model, message.within)
+        setup = await self._store.turn_setup(message.session, message.agent)
+        settings = self._settings.read(setup.settings)
+        await self._plugins.refresh_settings(setup.settings)
+        agent, model = await self._models.choose(setup, message.agent, message.model, message.within)
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
-        self._obey(outset.settings)
+        self._obey(setup.settings)
         text = title = message.text
         groups: tuple[str, ...] = ()
         if message.command is not None or message.tool_groups is not None:
@@ -171,7 +171,7 @@ class Turns:
         check_attachments(attachments, accepted, model.full_name)
         return _Prepared(
             message=message,
-            outset=outset,
+            setup=setup,
             settings=settings,
             agent=agent,
             model=model,
@@ -198,7 +198,7 @@ class Turns:
 
     async def _session_of(self, prepared: _Prepared) -> tuple[Session | None, SessionInfo]:
         """Find or begin the session of a message; one without a name begins with its first message."""
-        session, message = prepared.outset.session, prepared.message
+        session, message = prepared.setup.session, prepared.message
         if session is None and message.session is not None:
             session = await self._conversations.begin(
                 message.session, prepared.agent.name, message.model, prepared.title, prepared.parent_id
@@ -230,7 +230,7 @@ class Turns:
                 model=prepared.message.model,
                 title=shortened(prepared.title),
                 parent_id=prepared.parent_id,
-                memory=sections,
+                prompt_sections=sections,
             )
             self._conversations.observe("session_created", session)
         self._take_over(start)
@@ -270,12 +270,12 @@ class Turns:
                 compacted.append(event)
 
         with self.tracker.of_this_task():
-            outset = await self._store.turn_outset(session, agent)
-            settings = self._settings.read(outset.settings)
-            found = outset.session
+            setup = await self._store.turn_setup(session, agent)
+            settings = self._settings.read(setup.settings)
+            found = setup.session
             if found is None:
                 raise no_session(session)
-            persona, chosen = await self._models.choose(outset, agent, model)
+            persona, chosen = await self._models.choose(setup, agent, model)
             hooks = self._hooks(session_info(found), persona, chosen, "", None)
             async with (
                 self._providers.acquired(chosen.provider),
@@ -310,14 +310,14 @@ class Turns:
     ) -> tuple[ModelRequest, ChosenModel]:
         """Make the next request, without the user's message; see :meth:`oneclaw_core.OneClaw.next_request`."""
         check_texts(session=session, agent=agent, model=model)
-        outset = await self._store.turn_outset(session, agent)
-        settings = self._settings.read(outset.settings)
-        found = outset.session
+        setup = await self._store.turn_setup(session, agent)
+        settings = self._settings.read(setup.settings)
+        found = setup.session
         if session is not None and found is None:
             raise no_session(session)
-        persona, chosen = await self._models.choose(outset, agent, model)
-        await self._plugins.refresh_settings(outset.settings)
-        self._obey(outset.settings)
+        persona, chosen = await self._models.choose(setup, agent, model)
+        await self._plugins.refresh_settings(setup.settings)
+        self._obey(setup.settings)
         await self._parts.refresh_tools()
         history: list[Message] = []
         groups: list[str] = []
@@ -326,7 +326,7 @@ class Turns:
         if found is not None:
             start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
             self._take_over(start)
-            sections = start.memory
+            sections = start.prompt_sections
             history = with_summary(shown_history(start.history), start.summary)
             groups = restore_loaded_groups(start.group_loads)
         request = model_request(
@@ -343,9 +343,9 @@ class Turns:
 
     async def answer_plugin(self, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
         """Have the default model answer a plugin; its usage is that of a session of the plugin."""
-        outset = await self._store.turn_outset(None, None)
-        settings = self._settings.read(outset.settings)
-        _, chosen = await self._models.choose(outset, None, None)
+        setup = await self._store.turn_setup(None, None)
+        settings = self._settings.read(setup.settings)
+        _, chosen = await self._models.choose(setup, None, None)
         session = await self._store.find_or_create_session(
             f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
         )
@@ -358,7 +358,7 @@ class Turns:
     async def _kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
         """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
         if not is_new:
-            kept = await self._store.shown_memory(session.id)
+            kept = await self._store.kept_sections(session.id)
             if kept is not None:
                 return kept
         return await self._plugins.prompt_sections(session)

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from importlib import resources
 
 import pytest
+from histories import pending_calls
 from model_server import ModelServer, calls, silence, text
 
 from oneclaw_core import (
@@ -386,7 +387,7 @@ def test_cancelling_the_turn_ends_the_agent(tmp_path):
         await asyncio.wait({listening})
         others = asyncio.all_tasks() - {asyncio.current_task()}
         sessions = {each.agent: each for each in await claw.store.list_sessions()}
-        pending = [await claw.store.pending_calls(each.id) for each in sessions.values()]
+        pending = [await pending_calls(claw.store, each.id) for each in sessions.values()]
         return others, pending, await claw.store.messages(sessions["General Assistant"].id)
 
     server_of = []

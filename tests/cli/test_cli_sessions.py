@@ -31,8 +31,7 @@ def in_store(work):
 
 
 async def tell_story(store, name="story", title="About the weather"):
-    session = await store.create_session(name, agent="General Assistant", model="offline/rules")
-    await store.set_title(session.id, title)
+    session = await store.create_session(name, agent="General Assistant", model="offline/rules", title=title)
     await store.append(
         session.id,
         [
@@ -47,17 +46,19 @@ async def tell_story(store, name="story", title="About the weather"):
             ),
         ],
     )
-    await store.finish_call(
+    await store.finish_calls(
         session.id,
-        Message(
-            type=MessageType.TOOL_RESULT,
-            content=LONG_RESULT,
-            tool_call_id="call_1",
-            tool_name="look_at_sky",
-            tool_status=ToolCallStatus.SUCCESS,
-            duration_ms=12.4,
-            shown_characters=100,
-        ),
+        [
+            Message(
+                type=MessageType.TOOL_RESULT,
+                content=LONG_RESULT,
+                tool_call_id="call_1",
+                tool_name="look_at_sky",
+                tool_status=ToolCallStatus.SUCCESS,
+                duration_ms=12.4,
+                shown_characters=100,
+            )
+        ],
     )
     await store.append(session.id, [Message(type=MessageType.ASSISTANT, content="Blau.")])
     return session

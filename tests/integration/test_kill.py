@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from databases import backend_of
+from histories import pending_calls
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
@@ -80,7 +81,7 @@ def audit(home):
     async def rows():
         async with await Store.open(backend_of(home.database_url), lock_directory=home.locks) as store:
             session = await store.find_session("story")
-            return await store.messages(session.id), await store.pending_calls(session.id)
+            return await store.messages(session.id), await pending_calls(store, session.id)
 
     messages, pending = asyncio.run(rows())
     assert pending == []

@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 import psycopg
 import pytest
 from databases import VARIABLE
+from histories import pending_calls
 from postgres_server import database_on_server
 
 from oneclaw_core import (
@@ -89,7 +90,7 @@ class Machine:
     async def has_pending_calls(self, count):
         session = await self.claw.store.find_session("s")
         async with asyncio.timeout(10):
-            while len(await self.claw.store.pending_calls(session.id)) != count:
+            while len(await pending_calls(self.claw.store, session.id)) != count:
                 await asyncio.sleep(0.005)
 
     async def history(self):

@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 import pytest
 from audit import faults_of, faults_of_file
+from histories import pending_calls
 from made_models import opened
 
 from oneclaw_core import ModelResponse, TextDelta, TokenUsage, ToolCall, ToolResult, tool
@@ -141,7 +142,7 @@ def test_a_thousand_sessions_at_once(tmp_path, is_long):
             for name in names:
                 session = await claw.store.find_session(name)
                 # What was cut off while its calls were being stored is answered by the next turn.
-                if session is None or await claw.store.pending_calls(session.id):
+                if session is None or await pending_calls(claw.store, session.id):
                     async for _ in claw.send_message("and now?", session=name):
                         pass
                     session = await claw.store.find_session(name)

@@ -95,12 +95,12 @@ def test_a_new_name_takes_the_sessions_along(tmp_path: Path) -> None:
             assert changed.created_at == made.created_at
             found = {each.name: each.agent for each in await store.list_sessions()}
             assert found == {"mine": "Bard", "other": "General Assistant"}
-            outset = await store.turn_outset(mine.id, None)
-            assert outset.agent == changed
-            assert (await store.turn_outset(other.id, "BARD")).agent == changed
+            setup = await store.turn_setup(mine.id, None)
+            assert setup.agent == changed
+            assert (await store.turn_setup(other.id, "BARD")).agent == changed
             # Only the case: still its own name.
             assert (await store.change_agent("bard", lambda it: replace(it, name="BARD"))).name == "BARD"
-            assert (await store.turn_outset(mine.id, None)).session is not None
+            assert (await store.turn_setup(mine.id, None)).session is not None
 
     asyncio.run(main())
 
@@ -113,7 +113,7 @@ def test_deleting_leaves_the_sessions_to_the_general_assistant(tmp_path: Path) -
                 await store.create_session(name, agent="Poet")
             assert await store.delete_agent("POET") == (made, 2)
             assert {each.agent for each in await store.list_sessions()} == {"General Assistant"}
-            assert (await store.turn_outset("one", None)).agent is GENERAL_ASSISTANT
+            assert (await store.turn_setup("one", None)).agent is GENERAL_ASSISTANT
             with pytest.raises(NotFoundError, match="there is no agent 'Poet'"):
                 await store.delete_agent("Poet")
 
@@ -216,12 +216,12 @@ def test_a_turn_learns_of_settings_session_and_agent_at_once(tmp_path: Path) -> 
             await store.set_setting("model", "offline/rules")
             made = await store.create_agent(agent())
             session = await store.create_session("mine", agent="Poet")
-            outset = await store.turn_outset("mine", None)
-            assert (outset.settings, outset.session, outset.agent) == ({"model": "offline/rules"}, session, made)
-            assert (await store.turn_outset(None, None)).agent is GENERAL_ASSISTANT
-            assert (await store.turn_outset("new", None)).session is None
-            assert (await store.turn_outset("mine", "General Assistant")).agent is GENERAL_ASSISTANT
-            assert (await store.turn_outset("mine", "Nobody")).agent is None
+            setup = await store.turn_setup("mine", None)
+            assert (setup.settings, setup.session, setup.agent) == ({"model": "offline/rules"}, session, made)
+            assert (await store.turn_setup(None, None)).agent is GENERAL_ASSISTANT
+            assert (await store.turn_setup("new", None)).session is None
+            assert (await store.turn_setup("mine", "General Assistant")).agent is GENERAL_ASSISTANT
+            assert (await store.turn_setup("mine", "Nobody")).agent is None
 
     asyncio.run(main())
 

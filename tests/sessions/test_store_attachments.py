@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from histories import assistant, call, opened, opened_for_examples, success, user
+from histories import assistant, call, history, opened, opened_for_examples, success, user
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,7 +52,7 @@ def test_files_come_back_in_their_order_wherever_messages_are_read(tmp_path: Pat
             stored = await store.append(session.id, entries)
             assert files_of(stored) == expected
             assert files_of(await store.messages(session.id)) == expected
-            assert files_of(await store.history(session.id, max_characters=None)) == expected
+            assert files_of(await history(store, session.id)) == expected
             assert files_of((await store.load_turn(session.id, None)).history) == expected
 
     asyncio.run(main())
@@ -63,8 +63,8 @@ def test_a_result_found_instead_of_a_second_one_has_its_files(tmp_path: Path) ->
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user(), call("1")])
-            first = await store.finish_call(session.id, with_files(success("1"), PICTURE))
-            second = await store.finish_call(session.id, with_files(success("1"), DOCUMENT))
+            [first] = await store.finish_calls(session.id, [with_files(success("1"), PICTURE)])
+            [second] = await store.finish_calls(session.id, [with_files(success("1"), DOCUMENT)])
             assert first.attachments == second.attachments == (PICTURE,)
             assert files_of(await store.messages(session.id)) == [(), (), (PICTURE,)]
 
@@ -169,7 +169,7 @@ def test_a_window_has_the_files_of_just_its_messages(tmp_path: Path) -> None:
         ]
         session = await store.create_session(agent="default")
         await store.append(session.id, entries)
-        window = await store.history(session.id, max_characters=max_characters)
+        window = await history(store, session.id, max_characters)
         begin = len(entries) - len(window)
         assert [(each.content, each.attachments) for each in window] == [
             (each.content, each.attachments) for each in entries[begin:]

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from histories import assistant, call, failure, opened, success, user
+from histories import assistant, call, failure, history, opened, success, user
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,17 +114,17 @@ def test_the_store_reads_the_newest_turns_over_the_borders_of_pages(tmp_path: Pa
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             other = await store.create_session(agent="default")
-            assert await store.history(session.id, max_characters=None) == []
+            assert await history(store, session.id) == []
             for number in range(5):
                 await store.append(other.id, [user("other")])
                 turn = [user(f"turn {number}"), *(assistant("x") for _ in range(59))]
                 await store.append(session.id, [*turn, call(str(number)), success(str(number))])
             everything = await store.messages(session.id)
             assert len(everything) == 5 * 62
-            assert await store.history(session.id, max_characters=None) == everything
-            assert await store.history(session.id, max_characters=length(everything)) == everything
-            assert await store.history(session.id, max_characters=length(everything) - 1) == everything[62:]
-            assert await store.history(session.id, max_characters=0) == everything[-62:]
+            assert await history(store, session.id) == everything
+            assert await history(store, session.id, length(everything)) == everything
+            assert await history(store, session.id, length(everything) - 1) == everything[62:]
+            assert await history(store, session.id, 0) == everything[-62:]
             start = await store.load_turn(session.id, length(everything[-124:]))
             assert list(start.history) == everything[-124:]
 

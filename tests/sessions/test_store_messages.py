@@ -9,7 +9,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from histories import assistant, call, database_url, failure, opened, opened_for_examples, success, user
+from histories import (
+    assistant,
+    call,
+    database_url,
+    failure,
+    history,
+    opened,
+    opened_for_examples,
+    pending_calls,
+    success,
+    user,
+)
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,7 +78,7 @@ def test_the_order_is_that_of_storing_whatever_the_clock_says(tmp_path: Path, mo
             read = await store.messages(session.id)
             assert [each.content for each in read] == ["3", "1", "2"]
             assert [each.sequence for each in read] == sorted(each.sequence or 0 for each in read)
-            assert [each.content for each in await store.history(session.id, max_characters=None)] == ["3", "1", "2"]
+            assert [each.content for each in await history(store, session.id)] == ["3", "1", "2"]
 
     asyncio.run(main())
 
@@ -123,7 +134,7 @@ def test_a_turn_begins_by_answering_what_was_left_open(tmp_path: Path) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user("do"), call("1"), call("2")])
-            await store.finish_call(session.id, success("1"))
+            await store.finish_calls(session.id, [success("1")])
             interrupted = replace(failure("", "interrupted"), tool_name=None)
             start = await store.begin_turn(session.id, user("and?"), interrupted, None)
             assert start.pending_calls == ()
@@ -140,12 +151,12 @@ def test_a_call_is_pending_until_its_outcome_is_stored(tmp_path: Path) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user(), replace(call("1"), tool_status=None), call("2")])
-            assert [each.tool_call_id for each in await store.pending_calls(session.id)] == ["1", "2"]
-            result = await store.finish_call(session.id, success("1"))
+            assert [each.tool_call_id for each in await pending_calls(store, session.id)] == ["1", "2"]
+            [result] = await store.finish_calls(session.id, [success("1")])
             assert result.sequence is not None
-            assert [each.tool_call_id for each in await store.pending_calls(session.id)] == ["2"]
-            await store.finish_call(session.id, failure("2", "interrupted"))
-            assert await store.pending_calls(session.id) == []
+            assert [each.tool_call_id for each in await pending_calls(store, session.id)] == ["2"]
+            await store.finish_calls(session.id, [failure("2", "interrupted")])
+            assert await pending_calls(store, session.id) == []
             statuses = [(each.type, each.tool_status) for each in (await store.messages(session.id))[1:]]
             assert statuses == [
                 (MessageType.TOOL_CALL, ToolCallStatus.SUCCESS),
@@ -163,14 +174,14 @@ def test_the_first_outcome_of_a_call_is_its_only_one(tmp_path: Path) -> None:
             session = await store.create_session(agent="default")
             await store.append(session.id, [user(), call("1")])
             outcomes = await asyncio.gather(
-                store.finish_call(session.id, success("1", "first")),
-                store.finish_call(session.id, failure("1")),
+                store.finish_calls(session.id, [success("1", "first")]),
+                store.finish_calls(session.id, [failure("1")]),
                 store.append(session.id, [failure("1")]),
             )
-            assert outcomes[0] == outcomes[1] == outcomes[2][0]
+            assert outcomes[0] == outcomes[1] == outcomes[2]
             assert await store.count_messages(session.id) == 3
-            assert (await store.messages(session.id))[1].tool_status is outcomes[0].tool_status
-            later = await store.finish_call(session.id, success("1", "later"))
+            assert (await store.messages(session.id))[1].tool_status is outcomes[0][0].tool_status
+            later = await store.finish_calls(session.id, [success("1", "later")])
             assert later == outcomes[0]
 
     asyncio.run(main())
@@ -201,12 +212,12 @@ def test_a_result_needs_its_call(tmp_path: Path) -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             refused = [
-                (store.finish_call(session.id, success("no")), "no tool call 'no'"),
+                (store.finish_calls(session.id, [success("no")]), "no tool call 'no'"),
                 (store.append(session.id, [success("no")]), "no tool call 'no'"),
-                (store.finish_call("0" * 32, success("no")), "no tool call 'no'"),
-                (store.finish_call(session.id, user()), "finished by its result"),
+                (store.finish_calls("0" * 32, [success("no")]), "no tool call 'no'"),
+                (store.finish_calls(session.id, [user()]), "finished by its result"),
                 (
-                    store.finish_call(session.id, replace(success("1"), tool_status=ToolCallStatus.PENDING)),
+                    store.finish_calls(session.id, [replace(success("1"), tool_status=ToolCallStatus.PENDING)]),
                     "either a success or an error",
                 ),
                 (store.append(session.id, [replace(user(), provider_data={"x": object()})]), "what JSON can hold"),
@@ -242,8 +253,7 @@ def test_any_text_can_be_stored(tmp_path: Path) -> None:
             call(identity, text, text), content=text, error_type=text, provider_data={"type": {text: [text]}}
         )
         stored = await store.append(session.id, [user(text), hostile])
-        assert await store.used_call_ids(session.id, [identity, identity + "x"]) == {identity}
-        result = await store.finish_call(session.id, replace(success(identity, text), tool_name=text))
+        [result] = await store.finish_calls(session.id, [replace(success(identity, text), tool_name=text)])
         read = await store.messages(session.id)
         assert read[0] == stored[0]
         assert read[2] == result
@@ -261,16 +271,17 @@ def test_any_text_can_be_stored(tmp_path: Path) -> None:
         holds()
 
 
-def test_used_ids_are_those_of_calls_of_this_session(tmp_path: Path) -> None:
+def test_ids_that_calls_of_this_session_have_are_replaced(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session(agent="default")
             await store.append(session.id, [call(f"call-{number}") for number in range(3)])
             other = await store.create_session(agent="default")
             await store.append(other.id, [call("elsewhere")])
-            asked = [f"call-{number}" for number in range(2, 2000)] + ["elsewhere"]
-            assert await store.used_call_ids(session.id, asked) == {"call-2"}
-            assert await store.used_call_ids(session.id, []) == set()
+            given = [f"call-{number}" for number in range(2, 2000)] + ["elsewhere"]
+            stored = await store.append(session.id, [call(each) for each in given])
+            assert [each.tool_call_id for each in stored[1:]] == given[1:]
+            assert stored[0].tool_call_id != "call-2"
 
     asyncio.run(main())
 
@@ -316,7 +327,7 @@ def test_a_call_stored_before_a_kill_is_there_and_pending(tmp_path: Path) -> Non
             start = await store.load_turn(session_id, 1000)
             assert [each.tool_call_id for each in start.pending_calls] == ["1"]
             assert [each.type for each in start.history] == [MessageType.USER, MessageType.TOOL_CALL]
-            await store.finish_call(session_id, failure("1", "interrupted"))
+            await store.finish_calls(session_id, [failure("1", "interrupted")])
             assert (await store.load_turn(session_id, 1000)).pending_calls == ()
 
     asyncio.run(take_up())
@@ -335,8 +346,7 @@ def test_044_group_loads_are_the_successful_ones_in_their_order(tmp_path: Path) 
             await store.append(session.id, [user(), load("1", "mail"), load("2", "nothing"), load("3", "pdf")])
             await store.append(session.id, [load("4", "pending"), call("5", "other_tool", '{"group_name": "no"}')])
             for result in (success("3"), failure("2"), success("1"), success("5")):
-                await store.finish_call(session.id, result)
-            assert restore_loaded_groups(await store.group_loads(session.id)) == ["mail", "pdf"]
+                await store.finish_calls(session.id, [result])
             start = await store.load_turn(session.id, 1)
             assert restore_loaded_groups(start.group_loads) == ["mail", "pdf"]
 

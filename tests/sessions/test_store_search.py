@@ -171,18 +171,12 @@ def test_days_limit_what_is_found_even_if_a_clock_was_wrong(tmp_path: Path) -> N
     asyncio.run(main())
 
 
-def test_titles_and_names_are_found_and_changed_titles_anew(tmp_path: Path) -> None:
+def test_titles_and_names_are_found(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            named = await store.create_session("kitchen", agent="General Assistant", title="tea and cakes")
+            await store.create_session("kitchen", agent="General Assistant", title="tea and cakes")
             await store.create_session(agent="General Assistant")
             assert await titles(store, "kitchen tea") == ["kitchen: tea and cakes"]
-            await store.set_title(named.id, "coffee")
-            assert await titles(store, "tea") == []
-            assert await titles(store, "coffee") == ["kitchen: coffee"]
-            await store.set_title(named.id, None)
-            assert await titles(store, "coffee") == []
-            assert await titles(store, "kitchen") == ["kitchen"]
 
     asyncio.run(main())
 

@@ -88,20 +88,18 @@ def test_the_list_begins_with_the_session_used_last(tmp_path: Path) -> None:
             assert len(listed[0].last_text) == 200
             assert listed[1].last_text == ""
             assert listed[0].updated_at > old.updated_at
-            await store.touch(new.id)
+            await store.append(new.id, [user()])
             assert [each.name for each in await store.list_sessions(limit=1)] == ["new"]
 
     asyncio.run(main())
 
 
-def test_a_title_can_be_set(tmp_path: Path) -> None:
+def test_a_title_is_cleaned(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            session = await store.create_session(agent="default")
-            await store.set_title(session.id, "about\x00 \ud800")
-            found = await store.find_session(session.id)
-            assert found is not None
-            assert found.title == "about\ufffd ?"
+            session = await store.create_session(agent="default", title="about\x00 \ud800")
+            assert session.title == "about\ufffd ?"
+            assert await store.find_session(session.id) == session
 
     asyncio.run(main())
 
@@ -120,13 +118,8 @@ def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(tmp_path: Path) -
             assert (await store.usage_totals(session.id)).requests == 0
             # What was spent stays spent.
             assert (await store.usage_totals()).requests == 1
-            for refused in (
-                store.append(session.id, [user()]),
-                store.set_title(session.id, "title"),
-                store.touch(session.id),
-            ):
-                with pytest.raises(NotFoundError, match=session.id):
-                    await refused
+            with pytest.raises(NotFoundError, match=session.id):
+                await store.append(session.id, [user()])
             # Numbers are not used again.
             [later] = await store.append(kept.id, [user()])
             assert later.sequence > stored[-1].sequence

@@ -117,3 +117,13 @@ def opened_for_examples(home: Path) -> Iterator[Callable[..., None]]:
             yield run
         finally:
             runner.run(store.close())
+
+
+async def history(store: Store, session_id: str, max_characters: int | None = None) -> list[Message]:
+    """The newest turns that fit, as a turn would be given them."""
+    return list((await store.load_turn(session_id, max_characters)).history)
+
+
+async def pending_calls(store: Store, session_id: str) -> list[Message]:
+    """The calls without a result."""
+    return list((await store.load_turn(session_id, 0)).pending_calls)

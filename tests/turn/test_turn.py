@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from histories import pending_calls
 from stage import ScriptedModel, Stage, calls, says
 
 from oneclaw_core import (
@@ -268,7 +269,7 @@ def test_cancelling_a_turn_answers_every_call_exactly_once(stage):
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            return await stage.rows(), await stage.store.pending_calls(stage.found.id)
+            return await stage.rows(), await pending_calls(stage.store, stage.found.id)
 
     rows, pending = asyncio.run(run())
     assert pending == []

@@ -133,10 +133,6 @@ class PostgresSearchIndex(SearchIndex):
     def forget_session(self, session_id: str) -> None:
         """Do nothing: foreign keys delete the entries."""
 
-    def forget_title(self, session_id: str) -> None:
-        """See :class:`~oneclaw_core.sessions.SearchIndex`."""
-        self.connection.execute(_NUMBER_SESSION, {"number": None, "session": session_id})
-
     def all_of(self, terms: Iterable[str]) -> str:
         """See :class:`~oneclaw_core.sessions.SearchIndex`."""
         return " & ".join(map(_quoted, dict.fromkeys(_held(terms))))

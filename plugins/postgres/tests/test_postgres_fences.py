@@ -14,6 +14,7 @@ from histories import assistant, call, database_url, opened, rows, success, user
 from oneclaw_core.errors import NotFoundError, SessionBusyError
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.sessions.store import _writes_own
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.types.messages import Message, MessageType, TokenUsage, ToolCallStatus
 
@@ -80,15 +81,15 @@ async def turn(store: Store, session: Session, text: str = "second") -> None:
 def test_a_turn_goes_on_when_nobody_has_taken_its_lock(tmp_path: Path) -> None:
     async def main() -> None:
         async with begun(tmp_path) as (one, other, session):
-            await one.finish_call(session.id, success("1"))
+            await one.finish_calls(session.id, [success("1")])
             await one.append(session.id, [assistant("answer")])
-            await one.set_shown_memory(session.id, "new")
+            await one.keep_sections(session.id, "new")
             # The token is no other session's, whichever thread writes to that.
             elsewhere = await other.create_session(agent="default")
             await asyncio.gather(*(one.append(elsewhere.id, [user()]) for _ in range(20)))
         async with opened(tmp_path) as store:
             assert contents(await store.messages(session.id)) == ["first", "1", "done", "answer"]
-            assert (await store.load_turn(session.id, None, "newer")).memory == "new"
+            assert (await store.load_turn(session.id, None, "newer")).prompt_sections == "new"
 
     asyncio.run(main())
 
@@ -98,11 +99,11 @@ def test_a_turn_goes_on_when_nobody_has_taken_its_lock(tmp_path: Path) -> None:
     [
         lambda store, it: store.append(it, [assistant()]),
         lambda store, it: store.append(it, []),
-        lambda store, it: store.finish_call(it, success("1")),
+        lambda store, it: store.finish_calls(it, [success("1")]),
         lambda store, it: store.finish_calls(it, [success("1"), success("1")]),
         lambda store, it: store.begin_turn(it, user(), INTERRUPTED, None, "memory"),
         lambda store, it: store.set_summary(it, "summary", 1),
-        lambda store, it: store.set_shown_memory(it, "new"),
+        lambda store, it: store.keep_sections(it, "new"),
         lambda store, it: store.delete_session(it),
     ],
     ids=["append", "touch", "finish", "finish-several", "begin", "summary", "memory", "delete"],
@@ -129,9 +130,6 @@ def test_what_a_turn_writes_after_another_has_begun_is_refused(
             else:
                 await turn(other, session)
             await refused()
-            # What is no part of a turn does not ask whose it is.
-            await one.set_title(session.id, "title")
-            await one.touch(session.id)
         await one_more(session)
 
     async def one_more(session: Session) -> None:
@@ -175,7 +173,7 @@ def test_what_is_still_being_stored_when_the_lock_is_taken_is_seen_by_the_new_tu
     async def main() -> None:
         async with begun(tmp_path) as (one, other, session):
             before = token(tmp_path, session)
-            straggler = asyncio.create_task(one._write_own(slow, session.id))
+            straggler = asyncio.create_task(_writes_own(slow)(one, session.id))
             assert await asyncio.to_thread(is_writing.wait, 10)
             with pytest.raises(SessionBusyError, match="'work' is busy"):
                 async with other.session_lock(session.id, 0):
@@ -190,7 +188,7 @@ def test_what_is_still_being_stored_when_the_lock_is_taken_is_seen_by_the_new_tu
             go_on.set()
             await asyncio.gather(straggler, waiting)
             with pytest.raises(SessionBusyError, match=TAKEN):
-                await one.finish_call(session.id, success("1"))
+                await one.finish_calls(session.id, [success("1")])
             history = await one.messages(session.id)
             assert contents(history) == ["first", "1", "straggler", "?", "second", "answer to second"]
 
@@ -206,8 +204,8 @@ def test_a_write_that_waits_for_the_one_who_takes_the_lock_is_refused(tmp_path: 
                     asyncio.create_task(each)
                     for each in (
                         one.append(session.id, [assistant()]),
-                        one.finish_call(session.id, success("1")),
-                        one.set_shown_memory(session.id, "new"),
+                        one.finish_calls(session.id, [success("1")]),
+                        one.keep_sections(session.id, "new"),
                     )
                 ]
                 await found(
@@ -243,7 +241,7 @@ def test_locks_are_taken_again_with_the_next_one(tmp_path: Path) -> None:
                     # Nobody knows of a session that has not begun.
                     await locks_are(tmp_path, 3)
             await locks_are(tmp_path, 1)
-            await one.finish_call(session.id, success("1"))
+            await one.finish_calls(session.id, [success("1")])
             assert token(tmp_path, session) == signed
         await locks_are(tmp_path, 0)
 
@@ -264,7 +262,7 @@ def test_a_lock_that_another_turn_has_had_meanwhile_is_not_taken_again(tmp_path:
             await turn(other, session, "third")
             assert token(tmp_path, session) != signed
             with pytest.raises(SessionBusyError, match=TAKEN):
-                await one.finish_call(session.id, success("1"))
+                await one.finish_calls(session.id, [success("1")])
 
     asyncio.run(main())
 
@@ -294,7 +292,7 @@ def test_a_session_that_was_deleted_meanwhile_is_gone(tmp_path: Path) -> None:
             await other.delete_session(session.id)
             for write in (
                 one.append(session.id, [assistant()]),
-                one.set_shown_memory(session.id, "new"),
+                one.keep_sections(session.id, "new"),
                 one.begin_turn(session.id, user(), INTERRUPTED, None, "memory"),
             ):
                 with pytest.raises(NotFoundError, match="there is no session"):

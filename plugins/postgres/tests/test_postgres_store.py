@@ -521,7 +521,7 @@ def test_what_is_stored_in_a_session_waits_for_what_is_being_stored(tmp_path: Pa
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(connection: Connection, session_id: str) -> None:
-        stored_messages.finish_call(connection, session_id, success("1"))
+        stored_messages.finish_calls(connection, session_id, [success("1")])
         begun.set()
         assert go_on.wait(10)
 
@@ -532,7 +532,7 @@ def test_what_is_stored_in_a_session_waits_for_what_is_being_stored(tmp_path: Pa
             await one.append(session.id, [user(), call("1"), call("2")])
             first = asyncio.create_task(one._database.write(slow, session.id))
             assert await asyncio.to_thread(begun.wait, 10)
-            second = asyncio.create_task(other.finish_call(session.id, success("2")))
+            second = asyncio.create_task(other.finish_calls(session.id, [success("2")]))
             third = asyncio.create_task(other.append(session.id, [user("more")]))
             await other.append(elsewhere.id, [user()])
             await asyncio.wait([second, third], timeout=0.05)

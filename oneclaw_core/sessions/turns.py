@@ -1,0 +1,187 @@
+"""The transactions with which turns begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.sessions import agents, messages, sessions, settings, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.settings import ToolStates
+    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSetup:
+    """Stored data that decides how a turn runs, read before its session is locked or begun.
+
+    Attributes:
+        settings: all settings.
+        session: the session, ``None`` if there is none of that name.
+        agent: the agent asked for, else the session's, else the General Assistant; ``None`` if there is none of that
+            name.
+    """
+
+    settings: dict[str, Any]
+    session: Session | None
+    agent: Agent | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    """The stored state that a turn continues from, read at one moment.
+
+    Attributes:
+        history: the newest turns of what follows on the summary, at least the last one; with a summary it may begin
+            within a turn.
+        group_loads: the successful calls of ``load_tool_group`` of the whole history.
+        pending_calls: the calls without an outcome, left by a turn that was killed.
+        permissions: the user's decisions, ``grant`` or ``deny`` by name.
+        tool_states: the disabled tools and groups.
+        summary: stands for what precedes ``history``, ``None`` for nothing.
+        summary_until: the ``sequence`` of the last message that it stands for.
+        last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
+        prompt_sections: the sections of the system prompt that are kept with the session.
+    """
+
+    history: tuple[Message, ...]
+    group_loads: tuple[Message, ...]
+    pending_calls: tuple[Message, ...]
+    permissions: dict[str, str]
+    tool_states: ToolStates
+    summary: str | None = None
+    summary_until: int | None = None
+    last_input_tokens: int | None = None
+    prompt_sections: str = ""
+
+
+def read_setup(connection: Connection, session: str | None, agent: str | None) -> TurnSetup:
+    """Read what decides how a turn is to be run.
+
+    Args:
+        connection: the transaction.
+        session: the session's name or id, as for :func:`~oneclaw_core.sessions.sessions.find`; ``None``
+            for one that is yet to begin.
+        agent: the agent's name or id; ``None`` for the session's.
+    """
+    found = sessions.find(connection, session) if session is not None else None
+    wanted = agent if agent is not None or found is None else found.agent
+    return TurnSetup(settings.read_settings(connection), found, agents.find_any(connection, wanted))
+
+
+def load(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
+    """Read all that a turn needs at its start; how long the history is does not matter.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        max_characters: the limit of all texts, arguments and shown parts of results in the history; ``None`` for no
+            limit.
+        prompt_sections: as in :func:`begin`.
+    """
+    pending = messages.pending_calls(connection, session_id)
+    kept = sessions.kept_sections(connection, session_id)
+    return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept)
+
+
+def begin(
+    connection: Connection,
+    session_id: str,
+    message: Message,
+    interrupted: Message,
+    max_characters: int | None,
+    prompt_sections: str = "",
+) -> TurnStart:
+    """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        message: the user's.
+        interrupted: the result for each open call, without its id and name.
+        max_characters: as in :func:`load`.
+        prompt_sections: the sections as they are now; the turn gets those that are kept with the session, unless they
+            are to be renewed, see :func:`oneclaw_core.sessions.sessions.kept_sections`.
+
+    Raises:
+        NotFoundError: the session is gone.
+    """
+    # First, for a message ends the session's rest.
+    kept = sessions.kept_sections(connection, session_id)
+    if kept is None:
+        kept = prompt_sections
+        sessions.keep_sections(connection, session_id, kept)
+    answers = [
+        replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
+        for call in messages.pending_calls(connection, session_id)
+    ]
+    messages.append(connection, session_id, [*answers, message])
+    return _turn_start(connection, session_id, (), max_characters, kept)
+
+
+def begin_session(
+    connection: Connection,
+    session_id: str,
+    message: Message,
+    *,
+    agent: str,
+    model: str | None = None,
+    title: str | None = None,
+    parent_id: str | None = None,
+    prompt_sections: str = "",
+) -> tuple[Session, TurnStart]:
+    """Begin a session without a name together with its first turn: both or neither is done.
+
+    Args:
+        connection: the transaction.
+        session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
+        message: the user's.
+        agent: as for :func:`oneclaw_core.sessions.sessions.create`.
+        model: likewise.
+        title: likewise.
+        parent_id: likewise.
+        prompt_sections: as for :func:`begin`.
+
+    Raises:
+        NotFoundError: there is no session of the id ``parent_id``.
+    """
+    session = sessions.create(
+        connection,
+        agent=agent,
+        model=model,
+        title=title,
+        parent_id=parent_id,
+        session_id=session_id,
+        prompt_sections=prompt_sections,
+    )
+    return session, TurnStart(
+        history=tuple(messages.append(connection, session_id, [message], is_touched=True)),
+        group_loads=(),
+        pending_calls=(),
+        permissions=settings.read_permissions(connection),
+        tool_states=settings.read_tool_states(connection),
+        prompt_sections=prompt_sections,
+    )
+
+
+def _turn_start(
+    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None, sections: str
+) -> TurnStart:
+    summary, until = sessions.read_summary(connection, session_id)
+    return TurnStart(
+        history=messages.newest_turns(connection, session_id, pending, max_characters, until),
+        group_loads=tuple(messages.group_loads(connection, session_id)),
+        pending_calls=tuple(pending),
+        permissions=settings.read_permissions(connection),
+        tool_states=settings.read_tool_states(connection),
+        summary=summary,
+        summary_until=until,
+        last_input_tokens=usage.last_input_tokens(connection, session_id),
+        prompt_sections=sections,
+    )
