@@ -28,7 +28,8 @@ from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from oneclaw_core import ModelRequest, ToolRegistry
+    from oneclaw_core import ToolRegistry
+    from oneclaw_core.providers import ModelRequest
 
 CHARACTERS_PER_TOKEN = 4
 _ESCAPE = re.compile(r"\\(.)")

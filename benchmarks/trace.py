@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import oneclaw_core
-from oneclaw_core import MessageType, ModelInfo, ModelResponse, OneClaw, TextDelta, TokenUsage, ToolCall, hookimpl, tool
+from oneclaw_core import MessageType, OneClaw, TokenUsage, ToolCall, hookimpl, tool
+from oneclaw_core.providers import ModelInfo, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from types import FrameType
 
-    from oneclaw_core import ModelEvent, ModelRequest, ProviderConfig, ProviderRegistrar, ToolRegistrar
+    from oneclaw_core import ProviderRegistrar, ToolRegistrar
+    from oneclaw_core.providers import ModelEvent, ModelRequest, ProviderConfig
 
 PACKAGE = str(Path(oneclaw_core.__file__).parent)
 

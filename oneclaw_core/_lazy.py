@@ -17,7 +17,8 @@ def lazy_names(
 
     Args:
         package: the package's ``__name__``.
-        names_by_module: the names of each module, separated by spaces; modules are relative to the package.
+        names_by_module: the names of each module, separated by spaces; modules are relative to the package, and begin
+            with a dot if they are beside it.
     """
     module_of = {name: module for module, names in names_by_module.items() for name in names.split()}
 
@@ -25,7 +26,7 @@ def lazy_names(
         module = module_of.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{module}"), name)
+        value = getattr(import_module(f".{module}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -14,14 +14,12 @@ import oneclaw_core
 from oneclaw_core import (
     Attachment,
     GroupLoadedEvent,
-    ModelResponse,
     NotFoundError,
     OneClaw,
     OneClawError,
     PermissionAnswer,
     SessionBusyError,
     SettingsError,
-    TextDelta,
     TextEvent,
     ToolCall,
     ToolResultEvent,
@@ -29,6 +27,7 @@ from oneclaw_core import (
     UsageError,
     tool,
 )
+from oneclaw_core.providers import ModelResponse, TextDelta
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

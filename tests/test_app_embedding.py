@@ -11,16 +11,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from oneclaw_core import (
-    Deny,
-    DuplicateToolError,
-    NotFoundError,
-    OneClaw,
-    ToolContext,
-    ToolGroupDefinition,
-    hookimpl,
-    tool,
-)
+from oneclaw_core import Deny, NotFoundError, OneClaw, ToolContext, ToolGroupDefinition, hookimpl, tool
+from oneclaw_core.tools import DuplicateToolError
 
 
 @dataclass

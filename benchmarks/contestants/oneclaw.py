@@ -17,9 +17,7 @@ from oneclaw_core import (
     LoadToolGroupTool,
     Message,
     MessageType,
-    ModelResponse,
     OneClaw,
-    TextDelta,
     ToolCall,
     ToolDefinition,
     ToolGroupDefinition,
@@ -28,11 +26,13 @@ from oneclaw_core import (
     ToolSourceType,
     build_system_prompt_with_tool_groups,
 )
+from oneclaw_core.providers import ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from oneclaw_core import ModelEvent, ModelInfo, ModelRequest, ToolContext
+    from oneclaw_core import ToolContext
+    from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
 
 
 class Model:

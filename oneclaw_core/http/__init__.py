@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.http.addresses import is_public_address as is_public_address
+    from oneclaw_core.errors import OAuthError as OAuthError
+    from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
+    from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.bodies import body_pieces as body_pieces
-    from oneclaw_core.http.clients import create_client as create_client
-    from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
-    from oneclaw_core.http.clients import create_guarded_sync_client as create_guarded_sync_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import decoded as decoded
@@ -20,14 +19,32 @@ if TYPE_CHECKING:
     from oneclaw_core.http.messages import outgoing_request as outgoing_request
     from oneclaw_core.http.messages import shown_url as shown_url
     from oneclaw_core.http.messages import status_text as status_text
+    from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
+    from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
+    from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
+    from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
+    from oneclaw_core.http.oauth.grant import AccessToken as AccessToken
+    from oneclaw_core.http.oauth.grant import OAuthGrant as OAuthGrant
+    from oneclaw_core.http.oauth.redirect import RedirectListener as RedirectListener
+    from oneclaw_core.http.oauth.service import OAuthService as OAuthService
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
+    from oneclaw_core.secrets.store import SecretPlace as SecretPlace
+    from oneclaw_core.secrets.store import SecretStore as SecretStore
+    from oneclaw_core.secrets.store import SecretWords as SecretWords
 
 _NAMES = {
-    "addresses": "is_public_address",
+    ".errors": "OAuthError OAuthUnavailableError SignInNeededError",
+    ".secrets.store": "SecretPlace SecretStore SecretWords",
     "bodies": "body_pieces",
-    "clients": "create_client create_guarded_client create_guarded_sync_client expands_boundedly",
+    "clients": "expands_boundedly",
     "messages": "InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text",
+    "oauth.accounts": "OAuthAccount OAuthAccounts",
+    "oauth.client": "OAuthClient",
+    "oauth.consent": "OAuthConsent",
+    "oauth.grant": "AccessToken OAuthGrant",
+    "oauth.redirect": "RedirectListener",
+    "oauth.service": "OAuthService",
     "proxy": "GuardedProxy guarded_proxy",
 }
 

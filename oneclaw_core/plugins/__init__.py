@@ -7,25 +7,49 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.config.known_secrets import known_secret_check as known_secret_check
     from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
+    from oneclaw_core.plugins.contract.channel import Channel as Channel
+    from oneclaw_core.plugins.contract.channel import OutMessage as OutMessage
+    from oneclaw_core.plugins.contract.channel import Receipt as Receipt
+    from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
+    from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
+    from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
+    from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
+    from oneclaw_core.plugins.contract.trigger import Fire as Fire
+    from oneclaw_core.plugins.contract.web import WebRequest as WebRequest
+    from oneclaw_core.plugins.contract.web import WebResponse as WebResponse
+    from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.loading.load_plugins import discover as discover
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
+    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
+    from oneclaw_core.plugins.registration.record import PluginProblem as PluginProblem
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
     from oneclaw_core.plugins.skill_checks import report_skill_problems as report_skill_problems
 
 _NAMES = {
+    ".config.known_secrets": "known_secret_check",
     "catalogue.compatibility": "core_requirements find_incompatibility",
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog",
-    "hookspecs": "HOOK_KINDS HookKind",
+    "contract.channel": "Channel OutMessage Receipt",
+    "contract.home_services": "HomeServices",
+    "contract.tool_source": "KnownTool ListingContext SourceGroup",
+    "contract.trigger": "Fire",
+    "contract.web": "WebRequest WebResponse",
+    "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",
-    "registration.record": "PluginRecord PluginSkill",
+    "registration.named_registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
+    "registration.record": "PluginProblem PluginRecord PluginSkill",
     "skill_checks": "report_skill_problems",
 }
 

@@ -29,17 +29,18 @@ if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import describe_end as describe_end
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
-    from oneclaw_core.process.python_worker import take_pipes as take_pipes
     from oneclaw_core.process.python_worker import write_all as write_all
     from oneclaw_core.process.threads import run_in_thread as run_in_thread
+    from oneclaw_core.secrets.redaction import without_secrets as without_secrets
 
 _NAMES = {
+    ".secrets.redaction": "without_secrets",
     "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
     "probe_child": "Channel",
     "process_state": "ProcessState",
     "programs": "ProgramEnd run_program",
     "python_runner": "PythonProcess describe_end python_process",
-    "python_worker": "read_exactly take_pipes write_all",
+    "python_worker": "read_exactly write_all",
     "threads": "run_in_thread",
 }
 

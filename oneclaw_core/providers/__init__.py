@@ -7,6 +7,25 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.errors import ContextTooLongError as ContextTooLongError
+    from oneclaw_core.errors import ProviderAuthenticationError as ProviderAuthenticationError
+    from oneclaw_core.errors import ProviderQuotaError as ProviderQuotaError
+    from oneclaw_core.errors import ProviderRateLimitError as ProviderRateLimitError
+    from oneclaw_core.errors import ProviderRequestError as ProviderRequestError
+    from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
+    from oneclaw_core.errors import UnknownModelError as UnknownModelError
+    from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
+    from oneclaw_core.providers.base import ModelEvent as ModelEvent
+    from oneclaw_core.providers.base import ModelInfo as ModelInfo
+    from oneclaw_core.providers.base import ModelRequest as ModelRequest
+    from oneclaw_core.providers.base import ModelResponse as ModelResponse
+    from oneclaw_core.providers.base import Provider as Provider
+    from oneclaw_core.providers.base import ProviderConfig as ProviderConfig
+    from oneclaw_core.providers.base import ReasoningDelta as ReasoningDelta
+    from oneclaw_core.providers.base import RetryNotice as RetryNotice
+    from oneclaw_core.providers.base import TextDelta as TextDelta
+    from oneclaw_core.providers.base import ToolLoading as ToolLoading
+    from oneclaw_core.providers.base import WireRequest as WireRequest
     from oneclaw_core.providers.history import AnsweredCall as AnsweredCall
     from oneclaw_core.providers.history import Exchange as Exchange
     from oneclaw_core.providers.history import exchanges as exchanges
@@ -33,15 +52,25 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.wire_values import parse_object as parse_object
     from oneclaw_core.providers.wire_values import text_member as text_member
     from oneclaw_core.providers.wire_values import unique_call_id as unique_call_id
+    from oneclaw_core.types.messages import StopReason as StopReason
 
 _NAMES = {
+    ".errors": (
+        "ContextTooLongError ProviderAuthenticationError ProviderQuotaError ProviderRateLimitError "
+        "ProviderRequestError ProviderUnavailableError UnknownModelError"
+    ),
+    ".types.messages": "StopReason",
+    "base": (
+        "LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig ReasoningDelta "
+        "RetryNotice TextDelta ToolLoading WireRequest"
+    ),
     "history": "AnsweredCall Exchange exchanges valid_id valid_name",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
     "loading": "loading_calls",
     "retry": "AttemptFailed",
     "service_errors": "ServerMessage ServiceErrors",
     "tool_texts": "ToolLists ToolTexts",
-    "wire_text": "compact_json join_surrogates TextStream",
+    "wire_text": "TextStream compact_json join_surrogates",
     "wire_values": "are_complete_arguments count_member member objects_in parse_object text_member unique_call_id",
 }
 

@@ -118,10 +118,10 @@ class AuthorizationServer:
         self._server.__exit__(kind, error, trace)
 
     def service(self, **changes: Any) -> OAuthService:
-        """Describe this server to :class:`~oneclaw_core.OAuthClient`.
+        """Describe this server to :class:`~oneclaw_core.http.OAuthClient`.
 
         Args:
-            changes: attributes of :class:`~oneclaw_core.OAuthService` that differ from the usual.
+            changes: attributes of :class:`~oneclaw_core.http.OAuthService` that differ from the usual.
         """
         usual = OAuthService(
             name="notes",

@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from oneclaw_core import PathGuard, ToolContext
+from oneclaw_core import ToolContext
 from oneclaw_core.builtin import clock
 from oneclaw_core.builtin.clock import find_zone, get_current_time, human_readable, iso8601
+from oneclaw_core.tools import PathGuard
 
 MANIFEST = Path(clock.__file__).parent / "manifests" / "get_current_time.json"
 

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core import PathGuard, PermissionDeniedError, ToolContext, ToolResult, builtin
+from oneclaw_core import PermissionDeniedError, ToolContext, ToolResult, builtin
 from oneclaw_core.builtin.files import read_file, write_file
-from oneclaw_core.tools import text_content
+from oneclaw_core.tools import PathGuard, text_content
 
 MANIFESTS = Path(builtin.__file__).parent / "manifests"
 

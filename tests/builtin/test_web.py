@@ -19,10 +19,11 @@ import jsonschema
 import pytest
 from web_server import WebServer, response
 
-from oneclaw_core import OneClaw, PathGuard, PermissionDeniedError, ToolContext, ToolResultEvent
+from oneclaw_core import OneClaw, PermissionDeniedError, ToolContext, ToolResultEvent
 from oneclaw_core.builtin import downloads, web
 from oneclaw_core.builtin.web import MAX_BODY_BYTES, http_request
 from oneclaw_core.http.clients import create_guarded_client
+from oneclaw_core.tools import PathGuard
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
 

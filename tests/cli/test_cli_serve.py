@@ -10,7 +10,8 @@ import pytest
 SERVICES = """
 import asyncio
 import click
-from oneclaw_core import hookimpl, print_text
+from oneclaw_core import hookimpl
+from oneclaw_core.cli import print_text
 
 
 async def bell(context):

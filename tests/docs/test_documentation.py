@@ -14,7 +14,7 @@ from forked_python import fork_probes
 from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
 
-from oneclaw_core import ModelEvent, ToolLoading, TurnEvent, errors
+from oneclaw_core import TurnEvent, errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.cli.slash import SLASH_COMMANDS
 from oneclaw_core.config.keys import KeySource
@@ -23,6 +23,7 @@ from oneclaw_core.config.models.provider_configs import provider_configs
 from oneclaw_core.config.settings.core import Settings
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
+from oneclaw_core.providers import ModelEvent, ToolLoading
 from oneclaw_core.tools.manifest_entry import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer

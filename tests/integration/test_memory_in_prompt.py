@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 from oneclaw_memory.file import MemoryFile, memory_path
 
-from oneclaw_core import ModelResponse, OneClaw, ToolCall
+from oneclaw_core import OneClaw, ToolCall
+from oneclaw_core.providers import ModelResponse
 
 HOUR = 3_600 * 1_000_000
 

@@ -13,11 +13,9 @@ from postgres_server import database_on_server
 
 from oneclaw_core import (
     MessageType,
-    ModelResponse,
     OneClaw,
     ProviderError,
     SessionBusyError,
-    TextDelta,
     TokenUsage,
     ToolCall,
     ToolCallEvent,
@@ -25,6 +23,7 @@ from oneclaw_core import (
     TurnFinishedEvent,
     tool,
 )
+from oneclaw_core.providers import ModelResponse, TextDelta
 
 pytestmark = pytest.mark.one_python
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 from user_at_browser import UserAtBrowser
 
-from oneclaw_core import OAuthAccounts, OAuthClient
+from oneclaw_core.http import OAuthAccounts, OAuthClient
 from oneclaw_core.testing import AuthorizationServer
 
 

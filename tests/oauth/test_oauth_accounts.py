@@ -5,15 +5,8 @@ import stat
 
 import pytest
 
-from oneclaw_core import (
-    NotFoundError,
-    OAuthAccount,
-    OAuthAccounts,
-    OAuthService,
-    OneClawError,
-    SettingsError,
-    UsageError,
-)
+from oneclaw_core import NotFoundError, OneClawError, SettingsError, UsageError
+from oneclaw_core.http import OAuthAccount, OAuthAccounts, OAuthService
 
 
 @pytest.fixture

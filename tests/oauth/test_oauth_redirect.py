@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from oneclaw_core import OAuthError, RedirectListener
+from oneclaw_core.http import OAuthError, RedirectListener
 from oneclaw_core.http.oauth import redirect
 
 

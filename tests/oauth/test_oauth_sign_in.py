@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from oneclaw_core import OAuthError, OAuthUnavailableError, UsageError
+from oneclaw_core import UsageError
+from oneclaw_core.http import OAuthError, OAuthUnavailableError
 from oneclaw_core.testing import AuthorizationServer
 
 

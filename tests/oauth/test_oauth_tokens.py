@@ -7,13 +7,14 @@ import threading
 
 import pytest
 
-from oneclaw_core import OAuthError, OAuthUnavailableError, OneClawError, SignInNeededError
+from oneclaw_core import OneClawError
+from oneclaw_core.http import OAuthError, OAuthUnavailableError, SignInNeededError
 from oneclaw_core.testing import WebAnswer
 
 RENEW = "oneclaw notes login --account default"
 PROGRAM = """
 import asyncio, pathlib, sys
-from oneclaw_core import OAuthAccounts, OAuthClient, OAuthService
+from oneclaw_core.http import OAuthAccounts, OAuthClient, OAuthService
 
 folder, url = sys.argv[1:]
 service = OAuthService(
@@ -37,7 +38,7 @@ def token(client, **options):
 
 def expire(server, client):
     """Let the stored token expire, here and at the service."""
-    from oneclaw_core import AccessToken
+    from oneclaw_core.http import AccessToken
 
     server.expire_tokens()
     client.accounts.save_access_token("default", AccessToken("expired", 0))

@@ -2,7 +2,8 @@
 
 from types import SimpleNamespace
 
-from oneclaw_core import SecretStore, SecretWords, hookimpl
+from oneclaw_core import hookimpl
+from oneclaw_core.http import SecretStore, SecretWords
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.loading.load_plugins import load_plugins

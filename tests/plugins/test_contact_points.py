@@ -5,7 +5,8 @@ import dataclasses
 
 import pytest
 
-from oneclaw_core import Channel, OutMessage, Receipt, WebRequest, WebResponse, hookimpl
+from oneclaw_core import hookimpl
+from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
 from oneclaw_core.plugins.running.hook_calls import ForeignError, call_isolated
 
 

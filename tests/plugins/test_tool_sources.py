@@ -9,9 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import (
-    ListingContext,
     PluginError,
-    SourceGroup,
     SourceTool,
     Tool,
     ToolContext,
@@ -23,6 +21,7 @@ from oneclaw_core import (
     hookimpl,
     tool,
 )
+from oneclaw_core.plugins import ListingContext, SourceGroup
 from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.registration.registrars import ToolRegistrar

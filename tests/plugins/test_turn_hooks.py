@@ -7,7 +7,8 @@ from contextlib import aclosing, contextmanager
 import pytest
 from stand_ins import plugin
 
-from oneclaw_core import Deny, MessageType, PromptSection, ProviderRequestError, TurnRefusedError, tool
+from oneclaw_core import Deny, MessageType, PromptSection, TurnRefusedError, tool
+from oneclaw_core.providers import ProviderRequestError
 from oneclaw_core.providers.base import RetryNotice, TextDelta
 
 span = contextvars.ContextVar("span", default="none")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from oneclaw_core import NotFoundError, ProviderConfig
-from oneclaw_core.providers import pool
+from oneclaw_core import NotFoundError
+from oneclaw_core.providers import ProviderConfig, pool
 from oneclaw_core.providers.pool import ProviderPool
 
 

@@ -10,8 +10,9 @@ import pytest
 from audit import faults_of, faults_of_file
 from made_models import opened
 
-from oneclaw_core import ModelResponse, TokenUsage, ToolCall, TurnFinishedEvent
+from oneclaw_core import TokenUsage, ToolCall, TurnFinishedEvent
 from oneclaw_core.errors import SpendingLimitError, TurnDeadlineError
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.types.events import UsageEvent
 from oneclaw_core.types.messages import MessageType
 

@@ -9,8 +9,9 @@ import pytest
 from audit import faults_of, faults_of_file
 from made_models import opened
 
-from oneclaw_core import ModelResponse, TokenUsage, ToolCall, tool
+from oneclaw_core import TokenUsage, ToolCall, tool
 from oneclaw_core.errors import StoreError
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import sqlite_backend
 from oneclaw_core.types.messages import MessageType
 

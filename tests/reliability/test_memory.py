@@ -10,8 +10,9 @@ from contextlib import aclosing
 import pytest
 from made_models import opened
 
-from oneclaw_core import ModelResponse, TextDelta, TokenUsage, ToolCall, tool
+from oneclaw_core import TokenUsage, ToolCall, tool
 from oneclaw_core.errors import ProviderError
+from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python

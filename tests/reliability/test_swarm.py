@@ -12,7 +12,7 @@ from audit import faults_of, faults_of_file
 from histories import pending_calls
 from made_models import opened
 
-from oneclaw_core import ModelResponse, TextDelta, TokenUsage, ToolCall, ToolResult, tool
+from oneclaw_core import TokenUsage, ToolCall, ToolResult, tool
 from oneclaw_core.errors import (
     OneClawError,
     ProviderRateLimitError,
@@ -20,6 +20,7 @@ from oneclaw_core.errors import (
     SessionBusyError,
     TurnDeadlineError,
 )
+from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 pytestmark = pytest.mark.one_python

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core import PathGuard, PermissionDeniedError
+from oneclaw_core import PermissionDeniedError
+from oneclaw_core.tools import PathGuard
 
 SECRET = "canary-of-a-file-outside"
 
@@ -211,7 +212,8 @@ def test_a_second_name_for_the_home_does_not_open_it(tmp_path):
     program = """
         import sys
         from pathlib import Path
-        from oneclaw_core import PathGuard, PermissionDeniedError
+        from oneclaw_core import PermissionDeniedError
+        from oneclaw_core.tools import PathGuard
         start = Path(sys.argv[1])
         guard = PathGuard(start / "home" / "workspace", start, start / "home")
         try:

@@ -9,15 +9,7 @@ import greeting_plugin
 import pytest
 from greeting_plugin import greet
 
-from oneclaw_core import (
-    DuplicateToolError,
-    NotFoundError,
-    OneClawError,
-    ToolDefinitionError,
-    ToolResult,
-    hookimpl,
-    tool,
-)
+from oneclaw_core import NotFoundError, OneClawError, ToolResult, hookimpl, tool
 from oneclaw_core.testing import (
     TurnRecord,
     assert_permission_asked,
@@ -25,6 +17,7 @@ from oneclaw_core.testing import (
     assert_tool_error,
     assert_tool_succeeded,
 )
+from oneclaw_core.tools import DuplicateToolError, ToolDefinitionError
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 import greeting_plugin
 import pytest
 
-from oneclaw_core import ModelResponse, ProviderUnavailableError, ToolCall
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse, ProviderUnavailableError
 from oneclaw_core.testing import (
     assert_group_loaded,
     assert_group_not_loaded,

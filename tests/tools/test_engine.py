@@ -9,10 +9,7 @@ import time
 import pytest
 
 from oneclaw_core import (
-    ActiveTools,
     LoadToolGroupTool,
-    PathGuard,
-    SignInNeededError,
     ToolCall,
     ToolDefinition,
     ToolGroupDefinition,
@@ -22,6 +19,8 @@ from oneclaw_core import (
     ToolSourceType,
     tool,
 )
+from oneclaw_core.http import SignInNeededError
+from oneclaw_core.tools import ActiveTools, PathGuard
 from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
 from oneclaw_core.tools.load_tool_group import active_tools
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy

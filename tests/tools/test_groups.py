@@ -12,7 +12,6 @@ from oneclaw_core import (
     MessageType,
     ToolCallStatus,
     ToolDefinition,
-    ToolDefinitionError,
     ToolGroupDefinition,
     ToolRegistry,
     ToolResult,
@@ -22,6 +21,7 @@ from oneclaw_core import (
     build_system_prompt_with_tool_groups,
     restore_loaded_groups,
 )
+from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.groups import generated_group_definition, one_line
 from oneclaw_core.tools.load_tool_group import active_tools
 

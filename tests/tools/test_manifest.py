@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
 import oneclaw_core.tools
-from oneclaw_core import PathGuard, ToolContext, ToolDefinitionError, ToolGroupDefinition, ToolRegistry, ToolResult
+from oneclaw_core import ToolContext, ToolGroupDefinition, ToolRegistry, ToolResult
 from oneclaw_core.errors import PluginError
+from oneclaw_core.tools import PathGuard, ToolDefinitionError
 from oneclaw_core.tools import manifest as manifest_module
 from oneclaw_core.tools.manifest import (
     Manifest,

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core import PathGuard, PermissionDeniedError
+from oneclaw_core import PermissionDeniedError
+from oneclaw_core.tools import PathGuard
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ from jsonschema import Draft202012Validator
 
 import oneclaw_core.tools
 from oneclaw_core import (
-    PathGuard,
     ToolCall,
     ToolDefinition,
-    ToolDefinitionError,
     ToolGroupDefinition,
     ToolRegistry,
     ToolResult,
@@ -25,6 +23,7 @@ from oneclaw_core import (
     build_system_prompt_with_tool_groups,
 )
 from oneclaw_core.cli.asking import question
+from oneclaw_core.tools import PathGuard, ToolDefinitionError
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool, active_tools
 from oneclaw_core.tools.manifest import parse_manifest

@@ -3,9 +3,7 @@
 import pytest
 
 from oneclaw_core import (
-    DuplicateToolError,
     ToolDefinition,
-    ToolDefinitionError,
     ToolGroupDefinition,
     ToolRegistry,
     ToolResult,
@@ -13,6 +11,7 @@ from oneclaw_core import (
     ToolSourceType,
     tool,
 )
+from oneclaw_core.tools import DuplicateToolError, ToolDefinitionError
 
 
 class NamedTool:

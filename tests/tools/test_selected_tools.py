@@ -4,7 +4,6 @@ import pytest
 
 from oneclaw_core import (
     LoadToolGroupTool,
-    PathGuard,
     ToolContext,
     ToolDefinition,
     ToolGroupDefinition,
@@ -14,6 +13,7 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
+from oneclaw_core.tools import PathGuard
 from oneclaw_core.tools.load_tool_group import active_tools
 
 

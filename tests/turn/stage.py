@@ -8,11 +8,6 @@ from oneclaw_core import (
     LoadToolGroupTool,
     Message,
     MessageType,
-    ModelInfo,
-    ModelResponse,
-    PathGuard,
-    ProviderConfig,
-    TextDelta,
     TokenUsage,
     ToolCall,
     ToolDefinition,
@@ -23,8 +18,10 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.plugins.running.runtime import Plugins
+from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.tools import PathGuard
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.cache_prefix import CachePrefixes

@@ -13,7 +13,9 @@ from oneclaw_gemini.wire import GeminiEncoder
 from oneclaw_openai import chat_wire as openai_chat_wire
 from oneclaw_openai.responses_wire import ResponsesEncoder
 
-from oneclaw_core import ActiveTools, Message, MessageType, ModelRequest, ToolCallStatus
+from oneclaw_core import Message, MessageType, ToolCallStatus
+from oneclaw_core.providers import ModelRequest
+from oneclaw_core.tools import ActiveTools
 from oneclaw_core.turn.compaction import (
     NOT_SHOWN,
     SUMMARY_HEADING,

@@ -9,20 +9,22 @@ from stage import INTERRUPTED, ScriptedModel, Stage, calls, says
 
 from oneclaw_core import (
     CompactedEvent,
-    ContextTooLongError,
     Message,
     MessageType,
+    RetryEvent,
+    TokenUsage,
+    ToolCallStatus,
+    UsageError,
+    UsageEvent,
+)
+from oneclaw_core.providers import (
+    ContextTooLongError,
     ModelResponse,
     ProviderAuthenticationError,
     ProviderRequestError,
     ProviderUnavailableError,
-    RetryEvent,
     RetryNotice,
-    TokenUsage,
-    ToolCallStatus,
     UnknownModelError,
-    UsageError,
-    UsageEvent,
 )
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.tools.groups import restore_loaded_groups

@@ -4,15 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from oneclaw_core import (
-    ActiveTools,
-    Attachment,
-    Message,
-    MessageType,
-    ModelRequest,
-    ToolCallStatus,
-    ToolDefinition,
-)
+from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus, ToolDefinition
+from oneclaw_core.providers import ModelRequest
+from oneclaw_core.tools import ActiveTools
 from oneclaw_core.turn.estimate import (
     TOKENS_PER_IMAGE,
     TOKENS_PER_PAGE,

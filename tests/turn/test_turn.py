@@ -12,10 +12,8 @@ from oneclaw_core import (
     GroupLoadedEvent,
     Message,
     MessageType,
-    ModelResponse,
     ProviderError,
     StoreError,
-    TextDelta,
     TextEvent,
     TokenUsage,
     ToolCall,
@@ -28,6 +26,7 @@ from oneclaw_core import (
     TurnLimitError,
     UsageEvent,
 )
+from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.turn.context import TurnLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason

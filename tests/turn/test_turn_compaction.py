@@ -6,16 +6,8 @@ import dataclasses
 import pytest
 from stage import ScriptedModel, Stage, calls
 
-from oneclaw_core import (
-    CompactedEvent,
-    ContextTooLongError,
-    MessageType,
-    ModelResponse,
-    TextEvent,
-    ToolResult,
-    TurnFinishedEvent,
-    UsageEvent,
-)
+from oneclaw_core import CompactedEvent, MessageType, TextEvent, ToolResult, TurnFinishedEvent, UsageEvent
+from oneclaw_core.providers import ContextTooLongError, ModelResponse
 from oneclaw_core.turn.compaction import ContextLimits
 
 

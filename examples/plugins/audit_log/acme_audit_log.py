@@ -12,15 +12,12 @@ from oneclaw_core import (
     OneClaw,
     PermissionOutcome,
     PluginContext,
-    StorageConnection,
     ToolResult,
     hookimpl,
-    json_option,
-    print_json,
-    print_table,
     redact,
-    run_async,
 )
+from oneclaw_core.cli import json_option, print_json, print_table, run_async
+from oneclaw_core.sessions import StorageConnection
 
 COLUMNS = ("at", "session", "agent", "tool", "event", "detail", "outcome", "duration_ms")
 HIDDEN_ARGUMENTS = re.compile("content|password|secret|token|key", re.IGNORECASE)

@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_anthropic.tools import renamed_parameters
 from oneclaw_anthropic.wire import PROVIDER_TYPE, is_block
-from oneclaw_core import (
+from oneclaw_core import TokenUsage, ToolCall
+from oneclaw_core.providers import (
+    AnswerCutError,
+    AnswerFailedError,
+    AnswerGarbledError,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
     StopReason,
     TextDelta,
-    TokenUsage,
-    ToolCall,
-    clean_text,
-)
-from oneclaw_core.providers import (
-    AnswerCutError,
-    AnswerFailedError,
-    AnswerGarbledError,
     are_complete_arguments,
     compact_json,
     count_member,
@@ -33,6 +29,7 @@ from oneclaw_core.providers import (
     text_member,
     unique_call_id,
 )
+from oneclaw_core.tools import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

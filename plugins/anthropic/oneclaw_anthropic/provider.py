@@ -14,13 +14,13 @@ from oneclaw_anthropic.wire import (
     Concessions,
     RequestEncoder,
 )
-from oneclaw_core import MessageType, ModelInfo, ToolLoading
-from oneclaw_core.providers import HttpProvider, count_member, member, text_member
+from oneclaw_core import MessageType
+from oneclaw_core.providers import HttpProvider, ModelInfo, ToolLoading, count_member, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core import ModelRequest, ProviderConfig, ProviderRequestError
+    from oneclaw_core.providers import ModelRequest, ProviderConfig, ProviderRequestError
 
 # Not the newer 2026-10-21: that one refuses ``temperature`` and its like, which agents set for models of any service,
 # and has nothing that is needed here; and servers that imitate the API know this one.

@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ToolLoading
-from oneclaw_core.providers import compact_json, loading_calls
+from oneclaw_core.providers import ToolLoading, compact_json, loading_calls
 from oneclaw_core.tools import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from oneclaw_core import ModelRequest, ToolDefinition
-    from oneclaw_core.providers import ToolTexts
+    from oneclaw_core import ToolDefinition
+    from oneclaw_core.providers import ModelRequest, ToolTexts
     from oneclaw_core.tools import LoadedGroup
 
 # Beyond, the groups that nobody has loaded yet are not declared: each request would carry them over the wire. The API

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneclaw_anthropic.tools import DeclaredTools
-    from oneclaw_core import Attachment, ModelRequest
-    from oneclaw_core.providers import AnsweredCall, Exchange
+    from oneclaw_core import Attachment
+    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
 
     Block = dict[str, Any]
 

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from oneclaw_core import ModelResponse, ToolCall
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.testing import HomeUnderTest
 from oneclaw_core.testing.scripted_model import PROVIDER
 

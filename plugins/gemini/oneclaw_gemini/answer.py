@@ -10,7 +10,11 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import (
+from oneclaw_core import TokenUsage, ToolCall
+from oneclaw_core.providers import (
+    AnswerCutError,
+    AnswerGarbledError,
+    AttemptFailed,
     ModelEvent,
     ModelResponse,
     ProviderRequestError,
@@ -18,18 +22,11 @@ from oneclaw_core import (
     ReasoningDelta,
     StopReason,
     TextDelta,
-    TokenUsage,
-    ToolCall,
-    clean_text,
-)
-from oneclaw_core.providers import (
-    AnswerCutError,
-    AnswerGarbledError,
-    AttemptFailed,
     compact_json,
     count_member,
     objects_in,
 )
+from oneclaw_core.tools import clean_text
 from oneclaw_gemini.contents import PROVIDER_TYPE, is_acceptable
 
 if TYPE_CHECKING:

@@ -6,15 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from oneclaw_core import ModelInfo
-from oneclaw_core.providers import HttpProvider, count_member, text_member
+from oneclaw_core.providers import HttpProvider, ModelInfo, count_member, text_member
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES
 from oneclaw_gemini.errors import GeminiErrors
 from oneclaw_gemini.wire import GeminiEncoder
 
 if TYPE_CHECKING:
-    from oneclaw_core import ModelRequest, ProviderConfig
+    from oneclaw_core.providers import ModelRequest, ProviderConfig
 
 _VERSION = "v1beta"
 _ENDS_IN_VERSION = re.compile(r"/v\d+[a-z0-9]*/*$")

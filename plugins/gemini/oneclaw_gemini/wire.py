@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ProviderRequestError
-from oneclaw_core.providers import ToolLists, compact_json
+from oneclaw_core.providers import ProviderRequestError, ToolLists, compact_json
 from oneclaw_gemini.contents import contents
 from oneclaw_gemini.schema import gemini_schema
 
 if TYPE_CHECKING:
-    from oneclaw_core import ModelRequest, ToolDefinition
+    from oneclaw_core import ToolDefinition
+    from oneclaw_core.providers import ModelRequest
 
 MAX_DECLARATIONS = 512
 # Parameters under the names other services know them by.

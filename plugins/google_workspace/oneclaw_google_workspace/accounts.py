@@ -6,14 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import OAuthAccount, OAuthAccounts
+from oneclaw_core.http import OAuthAccount, OAuthAccounts
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.service import google_service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core import Home, SecretPlace
+    from oneclaw_core import Home
+    from oneclaw_core.http import SecretPlace
 
 ACCOUNT_VARIABLE = "ONECLAW_GOOGLE_ACCOUNT"
 USER = "user"

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import OneClawError, SecretPlace, UsageError, find_home, read_input_line, run_async
+from oneclaw_core import OneClawError, UsageError, find_home
+from oneclaw_core.cli import read_input_line, run_async
+from oneclaw_core.http import SecretPlace
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT, USER, Account, AccountBook
 from oneclaw_google_workspace.scopes import EXTRA_SCOPES, SERVICES
 
 if TYPE_CHECKING:
-    from oneclaw_core import OAuthClient
+    from oneclaw_core.http import OAuthClient
     from oneclaw_google_workspace.sign_in import SignIn
 
 _PLACES = {

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core import SecretPlace, SecretStore, SecretWords, UsageError, remember_secret
+from oneclaw_core import UsageError, remember_secret
+from oneclaw_core.http import SecretPlace, SecretStore, SecretWords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OAuthService
+from oneclaw_core.http import OAuthService
 from oneclaw_google_workspace.apis import address
 from oneclaw_google_workspace.scopes import SCOPE_PREFIX
 

@@ -15,7 +15,7 @@ from oneclaw_google_workspace.service import TOKEN_URL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core import OAuthAccount
+    from oneclaw_core.http import OAuthAccount
 
 _LIFETIME_SECONDS = 3600
 

@@ -12,7 +12,7 @@ from oneclaw_google_workspace.scopes import consent_scopes, missing_scopes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from oneclaw_core import OAuthClient, OAuthGrant
+    from oneclaw_core.http import OAuthClient, OAuthGrant
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OAuthClient, OAuthError, OAuthUnavailableError
+from oneclaw_core.http import OAuthClient, OAuthError, OAuthUnavailableError
 from oneclaw_google_workspace.accounts import SERVICE_ACCOUNT
 from oneclaw_google_workspace.problems import GoogleError
 from oneclaw_google_workspace.scopes import full_scope

@@ -5,7 +5,8 @@ import json
 import pytest
 from oneclaw_google_workspace.drive import downloading
 
-from oneclaw_core import ModelResponse, ToolCall
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.testing import HomeUnderTest
 
 pytestmark = pytest.mark.one_python

@@ -10,7 +10,8 @@ from google_desk import Desk, open_home, sign_in
 from google_oauth import CLIENT_SECRET
 from oneclaw_google_workspace.accounts import AccountBook
 
-from oneclaw_core import AccessToken, OneClawError
+from oneclaw_core import OneClawError
+from oneclaw_core.http import AccessToken
 
 LOGIN = "oneclaw google login --account work"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core import SHORTEST_KEY_CHARACTERS, ToolResult, UsageError, redact
+from oneclaw_core import ToolResult, UsageError, redact
+from oneclaw_core.tools import SHORTEST_KEY_CHARACTERS
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 
 if TYPE_CHECKING:

@@ -143,7 +143,8 @@ def test_the_console_is_shown_as_it_is_written(own):
     shown = []
 
     async def work(claw):
-        from oneclaw_core import ActiveTools, ToolCall
+        from oneclaw_core import ToolCall
+        from oneclaw_core.tools import ActiveTools
         from oneclaw_core.tools.engine import CallScope, ToolProgress
 
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")

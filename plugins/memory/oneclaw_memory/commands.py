@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from oneclaw_core import UsageError, json_option, print_json, print_text
-from oneclaw_core.cli import is_terminal
+from oneclaw_core import UsageError
+from oneclaw_core.cli import is_terminal, json_option, print_json, print_text
 from oneclaw_memory.document import NOTES, SECTIONS, sections
 from oneclaw_memory.file import MemoryFile, memory_path
 
@@ -85,7 +85,8 @@ def edit() -> None:
 
 
 def _file() -> MemoryFile:
-    from oneclaw_core import find_home, known_secret_check
+    from oneclaw_core import find_home
+    from oneclaw_core.plugins import known_secret_check
 
     home = find_home()
     return MemoryFile(memory_path(home), known_secret_check(home))

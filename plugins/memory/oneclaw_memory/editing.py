@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core import clean_text
+from oneclaw_core.tools import clean_text
 from oneclaw_memory.document import MARKER, headings, is_section, sections, skeleton
 
 if TYPE_CHECKING:

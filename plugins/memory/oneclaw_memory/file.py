@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClawError, write_private
+from oneclaw_core import OneClawError
+from oneclaw_core.tools import write_private
 from oneclaw_memory.document import NOTES, SECTIONS, Section, category_of, headings, section_of, sections, skeleton
 from oneclaw_memory.editing import as_stored, is_known, list_items, normal_text, places_of, replaced, with_items
 from oneclaw_memory.encoded_text import TextForm, decoded, encoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core import clean_text
+from oneclaw_core.tools import clean_text
 from oneclaw_memory.document import sections
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core import (
+from oneclaw_core import TokenUsage
+from oneclaw_core.providers import (
     ModelEvent,
     ModelInfo,
     ModelRequest,
@@ -15,7 +16,6 @@ from oneclaw_core import (
     ProviderConfig,
     ProviderRequestError,
     TextDelta,
-    TokenUsage,
 )
 
 if TYPE_CHECKING:

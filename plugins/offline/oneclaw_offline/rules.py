@@ -19,7 +19,8 @@ from oneclaw_offline.words import is_question
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from oneclaw_core import ModelRequest, ToolDefinition
+    from oneclaw_core import ToolDefinition
+    from oneclaw_core.providers import ModelRequest
 
 _MOST_LOADS = 3
 _NAMES_SHOWN = 20

@@ -15,7 +15,7 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from oneclaw_openai.model_list import offered_models
 
 if TYPE_CHECKING:
-    from oneclaw_core import ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig
 
 
 # A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of

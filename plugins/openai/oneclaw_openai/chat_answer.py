@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta, TokenUsage, ToolCall
+from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     END_OF_STREAM,
     AnswerCutError,
+    ModelEvent,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
     TextStream,
     are_complete_arguments,
     compact_json,

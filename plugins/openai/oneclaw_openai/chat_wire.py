@@ -15,8 +15,8 @@ from oneclaw_openai.chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core import Attachment, ModelRequest, ToolDefinition
-    from oneclaw_core.providers import AnsweredCall, Exchange
+    from oneclaw_core import Attachment, ToolDefinition
+    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
 
 PROVIDER_TYPE = "openai_compatible"
 # Of an assistant message, understood only by the server that sent it; some refuse a history without (DeepSeek).

@@ -6,8 +6,7 @@ import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ProviderRequestError, ReasoningDelta, TextDelta, ToolLoading
-from oneclaw_core.providers import HttpProvider
+from oneclaw_core.providers import HttpProvider, ProviderRequestError, ReasoningDelta, TextDelta, ToolLoading
 from oneclaw_openai.model_list import offered_models
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
@@ -15,7 +14,7 @@ from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, Res
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from oneclaw_core import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
 
 # How servers say that they do not know the item that carries loaded tools. Not all name it.
 _ADDITIONAL_TOOLS_REFUSED = re.compile(

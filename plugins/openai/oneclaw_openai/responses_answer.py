@@ -10,11 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ModelEvent, ModelResponse, ReasoningDelta, StopReason, TextDelta, TokenUsage, ToolCall
+from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
+    ModelEvent,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
     TextStream,
     are_complete_arguments,
     compact_json,

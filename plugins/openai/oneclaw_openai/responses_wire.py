@@ -16,8 +16,8 @@ from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_c
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from oneclaw_core import Attachment, ModelRequest, ToolDefinition
-    from oneclaw_core.providers import AnsweredCall, Exchange
+    from oneclaw_core import Attachment, ToolDefinition
+    from oneclaw_core.providers import AnsweredCall, Exchange, ModelRequest
 
 PROVIDER_TYPE = "openai"
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")

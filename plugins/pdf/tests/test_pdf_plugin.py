@@ -14,7 +14,8 @@ import oneclaw_pdf
 import pytest
 from pdf_files import make_pdf
 
-from oneclaw_core import ModelResponse, ToolCall
+from oneclaw_core import ToolCall
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.testing import (
     assert_group_loaded,
     assert_tool_called,

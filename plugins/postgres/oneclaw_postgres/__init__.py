@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import StoreRegistrar
+    from oneclaw_core.plugins import StoreRegistrar
 
 
 @hookimpl

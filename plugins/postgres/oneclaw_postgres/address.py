@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from oneclaw_core import StoreDamagedError, StoreError, remember_secret
+from oneclaw_core import StoreError, remember_secret
+from oneclaw_core.sessions import StoreDamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from oneclaw_core import StoreDamagedError
-from oneclaw_core.sessions import Backend, Inspection
+from oneclaw_core.sessions import Backend, Inspection, StoreDamagedError
 from oneclaw_postgres.address import SCHEMA, damaged, parse
 from oneclaw_postgres.connection import PostgresConnection, StaleConnectionError
 from oneclaw_postgres.errors import explain, is_transient

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from oneclaw_core import ConstraintError
-from oneclaw_core.sessions import ColumnType, Connection, Cursor, Dialect, rewrite_placeholders
+from oneclaw_core.sessions import ColumnType, Connection, ConstraintError, Cursor, Dialect, rewrite_placeholders
 from oneclaw_postgres.connecting import connect, lock_key
 from oneclaw_postgres.errors import explain
 

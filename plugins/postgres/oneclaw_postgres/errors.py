@@ -11,7 +11,7 @@ from oneclaw_core import StoreError
 from oneclaw_postgres.address import SCHEMA, damaged
 
 if TYPE_CHECKING:
-    from oneclaw_core import StoreDamagedError
+    from oneclaw_core.sessions import StoreDamagedError
 
 # See PostgreSQL's manual, appendix A, "PostgreSQL Error Codes".
 _UNKNOWN_TABLE = frozenset({"42P01", "42703", "3F000"})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core import json_option, print_json, print_table, print_text
+from oneclaw_core.cli import json_option, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -403,7 +403,8 @@ def _time_of_day(text: str) -> tuple[int, int]:
 
 def _with_service(work: Callable[[TaskService], Awaitable[Value]]) -> Value:
     """Open the user's home and the tasks' database, do something with the tasks, and close both."""
-    from oneclaw_core import OneClaw, run_async
+    from oneclaw_core import OneClaw
+    from oneclaw_core.cli import run_async
     from oneclaw_scheduled_tasks.service import TaskService
 
     async def run() -> Value:

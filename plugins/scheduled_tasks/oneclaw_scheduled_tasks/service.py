@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from oneclaw_core import HomeServices
+    from oneclaw_core.plugins import HomeServices
 
 GENERAL_ASSISTANT = "General Assistant"
 EVERY_GROUP = "*"

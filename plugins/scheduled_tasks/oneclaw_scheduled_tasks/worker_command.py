@@ -9,7 +9,8 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from oneclaw_core import find_home, print_json, print_table, print_text, run_async
+from oneclaw_core import find_home
+from oneclaw_core.cli import print_json, print_table, print_text, run_async
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.documents import run_document, worker_document
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS

@@ -9,8 +9,9 @@ from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.stored_tasks import add_run, add_task, list_tasks
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
-from oneclaw_core import MessageType, PathGuard, ToolContext, ToolSelection, hookimpl, tool
+from oneclaw_core import MessageType, ToolContext, ToolSelection, hookimpl, tool
 from oneclaw_core.testing import HomeUnderTest
+from oneclaw_core.tools import PathGuard
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OWN = Task(

@@ -16,8 +16,9 @@ from oneclaw_scheduled_tasks.stored_tasks import change_task, list_tasks
 from oneclaw_scheduled_tasks.tools import update_scheduled_task
 from tasks_rig import Talk
 
-from oneclaw_core import ModelResponse, OneClaw, PermissionAnswer, ToolCall, ToolSelection
+from oneclaw_core import OneClaw, PermissionAnswer, ToolCall, ToolSelection
 from oneclaw_core.cli.main import main
+from oneclaw_core.providers import ModelResponse
 from oneclaw_core.testing import HomeUnderTest
 
 WATER = {"name": "Water", "prompt": "Tell me to drink", "schedule_type": "daily", "hour": 9, "minute": 0}

@@ -12,7 +12,8 @@ from oneclaw_core.process import ProgramEnd, run_program
 from oneclaw_shell.truncation import TruncatedOutput
 
 if TYPE_CHECKING:
-    from oneclaw_core import PathGuard, ToolContext
+    from oneclaw_core import ToolContext
+    from oneclaw_core.tools import PathGuard
 
 SHELL = "/bin/sh"
 DEFAULT_TIMEOUT_SECONDS = 30

@@ -15,8 +15,9 @@ import pytest
 from oneclaw_shell import execute as shell
 from oneclaw_shell.execute import execute
 
-from oneclaw_core import PathGuard, ToolContext
+from oneclaw_core import ToolContext
 from oneclaw_core.process import programs, supervisor
+from oneclaw_core.tools import PathGuard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 DEADLINE_SECONDS = 10

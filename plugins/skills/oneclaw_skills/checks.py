@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core import PluginProblem, redact
+from oneclaw_core import redact
 from oneclaw_core.cli import not_found
+from oneclaw_core.plugins import PluginProblem
 from oneclaw_skills.catalog import SkillStatus, read_entry
 from oneclaw_skills.content import skill_needs
 from oneclaw_skills.folder import SkillFolder

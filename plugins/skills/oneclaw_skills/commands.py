@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import UsageError, find_home, json_option, print_json, print_table, print_text
-from oneclaw_core.cli import chat_command_names, load_catalog, not_found, printable_line, trust_project, warn
+from oneclaw_core import UsageError, find_home
+from oneclaw_core.cli import (
+    chat_command_names,
+    json_option,
+    load_catalog,
+    not_found,
+    print_json,
+    print_table,
+    print_text,
+    printable_line,
+    trust_project,
+    warn,
+)
 from oneclaw_core.tools import one_line
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_skills.checks import checked_entries, findings_of

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Page
 
-    from oneclaw_core import PathGuard, ToolContext
+    from oneclaw_core import ToolContext
     from oneclaw_core.http import GuardedProxy
+    from oneclaw_core.tools import PathGuard
 
 MAX_PICTURE_HEIGHT = 10_000
 MAX_WAIT_SECONDS = 20

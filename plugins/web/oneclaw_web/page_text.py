@@ -10,9 +10,9 @@ from functools import partial
 from html import unescape
 from typing import TYPE_CHECKING
 
-from oneclaw_core import ToolResult, clean_text, untrusted
+from oneclaw_core import ToolResult, untrusted
 from oneclaw_core.process import run_in_thread
-from oneclaw_core.tools import FunctionTarget, WorkerError, call_in_process
+from oneclaw_core.tools import FunctionTarget, WorkerError, call_in_process, clean_text
 from oneclaw_web.page_noise import main_content
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core import json_option, print_json, print_table, print_text
-from oneclaw_core.cli import printable_line, styled
+from oneclaw_core.cli import json_option, print_json, print_table, print_text, printable_line, styled
 from oneclaw_devtools.conformance.finding import Severity
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core import OneClawError, UsageError, print_text
-from oneclaw_core.cli import is_terminal, printable, printable_line, warn
+from oneclaw_core import OneClawError, UsageError
+from oneclaw_core.cli import is_terminal, print_text, printable, printable_line, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from oneclaw_core import __version__, print_text
-from oneclaw_core.cli import load_catalog
+from oneclaw_core import __version__
+from oneclaw_core.cli import load_catalog, print_text
 from oneclaw_devtools.scaffold.files import PluginDetails, plugin_files
 from oneclaw_devtools.scaffold.making import make_folder
 from oneclaw_devtools.scaffold.names import TakenNames, check_not_taken, plugin_names

@@ -197,8 +197,7 @@ def _target(tool: ManifestTool, channel: Channel) -> dict[str, Any]:
 
 
 def _signature(loaded: Any) -> dict[str, Any]:
-    from oneclaw_core import FunctionTool, ToolDefinitionError
-    from oneclaw_core.tools import context_parameters, signature_of
+    from oneclaw_core.tools import FunctionTool, ToolDefinitionError, context_parameters, signature_of
 
     if isinstance(loaded, FunctionTool):
         try:

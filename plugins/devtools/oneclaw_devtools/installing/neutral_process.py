@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClawError, without_secrets
-from oneclaw_core.process import run_program
+from oneclaw_core import OneClawError
+from oneclaw_core.process import run_program, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

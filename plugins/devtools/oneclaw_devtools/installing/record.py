@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClawError, read_private, write_private
+from oneclaw_core import OneClawError
+from oneclaw_core.tools import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core import INVISIBLE_CHARACTERS
+from oneclaw_core.tools import INVISIBLE_CHARACTERS
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from email.message import Message
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import INVISIBLE_CHARACTERS
+from oneclaw_core.tools import INVISIBLE_CHARACTERS
 from oneclaw_google_workspace.gmail.addresses import shown_addresses
 from oneclaw_google_workspace.gmail.headers import header, readable
 

@@ -29,7 +29,7 @@ from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, passage, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core import PathGuard
+    from oneclaw_core.tools import PathGuard
     from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.problems import GoogleError
 

@@ -12,7 +12,8 @@ import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClawError, write_private
+from oneclaw_core import OneClawError
+from oneclaw_core.tools import write_private
 from oneclaw_javascript.user_tools.files import COMMIT_SUFFIX, UnreadableFileError, list_files, read_file
 
 if TYPE_CHECKING:

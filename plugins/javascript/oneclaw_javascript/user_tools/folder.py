@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from oneclaw_core import OneClawError, PluginProblem, SettingsError, SourceGroup, SourceTool, ToolSource, ToolSourceType
+from oneclaw_core import OneClawError, SettingsError, SourceTool, ToolSource, ToolSourceType
+from oneclaw_core.plugins import PluginProblem, SourceGroup
 from oneclaw_core.process import run_in_thread
 from oneclaw_javascript.user_tools.atomic_pair import ToolFiles
 from oneclaw_javascript.user_tools.files import MAX_FILES, Listing, list_files
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from oneclaw_core import ListingContext, PluginContext, SourceTools
+    from oneclaw_core import PluginContext, SourceTools
+    from oneclaw_core.plugins import ListingContext
     from oneclaw_javascript.user_tools.reading import Reading
 
 PYTHON_SETTING = "user_tools_python"

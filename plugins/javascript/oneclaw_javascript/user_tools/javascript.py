@@ -6,7 +6,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import PluginProblem, ToolResult, UsageError, redact
+from oneclaw_core import ToolResult, UsageError, redact
+from oneclaw_core.plugins import PluginProblem
 from oneclaw_core.process import run_in_thread
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
 from oneclaw_javascript.user_tools.manifest import parse_user_manifest

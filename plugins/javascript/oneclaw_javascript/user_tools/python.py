@@ -10,8 +10,9 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from oneclaw_core import FunctionTool, OneClawError, PluginProblem, ToolDefinitionError
-from oneclaw_core.tools import generated_group_definition
+from oneclaw_core import OneClawError
+from oneclaw_core.plugins import PluginProblem
+from oneclaw_core.tools import FunctionTool, ToolDefinitionError, generated_group_definition
 from oneclaw_javascript.user_tools.manifest import parse_user_manifest
 from oneclaw_javascript.user_tools.user_tool import FileTools, Language, UserTool
 

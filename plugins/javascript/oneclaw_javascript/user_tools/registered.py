@@ -11,7 +11,7 @@ from oneclaw_javascript.user_tools.atomic_pair import ToolFiles
 from oneclaw_javascript.user_tools.folder import UserTools
 
 if TYPE_CHECKING:
-    from oneclaw_core import HomeServices, PluginProblem
+    from oneclaw_core.plugins import HomeServices, PluginProblem
     from oneclaw_javascript.user_tools.changes import ToolChange, ToolChanges
     from oneclaw_javascript.user_tools.user_tool import UserTool
 

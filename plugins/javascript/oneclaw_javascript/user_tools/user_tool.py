@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oneclaw_core import PluginProblem, Tool, ToolDefinition, ToolGroupDefinition
+    from oneclaw_core import Tool, ToolDefinition, ToolGroupDefinition
+    from oneclaw_core.plugins import PluginProblem
 
 
 class Language(StrEnum):
