@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.home import Home as Home
     from oneclaw_core.config.home import find_home as find_home
-    from oneclaw_core.config.models.service import ModelState as ModelState
+    from oneclaw_core.config.model_service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
-    from oneclaw_core.config.settings.service import SettingState as SettingState
+    from oneclaw_core.config.setting_service import SettingState as SettingState
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import InUseError as InUseError
@@ -153,9 +153,9 @@ _NAMES = {
     "app": "OneClaw ask",
     "config.configuration": "Configuration",
     "config.home": "Home find_home",
-    "config.models.service": "ModelState",
+    "config.model_service": "ModelState",
     "config.providers": "ProviderState",
-    "config.settings.service": "SettingState",
+    "config.setting_service": "SettingState",
     "turn.prepare_request": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agents import AgentService
-from oneclaw_core.config.home import Home, find_home
-from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.config.known_secrets import known_secret_check
-from oneclaw_core.config.models.lists import ModelLists
-from oneclaw_core.config.settings.core import Settings, core_reader
-from oneclaw_core.config.trust import Project, is_trusted
+from oneclaw_core.config.home import Home, Project, find_home, is_trusted
+from oneclaw_core.config.keys import KeyStore, known_secret_check
+from oneclaw_core.config.models import ModelLists
+from oneclaw_core.config.settings import Settings, core_reader
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.loading.given import given_plugins

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
-from oneclaw_core.config.home import find_home
-from oneclaw_core.config.trust import is_trusted
+from oneclaw_core.config.home import find_home, is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, ListingContext

@@ -103,7 +103,7 @@ async def _chat(
     from oneclaw_core.cli.missing_parts import note_missing_parts
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.slash import completions
-    from oneclaw_core.config.models.provider_configs import OFFLINE_MODEL
+    from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)

@@ -164,8 +164,8 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """
     from oneclaw_core.cli.plugin_secrets import all_secrets
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.settings.fields import variable_of
-    from oneclaw_core.config.settings.service import setting_states, settings_without_plugin, unknown_settings
+    from oneclaw_core.config.setting_fields import variable_of
+    from oneclaw_core.config.setting_service import setting_states, settings_without_plugin, unknown_settings
     from oneclaw_core.distributions import how_to_install
     from oneclaw_core.plugins.registration.settings import registered_settings
 
@@ -209,7 +209,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Is there a service for the model that is used if none is named, and has it its key?"""
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.models.provider_configs import (
+    from oneclaw_core.config.providers import (
         OFFLINE_TYPE,
         default_model,
         lacks_key,

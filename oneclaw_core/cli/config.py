@@ -14,7 +14,7 @@ from oneclaw_core.cli.output import json_option, print_json, print_table, print_
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.settings.service import SettingState
+    from oneclaw_core.config.setting_service import SettingState
 
 
 @click.group(cls=CommandGroup)
@@ -81,7 +81,7 @@ def unset(key: str) -> None:
 
 
 def _warn_of_environment(key: str) -> None:
-    from oneclaw_core.config.settings.fields import variable_of
+    from oneclaw_core.config.setting_fields import variable_of
 
     variable = variable_of(key)
     if os.environ.get(variable):

@@ -12,7 +12,7 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
-    from oneclaw_core.config.environment import EnvironmentVariables
+    from oneclaw_core.config.keys import EnvironmentVariables
 
 
 @click.group(cls=CommandGroup)
@@ -63,14 +63,14 @@ def remove(name: str) -> None:
 
 
 def _variables() -> EnvironmentVariables:
-    from oneclaw_core.config.environment import EnvironmentVariables
     from oneclaw_core.config.home import find_home
+    from oneclaw_core.config.keys import EnvironmentVariables
 
     return EnvironmentVariables(find_home())
 
 
 def _read_value(name: str) -> str:
-    from oneclaw_core.config.environment import MAX_VALUE_CHARACTERS
+    from oneclaw_core.config.keys import MAX_VALUE_CHARACTERS
 
     if is_terminal(sys.stdin):
         typed: str = click.prompt(f"Value of {name} (not shown)", hide_input=True, err=True)

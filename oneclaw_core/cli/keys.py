@@ -13,8 +13,8 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.cli.plugin_secrets import PluginSecret, all_secrets, check_secret, find_secret, shown_key
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
-from oneclaw_core.config.models.provider_configs import OFFLINE_TYPE, no_provider, provider_configs
-from oneclaw_core.config.settings.fields import variable_of
+from oneclaw_core.config.providers import OFFLINE_TYPE, no_provider, provider_configs
+from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 

@@ -9,13 +9,13 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.models.provider_configs import MODEL_VARIABLE, provider_configs, split_model
+from oneclaw_core.config.providers import MODEL_VARIABLE, provider_configs, split_model
 from oneclaw_core.errors import ProviderError, UsageError
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.models.overrides import ModelOverrides
-    from oneclaw_core.config.models.service import Answer, ModelState
+    from oneclaw_core.config.model_service import Answer, ModelState
+    from oneclaw_core.config.models import ModelOverrides
 
 _PRICES = ("input_price", "cached_input_price", "output_price")
 _CHECK_SECONDS = 5
@@ -118,7 +118,7 @@ def unset_override(model: str, key: str | None) -> None:
 
 def _show(as_json: bool) -> None:
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.models.provider_configs import default_model
+    from oneclaw_core.config.providers import default_model
 
     catalog = load_catalog()
     stored = catalog.states.settings

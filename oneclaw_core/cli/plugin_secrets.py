@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.settings.fields import variable_of
+from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS, secret_key
 from oneclaw_core.plugins.registration.settings import registered_settings

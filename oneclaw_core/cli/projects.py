@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.trust import TRUST_SETTING, trusted_projects
+from oneclaw_core.config.home import TRUST_SETTING, trusted_projects
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -102,7 +102,7 @@ async def _show_turn(
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.permission_names import open_allowing
     from oneclaw_core.cli.rendering import TurnView
-    from oneclaw_core.config.models.provider_configs import OFFLINE_MODEL
+    from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.types.events import UsageEvent
 
     view = TurnView(stdout)

@@ -75,7 +75,7 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
     """
     from oneclaw_core.agents import AgentService
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.models.provider_configs import provider_configs, split_model
+    from oneclaw_core.config.providers import provider_configs, split_model
 
     catalog = load_catalog(is_quiet=True)
 

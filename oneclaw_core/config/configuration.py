@@ -9,23 +9,103 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from oneclaw_core.config.environment import EnvironmentVariables
-from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.config.models.lists import ModelLists
-from oneclaw_core.config.models.service import ModelService
+from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
+from oneclaw_core.config.model_service import ModelService
+from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.providers import ProviderService
-from oneclaw_core.config.settings.service import SettingService
-from oneclaw_core.config.tools import ToolSwitches
+from oneclaw_core.config.setting_service import SettingService
+from oneclaw_core.distributions import unknown_name
+from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.config.home import Home
-    from oneclaw_core.config.settings.model import SettingsModel
+    from oneclaw_core.config.setting_fields import SettingsModel
     from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.registry import ToolRegistry
+
+
+class ToolSwitches:
+    """Enables and disables tools and tool groups.
+
+    Args:
+        store: where that is stored.
+        registry: the tools there are, which is told at once.
+    """
+
+    def __init__(self, store: Store, registry: ToolRegistry) -> None:
+        self._store = store
+        self._registry = registry
+
+    async def check(self, kind: SwitchKind, name: str, *, is_enabled: bool) -> None:
+        """Refuse what :meth:`switch` would refuse.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ProtectedError: it must stay enabled.
+            UsageError: the name is of the other kind.
+        """
+        states = await self._store.tool_states()
+        disabled = states.disabled_groups if kind == "group" else states.disabled_tools
+        if not is_enabled:
+            check_can_be_disabled(kind, name)
+        if not (is_enabled and name in disabled):
+            check_known(self._registry, kind, name)
+
+    async def switch(self, kind: SwitchKind, name: str, *, is_enabled: bool) -> None:
+        """Enable or disable a tool or a tool group.
+
+        What was disabled and is not installed any more can be enabled, and is forgotten in this way.
+
+        Args:
+            kind: ``tool`` or ``group``.
+            name: which.
+            is_enabled: what it is to be.
+
+        Raises:
+            UsageError: as for :meth:`check`.
+        """
+        await self.check(kind, name, is_enabled=is_enabled)
+        await self._store.set_tool_enabled(kind, name, is_enabled)
+        states = await self._store.tool_states()
+        self._registry.set_disabled(states.disabled_tools, states.disabled_groups)
+
+
+def check_can_be_disabled(kind: SwitchKind, name: str) -> None:
+    """Refuse what would lock the model out.
+
+    Raises:
+        ProtectedError: it must stay enabled.
+    """
+    if kind == "tool" and name == LOAD_TOOL_GROUP:
+        raise ProtectedError(f"{LOAD_TOOL_GROUP} cannot be disabled: without it a model can load no tool group")
+
+
+def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
+    """Refuse what is not installed.
+
+    Raises:
+        NotFoundError: there is none of that name.
+        UsageError: the name is of the other kind.
+    """
+    is_group = registry.get_group_definition(name) is not None
+    is_tool = registry.get_tool(name) is not None
+    if is_group if kind == "group" else is_tool:
+        return
+    if is_group:
+        raise UsageError(f"{name!r} is a tool group, not a tool: add --group")
+    known = (
+        [group.name for group in registry.get_all_group_definitions()]
+        if kind == "group"
+        else registry.get_all_tool_names()
+    )
+    what = "tool group" if kind == "group" else "tool"
+    raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list"))
 
 
 @dataclass(frozen=True, slots=True)

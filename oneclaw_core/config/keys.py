@@ -1,22 +1,37 @@
-"""The keys of model services: from the environment, else from the system keyring or from a file of the home."""
+"""The secrets that a user stores: keys of model services, and environment variables of the user's own tools.
+
+A key comes from the environment, else from the system keyring or a file of the home. The variables lie in another file,
+which no listing shows. Only their owner can read the files.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.providers.known import KnownProviders
-from oneclaw_core.secrets.redaction import remember_secrets_of
+from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
 from oneclaw_core.secrets.store import SecretStore, SecretUnreadableError, SecretWords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from oneclaw_core.config.home import Home
 
+
 MAX_KEY_CHARACTERS = 8_192
 _WORDS = SecretWords("the key of {name}", "the keys", "key", "oneclaw keys set {name}")
+
+MAX_VALUE_CHARACTERS = 65_536
+_MAX_FILE_BYTES = 4_000_000
+_LOCK_SECONDS = 10
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class KeySource(StrEnum):
@@ -152,3 +167,145 @@ class KeyStore:
         self._home.create()
         place = self._secrets.remove(provider)
         return None if place is None else KeySource(place)
+
+
+class EnvironmentVariables:
+    """The environment variables that the user's own tools see.
+
+    Args:
+        home: whose variables.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._path = home.path / "environment.json"
+
+    def names(self) -> list[str]:
+        """The names, in alphabetical order.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return sorted(self._read())
+
+    def values(self) -> dict[str, str]:
+        """All values by their names, each remembered as a secret that no log or error may show.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        values = self._read()
+        for value in values.values():
+            remember_secret(value)
+        return values
+
+    def set(self, name: str, value: str) -> bool:
+        """Store a value.
+
+        Returns:
+            Whether it replaced another one.
+
+        Raises:
+            UsageError: the name or the value does not fit, or all values together are too long.
+            OneClawError: the file cannot be written.
+        """
+        self.check(name, value)
+        remember_secret(value)
+        with self._changing() as values:
+            was_set = name in values
+            values[name] = value
+        return was_set
+
+    def check(self, name: str, value: str) -> None:
+        """Refuse what :meth:`set` would refuse.
+
+        Raises:
+            UsageError: the name or the value does not fit.
+        """
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise UsageError(
+                f"{name[:200]!r} is no name for a variable: use 1 to 128 letters, digits and '_', not beginning with a "
+                "digit"
+            )
+        if len(value) > MAX_VALUE_CHARACTERS or "\0" in value:
+            raise UsageError(f"a value has at most {MAX_VALUE_CHARACTERS} characters, and no NUL among them")
+
+    def remove(self, name: str) -> bool:
+        """Forget a value.
+
+        Returns:
+            Whether there was one.
+        """
+        with self._changing() as values:
+            return values.pop(name, None) is not None
+
+    def require(self, name: str) -> None:
+        """Refuse a name that is not set.
+
+        Raises:
+            NotFoundError: it is not.
+        """
+        if name not in self._read():
+            raise NotFoundError(f"no variable {name!r} is set; see: oneclaw env list")
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str]]:
+        from filelock import FileLock, Timeout
+
+        self._home.create()
+        try:
+            with FileLock(self._home.locks / "environment.lock", timeout=_LOCK_SECONDS, mode=0o600):
+                values = self._read()
+                before = dict(values)
+                yield values
+                if values != before:
+                    self._write(values)
+        except Timeout:
+            raise OneClawError("another process is changing the variables: try again when it is done") from None
+        except OSError as error:
+            raise OneClawError(
+                f"the variables cannot be stored in {self._path}: {error.strerror or error}; "
+                "make its directory writable"
+            ) from None
+
+    def _write(self, values: dict[str, str]) -> None:
+        content = json.dumps({"variables": values}, indent=2).encode()
+        if len(content) > _MAX_FILE_BYTES:  # nobody could read it any more, nor take anything out of it
+            raise UsageError(
+                f"all variables together would take more than {_MAX_FILE_BYTES // 1_000_000} MB: remove one first, "
+                "with: oneclaw env remove NAME"
+            )
+        write_private(self._path, content)
+
+    def _read(self) -> dict[str, str]:
+        content = read_private(self._path, _MAX_FILE_BYTES)
+        if content is None:
+            return {}
+        with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            values = json.loads(content)["variables"]
+            if all(isinstance(value, str) for value in values.values()):
+                return dict(values)
+        raise OneClawError(
+            f"{self._path} is damaged: put a backup copy in its place, or delete it and set the variables again"
+        )
+
+
+def known_secret_check(home: Home, environ: Mapping[str, str] | None = None) -> Callable[[str], bool]:
+    """Make a function that returns True if a text holds a known secret.
+
+    Known are the secrets of the environment, the stored keys and the variables of the user's own tools. A keyring is
+    not asked; keys that it returned since the program began count.
+
+    Args:
+        home: whose keys.
+        environ: the environment; by default the program's own.
+    """
+    environ = os.environ if environ is None else environ
+    keys, variables = KeyStore(home, environ), EnvironmentVariables(home)
+
+    def holds_known_secret(text: str) -> bool:
+        keys.remember_stored()
+        variables.values()
+        return redact(text, environ) != text
+
+    return holds_known_secret

@@ -1,35 +1,193 @@
-"""The model services: adding, changing, disabling and removing them. Keys are neither shown nor changed here."""
+"""The configured model services: which there are, the default model, and changes by the user.
+
+Keys are neither shown nor changed here.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.config.keys import KeySource
-from oneclaw_core.config.models.provider_configs import (
-    OFFLINE_MODEL,
-    OFFLINE_TYPE,
-    PROVIDER_SETTING,
-    check_provider_name,
-    no_provider,
-    provider_configs,
-)
-from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type
-from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
+from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install, missing_type, models_to_install
+from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
+from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.known import key_variable_of
 from oneclaw_core.providers.service_url import shown_url
 from oneclaw_core.secrets.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
 
+
+OFFLINE_MODEL = "offline/rules"
+# The one provider type that asks nobody else.
+OFFLINE_TYPE = OFFLINE_MODEL.partition("/")[0]
+PROVIDER_SETTING = "provider:"
+# What the user says about a model, before its full name.
+MODEL_SETTING = "model:"
+# What was found out about a model, beside what the user says about it.
+LEARNED_SETTING = "learned:"
+MODEL_VARIABLE = "ONECLAW_MODEL"
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
 MAX_DISPLAY_NAME_CHARACTERS = 100
+
+
+def provider_configs(
+    stored: Mapping[str, Any], environ: Mapping[str, str], known: KnownProviders
+) -> dict[str, ProviderConfig]:
+    """Find the configured model services: those that plugins bring, then the user's own.
+
+    They have the keys of the environment; :func:`with_key` finds a stored one for the service that is used.
+
+    Args:
+        stored: settings from the store; those with the prefix ``provider:`` are the user's own services.
+        environ: the environment, with keys and endpoints.
+        known: what plugins say about providers.
+
+    Raises:
+        SettingsError: what is stored for a provider does not fit.
+    """
+    configs = {}
+    for name, each in known.preconfigured.items():
+        base_url = (environ.get(each.base_url_variable) if each.base_url_variable else None) or each.base_url
+        configs[name] = _config(name, each.type, base_url, environ, stored, known)
+    for key, value in stored.items():
+        name = key.removeprefix(PROVIDER_SETTING)
+        # One without a type was disabled while its plugin was installed.
+        is_own = name not in PROVIDER_PLUGINS or (isinstance(value, dict) and "type" in value)
+        if key.startswith(PROVIDER_SETTING) and name not in known.preconfigured and is_own:
+            type_name, base_url = _checked_type_and_url(name, value)
+            configs[name] = _config(name, type_name, base_url, environ, stored, known)
+    return configs
+
+
+def _checked_type_and_url(name: str, value: object) -> tuple[str, str | None]:
+    type_name, base_url = (value.get("type"), value.get("base_url")) if isinstance(value, dict) else (None, None)
+    if not isinstance(type_name, str) or not isinstance(base_url, str | None):
+        raise SettingsError(
+            f"what is stored for the provider {name!r} does not fit: its type, and its base URL if it has one, must "
+            f"be texts; remove it with: oneclaw providers remove {name}"
+        )
+    return type_name, base_url
+
+
+def _config(
+    name: str,
+    type_name: str,
+    base_url: str | None,
+    environ: Mapping[str, str],
+    stored: Mapping[str, Any],
+    known: KnownProviders,
+) -> ProviderConfig:
+    said = stored.get(PROVIDER_SETTING + name)
+    variable = known.key_variable_of(name)
+    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
+    return ProviderConfig(
+        name=name,
+        type=type_name,
+        base_url=base_url,
+        api_key=key,
+        key_variable=variable,
+        is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
+        is_preconfigured=name in known.preconfigured,
+        price_vendor=known.price_vendors.get(type_name),
+    )
+
+
+async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
+    """Give a provider that has no key from the environment its stored one, if there is one.
+
+    Args:
+        config: as :func:`provider_configs` gives it.
+        keys: the stored keys.
+
+    Raises:
+        OneClawError: there is a stored key, and it cannot be read.
+    """
+    if config.api_key is not None or config.type == OFFLINE_TYPE:
+        return config
+    return replace(config, api_key=await keys.find(config.name))
+
+
+def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
+    """Whether a provider is a vendor's own service, which wants a key, and has none.
+
+    Raises:
+        OneClawError: the stored keys cannot be read.
+    """
+    is_vendors = config.is_preconfigured and config.type != OFFLINE_TYPE and config.base_url is None
+    return is_vendors and not config.api_key and keys.source(config.name) is None
+
+
+def is_on_this_machine(config: ProviderConfig) -> bool:
+    """Whether a service needs no network to be asked."""
+    try:
+        host = urlsplit(config.base_url or "").hostname or ""
+    except ValueError:
+        return False
+    return config.type == OFFLINE_TYPE or host in ("localhost", "::1") or host.startswith("127.")
+
+
+def check_provider_name(name: str) -> None:
+    """Refuse a name that could not be part of ``PROVIDER/MODEL``.
+
+    Raises:
+        SettingsError: with the rule.
+    """
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{name!r} is no name for a provider: use lower-case letters, digits, '_' and '-', beginning with a letter"
+        )
+
+
+def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str]:
+    """Find the model that is used if none is named, fit or not, and where that is said."""
+    if environ.get(MODEL_VARIABLE):
+        return environ[MODEL_VARIABLE], f"environment {MODEL_VARIABLE}"
+    if stored.get("model"):
+        return str(stored["model"]), "stored"
+    return OFFLINE_MODEL, "default"
+
+
+def no_provider(name: str, configs: Iterable[str]) -> NotFoundError:
+    """Make the error for a provider that is not configured; one of OneClaw's names its plugin."""
+    if name in PROVIDER_PLUGINS:
+        plugin = PROVIDER_PLUGINS[name]
+        return NotFoundError(f"the plugin of the provider {name} is not installed: {how_to_install(plugin)}")
+    return NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
+
+
+def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[ProviderConfig, str]:
+    """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
+
+    Raises:
+        NotFoundError: there is no such provider; the message lists those there are.
+        UsageError: the user has disabled it.
+    """
+    provider_name, _, model_name = model.partition("/")
+    config = configs.get(provider_name)
+    if config is None and model == OFFLINE_MODEL:
+        raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
+    if config is None and model_name and provider_name in PROVIDER_PLUGINS:
+        raise no_provider(provider_name, configs)
+    if config is None or not model_name:
+        raise NotFoundError(
+            f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "
+            "Example: --model offline/rules"
+        )
+    if not config.is_enabled:
+        raise UsageError(
+            f"the provider {provider_name!r} is disabled; enable it with: oneclaw providers enable {provider_name}"
+        )
+    return config, model_name
 
 
 @dataclass(frozen=True, slots=True)

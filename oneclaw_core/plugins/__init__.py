@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.config.known_secrets import known_secret_check as known_secret_check
+    from oneclaw_core.config.keys import known_secret_check as known_secret_check
     from oneclaw_core.plugins.catalogue.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS

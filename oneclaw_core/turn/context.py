@@ -12,7 +12,7 @@ from oneclaw_core.types.budget import SpendingLimits
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.config.settings.core import Settings
+    from oneclaw_core.config.settings import Settings
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store

@@ -7,8 +7,8 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from oneclaw_core.config.models.prices import cost_of, load_prices, needs_prices
-from oneclaw_core.config.models.provider_configs import LEARNED_SETTING
+from oneclaw_core.config.models import cost_of, load_prices, needs_prices
+from oneclaw_core.config.providers import LEARNED_SETTING
 from oneclaw_core.errors import SpendingLimitError
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
 from oneclaw_core.sessions.usage import UsageRecord
@@ -22,7 +22,7 @@ from oneclaw_core.types.events import UsageEvent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.config.models.prices import ModelPrices
+    from oneclaw_core.config.models import ModelPrices
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.cache_prefix import CachePrefixes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.models.overrides import model_facts, model_overrides
-from oneclaw_core.config.models.provider_configs import (
+from oneclaw_core.config.models import model_facts, model_overrides
+from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     OFFLINE_MODEL,
     no_provider,
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.models.lists import ModelLists
-    from oneclaw_core.config.settings.core import Settings
-    from oneclaw_core.config.settings.values import SettingsReader
+    from oneclaw_core.config.models import ModelLists
+    from oneclaw_core.config.settings import Settings, SettingsReader
     from oneclaw_core.providers.base import Provider
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.pool import ProviderPool

@@ -37,8 +37,7 @@ from oneclaw_core.types.tools import ToolSelection
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-    from oneclaw_core.config.settings.core import Settings
-    from oneclaw_core.config.settings.values import SettingsReader
+    from oneclaw_core.config.settings import Settings, SettingsReader
     from oneclaw_core.plugins.contract.arguments import ExpandedMessage
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.providers.pool import ProviderPool

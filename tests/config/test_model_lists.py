@@ -9,7 +9,7 @@ import pytest
 
 from oneclaw_core import ProviderError
 from oneclaw_core.config.home import Home
-from oneclaw_core.config.models.lists import FRESH_SECONDS, ModelList, ModelLists
+from oneclaw_core.config.models import FRESH_SECONDS, ModelList, ModelLists
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 

@@ -4,9 +4,14 @@ import pytest
 
 from oneclaw_core import SettingsError
 from oneclaw_core.config.home import Home
-from oneclaw_core.config.models.lists import ModelLists
-from oneclaw_core.config.models.overrides import ModelOverrides, check_override, model_facts, model_overrides
-from oneclaw_core.config.models.prices import ModelPrices
+from oneclaw_core.config.models import (
+    ModelLists,
+    ModelOverrides,
+    ModelPrices,
+    check_override,
+    model_facts,
+    model_overrides,
+)
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 
 

@@ -7,7 +7,7 @@ import pytest
 from oneclaw_core import NotFoundError, SettingsError
 from oneclaw_core.config.home import Home
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.config.models.provider_configs import (
+from oneclaw_core.config.providers import (
     check_provider_name,
     is_on_this_machine,
     lacks_key,

@@ -7,7 +7,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field, SecretStr
 
 from oneclaw_core import PluginError
-from oneclaw_core.config.settings.fields import fields_of, schema_of, variable_of
+from oneclaw_core.config.setting_fields import fields_of, schema_of, variable_of
 
 
 class Colour(StrEnum):

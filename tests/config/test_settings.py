@@ -3,9 +3,9 @@
 import pytest
 
 from oneclaw_core import NotFoundError, SettingsError
-from oneclaw_core.config.settings.core import Settings, core_reader
-from oneclaw_core.config.settings.fields import CORE_KEYS
-from oneclaw_core.config.settings.service import SettingService
+from oneclaw_core.config.setting_fields import CORE_KEYS
+from oneclaw_core.config.setting_service import SettingService
+from oneclaw_core.config.settings import Settings, core_reader
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():

@@ -27,8 +27,8 @@ from wire_formats import CORE, FORMATS, OTHERS, PDF, SEAL, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, RetryEvent, TextEvent, ToolResultEvent, TurnFinishedEvent, UsageError
 from oneclaw_core.cli.main import main
-from oneclaw_core.config.models.prices import cost_of
-from oneclaw_core.config.models.provider_configs import provider_configs
+from oneclaw_core.config.models import cost_of
+from oneclaw_core.config.providers import provider_configs
 from oneclaw_core.errors import ProviderAuthenticationError, ProviderUnavailableError, SpendingLimitError
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.types.events import CompactedEvent, GroupLoadedEvent, UsageEvent

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from oneclaw_core import NotFoundError
-from oneclaw_core.config.models.provider_configs import provider_configs, split_model
+from oneclaw_core.config.providers import provider_configs, split_model
 from oneclaw_core.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ProviderConfig

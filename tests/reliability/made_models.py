@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClaw, hookimpl
-from oneclaw_core.config.models.provider_configs import MODEL_SETTING, PROVIDER_SETTING
+from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.providers.base import ModelInfo
 from oneclaw_core.testing.chosen_plugins import GivenPlugin, chosen_plugins
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oneclaw_core.config.settings.core import core_reader
+from oneclaw_core.config.settings import core_reader
 from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget, dollars, start_of_day
 from oneclaw_core.types.messages import TokenUsage
 

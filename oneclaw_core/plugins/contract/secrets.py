@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.settings.fields import variable_of
+from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.errors import UsageError
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.secrets.redaction import remember_secret

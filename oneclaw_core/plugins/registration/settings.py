@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.settings.fields import CORE_KEYS, fields_of, schema_of, variable_of
-from oneclaw_core.config.settings.model import SettingsModel
+from oneclaw_core.config.setting_fields import CORE_KEYS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.keys import secret_store
-from oneclaw_core.config.settings.current import CurrentSettings
+from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.plugins.contract.context import PluginContext
 from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.registration.settings import registered_settings

@@ -1,4 +1,4 @@
-"""The fields of settings as data, made of the JSON Schema of a pydantic model, which need not be imported for it."""
+"""Settings as data, made of the JSON Schema of a pydantic model, which need not be imported for it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from oneclaw_core.errors import PluginError
 from oneclaw_core.tools.arguments import finite_float
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import BaseModel
+
 
 ENVIRONMENT_PREFIX = "ONECLAW_"
 CORE_KEYS = (
@@ -241,3 +242,30 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsModel:
+    """The pydantic model of some settings.
+
+    Attributes:
+        plugin: whose settings they are, ``None`` for OneClaw's own.
+        fields: of the model.
+        loaded: the model, where this process has it.
+        load: imports the model; raises ``PluginError`` if that is not possible.
+        has_validators: True if its validators check more than its JSON Schema.
+    """
+
+    plugin: str | None
+    fields: tuple[SettingField, ...]
+    loaded: type[BaseModel] | None
+    load: Callable[[], type[BaseModel]]
+    has_validators: bool = True
+
+    def for_checking(self) -> type[BaseModel] | None:
+        """Return the model if it is loaded or defines validators.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        return self.load() if self.has_validators else self.loaded

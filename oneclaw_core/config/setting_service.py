@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.settings.core import CORE_SETTINGS
-from oneclaw_core.config.settings.values import check_value, faults_of, given_values, missing
+from oneclaw_core.config.settings import CORE_SETTINGS, check_value, faults_of, given_values, missing
 from oneclaw_core.distributions import how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from oneclaw_core.config.settings.fields import SettingField
-    from oneclaw_core.config.settings.model import SettingsModel
-    from oneclaw_core.config.settings.values import GivenValue
+    from oneclaw_core.config.setting_fields import SettingField, SettingsModel
+    from oneclaw_core.config.settings import GivenValue
     from oneclaw_core.sessions.store import Store
 
 

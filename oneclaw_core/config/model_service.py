@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.models.overrides import ModelOverrides, check_override, model_overrides
-from oneclaw_core.config.models.provider_configs import (
+from oneclaw_core.config.models import ModelOverrides, check_override, model_overrides
+from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     MODEL_SETTING,
     default_model,
@@ -17,7 +17,7 @@ from oneclaw_core.config.models.provider_configs import (
     split_model,
     with_key,
 )
-from oneclaw_core.config.settings.core import check_model_name
+from oneclaw_core.config.settings import check_model_name
 from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.models.lists import ModelList, ModelLists
+    from oneclaw_core.config.models import ModelList, ModelLists
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.providers.factory import ProviderFactory
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.sessions.store import Store
+
 
 LIST_SECONDS = 20
 
@@ -292,7 +293,7 @@ class ModelService:
 
         Args:
             model: ``PROVIDER/MODEL``.
-            key: a field of :class:`~oneclaw_core.config.models.overrides.ModelOverrides`.
+            key: a field of :class:`~oneclaw_core.config.models.ModelOverrides`.
             value: as the user writes it.
 
         Returns:

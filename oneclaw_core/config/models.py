@@ -1,0 +1,419 @@
+"""What is known about models: what services list, what the user says instead, and what requests cost.
+
+The lists of services are kept for a day, in a file of the home for each provider, so that the lists of two can be
+written at the same time. Prices come from the package `genai-prices`, as they were when its installed version was made:
+nothing is fetched. Where a price is not known, the cost is not known; it is never taken for zero.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import re
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+
+from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_this_machine
+from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, SettingsError
+from oneclaw_core.private_files import KeptFiles, write_private
+from oneclaw_core.providers.base import ModelInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from oneclaw_core.config.home import Home
+    from oneclaw_core.providers.base import Provider, ProviderConfig
+    from oneclaw_core.types.messages import TokenUsage
+
+
+FRESH_SECONDS = 24 * 60 * 60
+
+_log = logging.getLogger("oneclaw.models")
+
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]*")
+_SHORT_MEDIA_TYPES = {"image": "image/", "images": "image/", "pdf": "application/pdf"}
+
+_TOKENS_PER_PRICE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """What a service said.
+
+    Attributes:
+        models: in the service's order.
+        fetched_at: when it was asked, in seconds since 1970.
+    """
+
+    models: tuple[ModelInfo, ...]
+    fetched_at: float
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether it need not be fetched again; a list from the future was written by a clock that was wrong."""
+        return 0 <= now - self.fetched_at < FRESH_SECONDS
+
+    def age_text(self) -> str:
+        """Say how old the list is, such as ``3 hours``."""
+        seconds = max(time.time() - self.fetched_at, 0)
+        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+            if (count := int(seconds // length)) > 0:
+                return f"{count} {unit}{'' if count == 1 else 's'}"
+        return "a moment"
+
+    def find(self, model: str) -> ModelInfo | None:
+        """What was said about a model, ``None`` if it is not in the list."""
+        return next((each for each in self.models if each.name == model), None)
+
+
+class ModelLists:
+    """The kept lists of a home.
+
+    Args:
+        home: whose lists; the directory for them is made when one is written.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._directory = home.path / "cache" / "models"
+        self._files: KeptFiles[tuple[str, ModelList]] = KeptFiles()
+
+    def load(self, config: ProviderConfig) -> ModelList | None:
+        """Read what a provider's service said last, however long ago; ``None`` if nothing usable is kept."""
+        try:
+            service, models = self._files.get(self._path(config), _read)
+            return models if service == _service(config) else None  # else the provider is somewhere else now
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+            _log.debug("the kept list of models of %s is of no use: %s", config.name, error)
+            return None
+
+    def save(self, config: ProviderConfig, models: Sequence[ModelInfo]) -> None:
+        """Keep what a provider's service says now. That it cannot be written stops nothing."""
+        document = {"service": _service(config), "fetched_at": time.time(), "models": [asdict(each) for each in models]}
+        try:
+            write_private(self._path(config), json.dumps(document).encode())
+        except OSError as error:
+            _log.warning("the list of models of %s cannot be kept: %s", config.name, error)
+
+    def known_model(self, config: ProviderConfig, model: str) -> ModelInfo | None:
+        """Look up what is known about a model without asking anybody.
+
+        Args:
+            config: its provider.
+            model: its name there.
+        """
+        kept = self.load(config)
+        return kept.find(model) if kept is not None else None
+
+    async def fetch(
+        self, config: ProviderConfig, factory: Callable[[ProviderConfig], Provider], seconds: float
+    ) -> ModelList:
+        """Ask a service for its models now, and keep what it says.
+
+        Args:
+            config: its provider, with the key.
+            factory: of the provider type.
+            seconds: how long that may take.
+
+        Raises:
+            OneClawError: it could not be asked.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                # Somebody waits for this: better a quick answer that a service is away than one after many tries.
+                provider = factory(replace(config, connect_timeout_seconds=seconds, max_retries=0))
+                try:
+                    models = await provider.list_models()
+                finally:
+                    await provider.aclose()
+        except TimeoutError:
+            raise ProviderUnavailableError(f"{config.name} did not answer within {seconds:.0f} s") from None
+        except OneClawError:
+            raise
+        except Exception as error:
+            _log.error(
+                "listing the models of %s", config.name, exc_info=error
+            )  # a plugin's provider may raise anything
+            raise ProviderError(f"{config.name} broke: {type(error).__name__}: {error}") from error
+        if config.type != OFFLINE_TYPE:
+            self.save(config, models)
+        return ModelList(tuple(models), time.time())
+
+    def fresh(self, config: ProviderConfig) -> ModelList | None:
+        """Return the cached list if it is fresh.
+
+        The list of a service on this machine is never cached: it answers quickly and changes often.
+        """
+        kept = None if is_on_this_machine(config) else self.load(config)
+        return kept if kept is not None and kept.is_fresh(time.time()) else None
+
+    def _path(self, config: ProviderConfig) -> Path:
+        # A name in the settings that was put there past the checks stays inside the directory too.
+        return self._directory / (config.name.replace("/", "_").lstrip(".") + ".json")
+
+
+def _read(path: Path) -> tuple[str, ModelList]:
+    document = json.loads(path.read_bytes())
+    models = ModelList(tuple(map(_model, document["models"])), float(document["fetched_at"]))
+    return document["service"], models
+
+
+def _service(config: ProviderConfig) -> str:
+    """Tell services apart without keeping the URL, which may hold a password."""
+    return hashlib.sha256(f"{config.type} {config.base_url}".encode()).hexdigest()
+
+
+def _model(document: dict[str, Any]) -> ModelInfo:
+    media_types = document.pop("input_media_types", None)
+    return ModelInfo(**document, input_media_types=None if media_types is None else tuple(media_types))
+
+
+class ModelOverrides(BaseModel):
+    """What the user says about one model; ``None`` leaves it to the service and the provider type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context_window: int | None = Field(default=None, ge=1, description="how much the model reads, in tokens")
+    max_output_tokens: int | None = Field(default=None, ge=1, description="how long one answer may become, in tokens")
+    input_media_types: tuple[str, ...] | None = Field(
+        default=None,
+        description="attachments that it takes: image, pdf, media types, or none; commas between",
+    )
+    added: bool = Field(default=False, description="whether the user has added it to the listed ones")
+    display_name: str | None = Field(
+        default=None, min_length=1, max_length=100, description="what people read in place of its name"
+    )
+    input_price: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of input"
+    )
+    cached_input_price: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens read from the service's cache",
+    )
+    output_price: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of output"
+    )
+    tool_loading: Literal["native", "inline", "append", "dispatch"] | None = Field(
+        default=None, description="how loaded tool groups are told to the model: native, inline, append or dispatch"
+    )
+
+    @field_validator("input_media_types", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        words = [word.strip().lower() for word in value.split(",") if word.strip()]
+        return [] if words == ["none"] else [_SHORT_MEDIA_TYPES.get(word, word) for word in words]
+
+    @field_validator("input_media_types")
+    @classmethod
+    def _are_media_types(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for each in value or ():
+            if not _MEDIA_TYPE.fullmatch(each):
+                # Before the text of a ValueError, pydantic would write what that is.
+                raise PydanticCustomError(
+                    "no_media_type", "use image, pdf, media types such as image/png, or none, with commas between them"
+                )
+        return value
+
+    @property
+    def prices(self) -> ModelPrices | None:
+        """What the model costs; ``None`` where not enough is said to find a cost."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return ModelPrices(input=self.input_price, output=self.output_price, cached_input=self.cached_input_price)
+
+    @property
+    def missing_prices(self) -> tuple[str, ...]:
+        """What is still to be said before the prices that are said count; nothing if none is."""
+        said = (self.input_price, self.cached_input_price, self.output_price)
+        if all(price is None for price in said):
+            return ()
+        return tuple(name for name in ("input_price", "output_price") if getattr(self, name) is None)
+
+    def applied_to(self, info: ModelInfo) -> ModelInfo:
+        """Put what the user says in the place of what the service says."""
+        fields = ("display_name", "context_window", "max_output_tokens", "input_media_types")
+        said = {name: getattr(self, name) for name in fields}
+        return replace(info, **{name: value for name, value in said.items() if value is not None})
+
+    def document(self) -> dict[str, Any]:
+        """What was said, in the form in which it is stored."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+# Whether a model was added is not said, but done.
+SETTABLE = tuple(key for key in ModelOverrides.model_fields if key != "added")
+
+
+def model_overrides(stored: Mapping[str, Any], full_model: str) -> ModelOverrides:
+    """Find what the user says about a model.
+
+    Args:
+        stored: settings from the store.
+        full_model: ``PROVIDER/MODEL``.
+
+    Raises:
+        SettingsError: what is stored does not fit.
+    """
+    value = stored.get(MODEL_SETTING + full_model)
+    if value is None:
+        return ModelOverrides()
+    try:
+        return ModelOverrides.model_validate(value)
+    except ValidationError as error:
+        raise SettingsError(
+            f"what is set for the model {full_model} does not fit: {_first_fault(error)}; "
+            f"unset it with: oneclaw models unset {full_model}"
+        ) from None
+
+
+def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: Mapping[str, Any]) -> ModelInfo:
+    """Put together what is known about a model, without asking anybody: what the user says, else its service.
+
+    Args:
+        config: its provider.
+        model: its name there.
+        lists: what services said.
+        stored: settings from the store.
+
+    Raises:
+        SettingsError: what is stored does not fit.
+    """
+    known = lists.known_model(config, model) or ModelInfo(name=model)
+    return model_overrides(stored, f"{config.name}/{model}").applied_to(known)
+
+
+def check_override(key: str, text: str) -> Any:
+    """Check a value that the user typed.
+
+    Returns:
+        The value in the form in which it is stored.
+
+    Raises:
+        SettingsError: there is no such key, or the value does not fit it.
+    """
+    if key not in SETTABLE:
+        known = ", ".join(SETTABLE)
+        raise SettingsError(f"there is nothing called {key!r} to set for a model; there are: {known}")
+    try:
+        return ModelOverrides.model_validate({key: text}).document()[key]
+    except ValidationError as error:
+        raise SettingsError(f"{key} cannot be {text!r}: {_first_fault(error)}") from None
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" if len(fault["loc"]) > 1 else fault["msg"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrices:
+    """What the user says a model costs, in US dollars per million tokens.
+
+    Attributes:
+        input: of input tokens.
+        output: of output tokens, reasoning included.
+        cached_input: of input tokens read from the service's prompt cache, ``None`` for as much as any.
+        cache_write: of input tokens written to it, ``None`` for as much as any.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    cache_write: float | None = None
+
+
+@cache
+def load_prices() -> None:
+    """Read the known prices, which takes about 0.3 s once in a process.
+
+    To be called in a thread while the model answers, so that :func:`cost_of` need not wait for it.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    get_snapshot()
+
+
+def needs_prices(config: ProviderConfig, prices: ModelPrices | None = None) -> bool:
+    """Whether :func:`cost_of` looks into the known prices, and they are still to be read."""
+    return prices is None and config.type != OFFLINE_TYPE and not load_prices.cache_info().currsize
+
+
+def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: ModelPrices | None = None) -> float | None:
+    """Find out what a request cost, with the rates for cached input and for writing to the cache.
+
+    The offline model costs nothing. A service at another address than its vendor's costs what is known of that
+    address: servers of one's own, such as Ollama, have no known price.
+
+    Args:
+        config: the service.
+        model: the model's name there.
+        usage: what the request used. Cached tokens that the service does not tell count as ordinary input, which
+            is the most it can cost.
+        prices: what the user says it costs; goes before all else.
+
+    Returns:
+        US dollars; ``None`` where a price or a number of tokens is not known.
+    """
+    if config.type == OFFLINE_TYPE:
+        return 0.0
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    if prices is not None:
+        return _cost_at(prices, usage)
+    return _known_cost(config, model, usage)
+
+
+def _cost_at(prices: ModelPrices, usage: TokenUsage) -> float | None:
+    cached, written, answered = (
+        tokens or 0 for tokens in (usage.cached_input_tokens, usage.cache_write_tokens, usage.output_tokens)
+    )
+    ordinary = (usage.input_tokens or 0) - cached - written
+    if min(ordinary, cached, written, answered) < 0:
+        return None
+    total = (
+        ordinary * prices.input
+        + cached * (prices.input if prices.cached_input is None else prices.cached_input)
+        + written * (prices.input if prices.cache_write is None else prices.cache_write)
+        + answered * prices.output
+    )
+    return total / _TOKENS_PER_PRICE
+
+
+def _known_cost(config: ProviderConfig, model: str, usage: TokenUsage) -> float | None:
+    # Half a second of imports, for which a turn with the offline model has no use.
+    from genai_prices import Usage, calc_price
+
+    # Gemini lists its models as "models/NAME".
+    name = model.removeprefix("models/")
+    try:
+        tokens = Usage(
+            input_tokens=usage.input_tokens,
+            cache_read_tokens=usage.cached_input_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+        )
+        if config.base_url is not None:
+            found = calc_price(tokens, name, provider_api_url=config.base_url)
+        elif config.price_vendor is not None:
+            found = calc_price(tokens, name, provider_id=config.price_vendor)
+        else:
+            return None
+    except (LookupError, ValueError):
+        # No such service or model there, or numbers of tokens that cannot be.
+        return None
+    if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
+        # What has no price of its own would count as free.
+        return None
+    return float(found.total_price)

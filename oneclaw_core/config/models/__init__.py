@@ -1,1 +1,0 @@
-"""Models: providers, what they offer, what the user says about a model, and prices."""

@@ -1,0 +1,351 @@
+"""OneClaw's own settings, and the values of settings: find them, validate them, and keep those of a plugin current."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+
+from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
+from oneclaw_core.errors import OneClawError, SettingsError, describe_error
+from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.secrets.redaction import remember_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from oneclaw_core.config.setting_fields import SettingField
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+MAX_HOOK_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenValue:
+    """The value that is set for a field.
+
+    Attributes:
+        value: as JSON data.
+        source: ``environment NAME``, ``stored`` or ``secret store``.
+        about: where it is, for messages.
+    """
+
+    value: Any
+    source: str
+    about: str
+
+
+def given_values(
+    fields: Iterable[SettingField],
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    secrets: Mapping[str, str] | None = None,
+) -> dict[str, GivenValue]:
+    """Find what is set, by the names of the fields: in the environment, else in the store.
+
+    Args:
+        fields: the settings.
+        stored: values from the store, by key; keys of other things are passed over.
+        environ: the environment.
+        secrets: of the secret store, by key.
+    """
+    found = {}
+    for field in fields:
+        text = environ.get(field.variable)
+        if text:
+            about = f"the environment variable {field.variable}"
+            found[field.name] = GivenValue(field.parse(text), f"environment {field.variable}", about)
+        elif field.is_secret:
+            if secrets and field.key in secrets:
+                about = f"the secret {field.key} (oneclaw keys set {field.key})"
+                found[field.name] = GivenValue(secrets[field.key], "secret store", about)
+        else:
+            key = next((key for key in (field.key, *field.aliases) if key in stored), None)
+            if key is not None:
+                about = f"the setting {key} (oneclaw config unset {key})"
+                found[field.name] = GivenValue(stored[key], "stored", about)
+    return found
+
+
+def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, str]:
+    """Validate values; return what is wrong by field, ``""`` for what is wrong with all of them together."""
+    try:
+        model.model_validate(_input(model, values))
+    except ValidationError as error:
+        return _faults(model, error)
+    except Exception as error:  # noqa: BLE001  # a validator of a plugin is foreign code
+        return dict.fromkeys(("", *values), _raised(model, error))
+    return {}
+
+
+def read_model(model: type[Model], fields: Iterable[SettingField], given: Mapping[str, GivenValue]) -> Model:
+    """Validate values and make an instance of their model.
+
+    Args:
+        model: the settings.
+        fields: of the model.
+        given: what is set.
+
+    Raises:
+        SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
+    """
+    try:
+        return model.model_validate(_input(model, {name: each.value for name, each in given.items()}))
+    except ValidationError as error:
+        name, fault = next(iter(_faults(model, error).items()))
+        for field in fields:
+            if field.name == name and name not in given:
+                raise SettingsError(missing(field)) from None
+        where = given[name].about if name in given else "the settings"
+        raise SettingsError(f"{where} does not fit: {fault}") from None
+    except Exception as error:  # as in faults_of
+        raise SettingsError(f"the settings cannot be validated: {_raised(model, error)}") from error
+
+
+def missing(field: SettingField) -> str:
+    """Say that a required setting is not set, and how to set it."""
+    command = f"oneclaw keys set {field.key}" if field.is_secret else f"oneclaw config set {field.key} VALUE"
+    return f"{field.key} is not set; set it in the environment variable {field.variable} or with: {command}"
+
+
+def check_value(field: SettingField, text: str, model: type[BaseModel] | None) -> Any:
+    """Check a value that the user typed.
+
+    Args:
+        field: the setting.
+        text: the value.
+        model: of the setting; ``None`` to check against its JSON Schema alone.
+
+    Returns:
+        The value in the form in which it is stored.
+
+    Raises:
+        SettingsError: the value does not fit.
+    """
+    value = field.parse(text)
+    fault = faults_of(model, {field.name: value}).get(field.name) if model is not None else field.fault(value)
+    if fault is not None:
+        raise SettingsError(f"{field.key} cannot be {text!r}: {fault}")
+    return value
+
+
+class SettingsReader(Generic[Model]):
+    """Reader of settings that validates them only when they have changed.
+
+    Args:
+        environ: the environment.
+        model: the settings.
+        fields: of the model.
+    """
+
+    def __init__(self, environ: Mapping[str, str], model: type[Model], fields: tuple[SettingField, ...]) -> None:
+        self._environ = environ
+        self._model = model
+        self._fields = fields
+        self._last: tuple[dict[str, Any], Model] | None = None
+
+    def read(self, stored: Mapping[str, Any]) -> Model:
+        """Return the settings.
+
+        Args:
+            stored: values from the store, by key.
+
+        Raises:
+            SettingsError: a value is invalid.
+        """
+        given = given_values(self._fields, stored, self._environ)
+        values = {name: each.value for name, each in given.items()}
+        if self._last is None or self._last[0] != values:
+            self._last = values, read_model(self._model, self._fields, given)
+        return self._last[1]
+
+
+def _raised(model: type[BaseModel], error: Exception) -> str:
+    return f"{model.__name__} raised {describe_error(error)}"
+
+
+def _input(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give each value the name that validation looks for."""
+    return {_input_name(model, name): value for name, value in values.items()}
+
+
+def _input_name(model: type[BaseModel], name: str) -> str:
+    alias = model.model_fields[name].validation_alias
+    if alias is None or isinstance(alias, str):
+        return alias or name
+    return next((each for each in getattr(alias, "choices", ()) if isinstance(each, str)), name)
+
+
+def _faults(model: type[BaseModel], error: ValidationError) -> dict[str, str]:
+    names = {_input_name(model, name): name for name in model.model_fields}
+    found: dict[str, str] = {}
+    for fault in error.errors(include_url=False, include_input=False):
+        place = str(fault["loc"][0]) if fault["loc"] else ""
+        found.setdefault(names.get(place, place), fault["msg"])
+    return found
+
+
+class Settings(BaseModel):
+    """The settings of a home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
+    disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
+    hook_timeouts: tuple[str, ...] = Field(
+        (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
+    )
+    turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
+    turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
+    turn_max_tokens: int | None = Field(
+        None, ge=1, description="how many tokens, input and output, a turn may use before it stops"
+    )
+    turn_max_cost: float | None = Field(None, gt=0, description="how many US dollars a turn may cost before it stops")
+    day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")
+    day_max_cost: float | None = Field(None, gt=0, description="how many US dollars all sessions may cost in a day")
+    tool_result_max_characters: int = Field(
+        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
+    )
+    history_max_characters: int = Field(
+        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
+    )
+    session_wait_seconds: float = Field(
+        60, ge=0, description="how long to wait for another process to end its turn in the same session"
+    )
+
+    @field_validator("hook_timeouts")
+    @classmethod
+    def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            name, _, seconds = each.partition("=")
+            if not name.strip() or not _is_limit(seconds):
+                raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
+        return value
+
+    @field_validator("model")
+    @classmethod
+    def _has_provider(cls, value: str | None) -> str | None:
+        if value is not None and not all(value.partition("/")[::2]):
+            # Before the text of a ValueError, pydantic would write what that is.
+            raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
+        return value
+
+
+def _is_limit(text: str) -> bool:
+    try:
+        return 0 < float(text) <= MAX_HOOK_SECONDS
+    except ValueError:
+        return False
+
+
+CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
+
+
+def core_reader(environ: Mapping[str, str]) -> SettingsReader[Settings]:
+    """Make a reader of OneClaw's own settings."""
+    return SettingsReader(environ, Settings, CORE_SETTINGS.fields)
+
+
+def check_model_name(text: str) -> str:
+    """Check ``PROVIDER/MODEL`` as the setting ``model``, and return it.
+
+    Raises:
+        SettingsError: it has another form.
+    """
+    field = next(field for field in CORE_SETTINGS.fields if field.name == "model")
+    return str(check_value(field, text, Settings))
+
+
+class CurrentSettings:
+    """The current settings of one plugin in an open home.
+
+    Args:
+        settings: the plugin's model.
+        environ: the environment.
+        read_secret: reads the stored secret of a field.
+        read_stored: reads the values in the store, by key.
+    """
+
+    def __init__(
+        self,
+        settings: SettingsModel,
+        environ: Mapping[str, str],
+        read_secret: Callable[[str], Awaitable[str | None]],
+        read_stored: Callable[[], Awaitable[Mapping[str, Any]]],
+    ) -> None:
+        self._settings = settings
+        self._read_stored = read_stored
+        self._environ = environ
+        self._read_secret = read_secret
+        self._lock = asyncio.Lock()
+        self._values: dict[str, Any] | None = None
+        self._is_unread = False  # the store or the secrets could not be read the last time
+        self._current: BaseModel | SettingsError | None = None
+
+    @property
+    def current(self) -> BaseModel:
+        """An instance of the plugin's model.
+
+        Raises:
+            SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
+        """
+        if self._current is None:
+            raise SettingsError(f"the settings of plugin {self._settings.plugin} are not read yet")
+        if isinstance(self._current, SettingsError):
+            raise self._current
+        return self._current
+
+    async def refresh(self, stored: Mapping[str, Any] | None = None) -> frozenset[str]:
+        """Read the settings again.
+
+        Args:
+            stored: values from the store, by key, if they are at hand.
+
+        Returns:
+            The names of the fields whose values changed; none of them the first time.
+
+        Raises:
+            PluginError: the model cannot be imported.
+        """
+        async with self._lock:  # so that each change is told once
+            return await self._refresh(stored)
+
+    async def _refresh(self, stored: Mapping[str, Any] | None) -> frozenset[str]:
+        before = self._values
+        try:
+            given = await self._given(await self._read_stored() if stored is None else stored)
+        except OneClawError as error:
+            # It is raised where the plugin reads its settings, until they can be read again.
+            self._current, self._values, self._is_unread = SettingsError(str(error)), before or {}, True
+            return frozenset()
+        values = {name: each.value for name, each in given.items()}
+        if values == before and not self._is_unread:
+            return frozenset()
+        model = self._settings.loaded
+        if model is None:
+            model = await run_in_thread(self._settings.load)
+        self._values, self._is_unread = values, False
+        try:
+            self._current = read_model(model, self._settings.fields, given)
+        except SettingsError as error:
+            self._current = error
+        if before is None:
+            return frozenset()
+        return frozenset(name for name in {*before, *values} if before.get(name) != values.get(name))
+
+    async def _given(self, stored: Mapping[str, Any]) -> dict[str, GivenValue]:
+        fields, secrets = self._settings.fields, {}
+        for field in fields:
+            if field.is_secret:
+                if self._environ.get(field.variable):
+                    remember_secret(self._environ[field.variable])
+                elif (value := await self._read_secret(field.name)) is not None:
+                    secrets[field.key] = value
+        return given_values(fields, stored, self._environ, secrets)
