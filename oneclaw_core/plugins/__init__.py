@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.skill_checks import report_skill_problems as report_skill_problems
 
 _NAMES = {
-    ".config.known_secrets": "known_secret_check",
+    ".config.keys": "known_secret_check",
     "catalogue.compatibility": "core_requirements find_incompatibility",
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog",
