@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import os
 import re
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, PngImagePlugin
 
+from oneclaw_core import Attachment
 from oneclaw_pdf.errors import PdfProblem
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ MIN_DPI, MAX_DPI = 72, 300
 # A page may declare any size. At 300 dpi this is a sheet of 52 x 52 cm, and about 250 MB while it is rendered.
 MAX_PIXELS = 40_000_000
 MAX_SIDE_PIXELS = 20_000
+
+# What a model is shown. Services scale larger pictures down to about this, and some refuse many that are larger.
+SHOWN_SIDE_PIXELS = 1_568
+# Once encoded in base64 it is a third longer; the strictest service refuses more than 5 MB.
+MAX_SHOWN_BYTES = 3_500_000
 
 _POINTS_PER_INCH = 72
 _MAX_STEM_CHARACTERS = 50  # with four bytes each and the rest of the name within the 255 bytes of a file name
@@ -40,6 +47,7 @@ class Render:
         width, height: in pixels.
         dpi: the resolution used.
         size_bytes: of the file.
+        shown: the picture for the model, scaled down where the file's is larger than services take.
     """
 
     path: Path
@@ -47,6 +55,7 @@ class Render:
     height: int
     dpi: int
     size_bytes: int
+    shown: Attachment
 
 
 def render_page(document: Document, number: int, dpi: int, context: ToolContext) -> Render:
@@ -79,7 +88,22 @@ def render_page(document: Document, number: int, dpi: int, context: ToolContext)
     bitmap = page.render(scale=used_dpi / _POINTS_PER_INCH)
     image = bitmap.to_pil()
     path = _save(image, document, f"page{number}-{used_dpi}dpi", used_dpi, context)
-    return Render(path, image.width, image.height, used_dpi, path.stat().st_size)
+    return Render(path, image.width, image.height, used_dpi, path.stat().st_size, _shown(image, path))
+
+
+def _shown(image: Image.Image, path: Path) -> Attachment:
+    """Make the picture that the model is shown: the file as it is, a smaller PNG, or JPEG for a page of photographs."""
+    if max(image.size) <= SHOWN_SIDE_PIXELS and path.stat().st_size <= MAX_SHOWN_BYTES:
+        return Attachment(path.name, "image/png", path.read_bytes())
+    small = image.convert("RGB")
+    small.thumbnail((SHOWN_SIDE_PIXELS, SHOWN_SIDE_PIXELS))
+    encoded = io.BytesIO()
+    small.save(encoded, format="PNG")
+    if encoded.tell() <= MAX_SHOWN_BYTES:
+        return Attachment(path.name, "image/png", encoded.getvalue())
+    encoded = io.BytesIO()
+    small.save(encoded, format="JPEG", quality=85)
+    return Attachment(path.with_suffix(".jpg").name, "image/jpeg", encoded.getvalue())
 
 
 def _possible_dpi(width: float, height: float, wanted: int) -> int:

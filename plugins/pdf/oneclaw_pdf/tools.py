@@ -81,7 +81,7 @@ def pdf_extract_text(
 def pdf_render_page(
     path: str, page: int, dpi: int = 150, password: str | None = None, *, context: ToolContext
 ) -> ToolResult:
-    """Render a page of a PDF file to a PNG file in the workspace.
+    """Render a page of a PDF file to a PNG file in the workspace, and show it to the model.
 
     Args:
         path: absolute, or relative to the start directory, else to the workspace.
@@ -110,7 +110,8 @@ def pdf_render_page(
         f"Image: {render.path}\n"
         f"Size: {render.width} x {render.height} pixels\n"
         f"DPI: {render.dpi}{note}\n"
-        f"Bytes: {render.size_bytes}"
+        f"Bytes: {render.size_bytes}",
+        (render.shown,),
     )
 
 

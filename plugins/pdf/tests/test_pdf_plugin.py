@@ -51,7 +51,9 @@ def test_each_tool_fits_its_function(entry):
 def test_the_tools_run_in_processes_of_their_own(call_tool, report, workspace):
     assert "Pages: 3" in assert_tool_succeeded(call_tool("pdf_info", path="report.pdf"))
     assert "Two" in assert_tool_succeeded(call_tool("pdf_extract_text", path="report.pdf", pages="2"))
-    assert "pdf-renders" in assert_tool_succeeded(call_tool("pdf_render_page", path="report.pdf", page=1))
+    rendered = call_tool("pdf_render_page", path="report.pdf", page=1)
+    assert "pdf-renders" in assert_tool_succeeded(rendered)
+    assert rendered.attachments[0].data.startswith(b"\x89PNG")
     assert [path.suffix for path in (workspace / "pdf-renders").iterdir()] == [".png"]
     assert_tool_error(call_tool("pdf_info", path="missing.pdf"), "file_not_found")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import threading
 from pathlib import Path
@@ -32,6 +33,23 @@ def test_pdf_render_page_writes_a_png_file_into_the_workspace(context, workspace
         assert image.getpixel((0, 0)) == (255, 255, 255)
         assert image.convert("L").getextrema()[0] < 100  # there is ink
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_the_model_is_shown_the_page(context, workspace, report):
+    (shown,) = pdf_render_page("report.pdf", 1, 72, context=context).attachments
+
+    assert (shown.name, shown.media_type) == ("report-page1-72dpi.png", "image/png")
+    assert shown.data == (workspace / "pdf-renders" / shown.name).read_bytes()
+
+
+def test_what_the_model_is_shown_stays_within_the_limits_of_services(context, report, monkeypatch):
+    (shown,) = pdf_render_page("report.pdf", 1, 300, context=context).attachments
+    monkeypatch.setattr(rendering, "MAX_SHOWN_BYTES", 100)
+    (photograph,) = pdf_render_page("report.pdf", 1, 300, context=context).attachments
+
+    assert Image.open(io.BytesIO(shown.data)).size == (784, 1568)
+    assert (photograph.name, photograph.media_type) == ("report-page1-300dpi.jpg", "image/jpeg")
+    assert Image.open(io.BytesIO(photograph.data)).format == "JPEG"
 
 
 @pytest.mark.parametrize("page", [0, 3, -1, 10**12])
