@@ -262,22 +262,19 @@ def token_bars(strategies: list[Strategy]) -> Drawing:
     return drawing
 
 
-def pictures() -> dict[str, str]:
-    """Draw all pictures.
+def bars() -> Drawing:
+    """Draw the bars of the measured table of the page about tokens."""
+    return token_bars(measured((DOCS / "tokens.md").read_text(encoding="utf-8")))
 
-    Returns:
-        What is in each file, by its name.
-    """
-    page = (DOCS / "tokens.md").read_text(encoding="utf-8")
-    drawings = {"architecture": architecture(), "turn": turn(), "token-bars": token_bars(measured(page))}
-    return {f"{name}.svg": drawing.svg() for name, drawing in drawings.items()}
+
+PICTURES = {"architecture.svg": architecture, "turn.svg": turn, "token-bars.svg": bars}
 
 
 def main() -> None:
     """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
-    for name, content in pictures().items():
-        (FOLDER / name).write_text(content, encoding="utf-8")
+    for name, draw in PICTURES.items():
+        (FOLDER / name).write_text(draw().svg(), encoding="utf-8")
 
 
 if __name__ == "__main__":

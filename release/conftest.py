@@ -1,13 +1,14 @@
 """All distributions of the workspace, built twice."""
 
-import os
+import contextlib
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import hatchling.build
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -39,20 +40,19 @@ class Distribution:
         return "oneclaw_core" if self.project == ROOT else f"oneclaw_{self.project.name}"
 
 
-def build(source, out, *options):
-    """Build a project with uv, and give its source distribution and its wheel."""
-    environ = os.environ | {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH}
-    command = ["uv", "build", "--quiet", "--python", sys.executable, *options, "--out-dir", str(out), str(source)]
-    subprocess.run(command, check=True, env=environ, cwd=out.parent)
-    (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
-    return sdist, wheel
-
-
 def build_twice(project, folder):
+    """Build a project as ``pip`` and ``uv`` do, the wheel out of the sdist; and again elsewhere."""
     folder.mkdir()
-    # As `pip` and `uv` do it: the wheel out of the sdist; and the core with what its [build-system] requires.
-    isolation = [] if project == ROOT else ["--no-build-isolation"]
-    sdist, wheel = build(project, folder / "dist", *isolation)
+    if project == ROOT:
+        # With what its [build-system] requires. The plugins have the same backend.
+        command = ["uv", "build", "--quiet", "--python", sys.executable, "--out-dir", str(folder), str(project)]
+        subprocess.run(command, check=True, cwd=folder)
+        (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    else:
+        sdist = build("sdist", project, folder)
+        with tarfile.open(sdist) as packed:
+            packed.extractall(folder, filter="data")
+        wheel = build("wheel", folder / sdist.name.removesuffix(".tar.gz"), folder)
     # Elsewhere, with other times and permissions, and the wheel without an sdist.
     root = folder / "another place"
     copy = root / project.relative_to(ROOT)
@@ -60,16 +60,24 @@ def build_twice(project, folder):
     shutil.copyfile(ROOT / ".gitignore", root / ".gitignore")
     for path in copy.rglob("*.py"):
         path.chmod(0o600)
-    again = build(copy, folder / "again", "--sdist", "--wheel", "--no-build-isolation")
+    again = tuple(build(kind, copy, folder / "again") for kind in ("sdist", "wheel"))
     return Distribution(project, sdist, wheel, again)
+
+
+def build(kind, source, out):
+    """Build a source distribution or a wheel, in this process."""
+    out.mkdir(exist_ok=True)
+    with contextlib.chdir(source):
+        return out / getattr(hatchling.build, f"build_{kind}")(str(out))
 
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory):
     """All distributions of the workspace."""
     folder = tmp_path_factory.mktemp("distributions")
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda project: build_twice(project, folder / project.name), PROJECTS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH)
+        return [build_twice(project, folder / project.name) for project in PROJECTS]
 
 
 @pytest.fixture(params=PROJECTS, ids=lambda project: "core" if project == ROOT else project.name)

@@ -202,9 +202,9 @@ def test_links_of_plugins_lead_somewhere(page):
     assert [link for link in links_of(page) if not (page.parent / link.partition("#")[0]).exists()] == []
 
 
-@pytest.mark.parametrize("name", pictures.pictures())
+@pytest.mark.parametrize("name", pictures.PICTURES)
 def test_pictures_are_up_to_date(name):
-    drawn = pictures.pictures()[name]
+    drawn = pictures.PICTURES[name]().svg()
     assert (pictures.FOLDER / name).read_text(encoding="utf-8") == drawn, "run: python docs/pictures.py"
     assert len(drawn) < 60_000
 
