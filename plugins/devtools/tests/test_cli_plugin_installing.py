@@ -1,4 +1,4 @@
-"""`oneclaw plugins install` and its like at the terminal; tests/installing has what they do."""
+"""`oneclaw plugins install` and its like at the terminal, and what they refuse."""
 
 import os
 import sys
@@ -67,7 +67,14 @@ def test_what_the_installer_prints_is_harmless(calls):
         (["install"], "Missing argument"),
         (["install", "--index-url=http://127.0.0.1:1", "acme"], "No such option"),
         (["install", "--", "--index-url=http://127.0.0.1:1"], "is an option, not a package"),
-        (["uninstall", "oneclaw-core"], "oneclaw-core is OneClaw itself"),
+        (["install", "pytest>=1"], "pytest is installed, but is no plugin"),
+        (["install", "acme_tools", "Acme.Tools>=1"], "acme-tools is named twice"),
+        (["upgrade", "oneclaw-core"], "oneclaw-core is OneClaw itself"),
+        (["upgrade", "nothing-of-that-name"], "nothing-of-that-name is not installed"),
+        (["uninstall", "OneClaw_Core"], "oneclaw-core is OneClaw itself"),
+        (["uninstall", "pytest"], "pytest is installed, but is no plugin"),
+        (["uninstall", "nothing-of-that-name"], "nothing-of-that-name is not installed"),
+        (["uninstall", "acme-tools>1"], "is no package's name"),
     ],
 )
 def test_what_is_refused(calls, oneclaw, monkeypatch, arguments, said):
@@ -75,6 +82,22 @@ def test_what_is_refused(calls, oneclaw, monkeypatch, arguments, said):
     outcome = oneclaw("plugins", *arguments)
     assert (outcome.status, outcome.stdout) == (2, "")
     assert said in outcome.stderr
+    assert not calls.exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 1, "plugins": [{"name": 3}]}', '{"format": 2}'])
+def test_a_damaged_record_is_left_alone(calls, oneclaw, home, monkeypatch, content):
+    monkeypatch.syspath_prepend(calls.parent / "shadow")
+    home.mkdir(mode=0o700)
+    path = home / "plugins.json"
+    path.touch(mode=0o600)
+    path.write_text(content)
+    for arguments in (["sync"], ["install", "acme-tools"]):
+        outcome = oneclaw("plugins", *arguments)
+        assert outcome.status == 1
+        assert "is damaged" in outcome.stderr or "newer OneClaw" in outcome.stderr
+    assert path.read_text() == content
+    assert not calls.exists()
 
 
 def test_nothing_to_do(calls, ok, monkeypatch):

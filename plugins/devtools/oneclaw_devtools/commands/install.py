@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import os
+import json
+import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from oneclaw_core import OneClawError, UsageError
+from oneclaw_core import NotFoundError, OneClawError, ProtectedError, UsageError
 from oneclaw_core.cli import is_terminal, print_text, printable, printable_line, warn
+from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION, ENTRY_POINT_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_devtools.installing.environment import Environment
-    from oneclaw_devtools.installing.installer import InstallationPlan, PluginInstaller
+    from oneclaw_devtools.installing.package_manager import PackageManager, ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
+    from oneclaw_devtools.installing.requirement import PluginRequirement
+
+    Plan = tuple[Sequence[PluginRequirement], Sequence[ResolvedPackage]]
+    Plugins = Mapping[str, Mapping[str, Any]] | None
 
 # pip prints this for everything that OneClaw itself requires.
 _NOT_WORTH_SHOWING = "Requirement already satisfied:"
+_LOADING_SECONDS = 60.0
+_KINDS = ("groups", "tools", "providers", "skills")
 
 _yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
 
@@ -34,9 +41,9 @@ def install(packages: tuple[str, ...], is_confirmed: bool) -> None:
     PACKAGE is a name, such as oneclaw-pdf or 'oneclaw-pdf>=0.1', the path of a wheel or project, or 'NAME @ URL'. What
     is installed is noted in the home, so that 'oneclaw plugins sync' can restore it.
     """
-    installer, environment = _installer()
-    plan = installer.plan(installer.wanted(packages))
-    _install("Install", installer, environment, [plan], is_confirmed=is_confirmed)
+    installer = _Installer(is_confirmed=is_confirmed)
+    wanted = _parse(packages)
+    installer.install("Install", [(wanted, installer.manager.resolve(wanted))])
 
 
 @click.command("upgrade", short_help="Install newer versions of plugins.")
@@ -47,12 +54,25 @@ def upgrade(packages: tuple[str, ...], is_all: bool, is_confirmed: bool) -> None
     """Install the newest versions of plugins that go with this OneClaw."""
     if is_all == bool(packages):
         raise UsageError("name the packages to upgrade, or give --all")
-    installer, environment = _installer()
-    wanted = installer.wanted_newer(packages)
-    if not wanted:
+    installer = _Installer(is_confirmed=is_confirmed)
+    recorded = installer.recorded
+    texts = [each.requirement for each in recorded.values()]
+    if packages:
+        wanted = _parse(packages)
+        for each in wanted:
+            if each.name not in recorded:
+                _require_plugin(each.name)
+        # A name alone stands for what the user gave when installing it.
+        is_again = [each.text == each.name and each.name in recorded for each in wanted]
+        texts = [
+            recorded[each.name].requirement if again else each.text
+            for each, again in zip(wanted, is_again, strict=True)
+        ]
+    if not texts:
         print_text("nothing was installed by 'oneclaw plugins install'")
         return
-    _install("Upgrade", installer, environment, [installer.plan(wanted, upgrade=True)], is_confirmed=is_confirmed)
+    wanted = _parse(texts)
+    installer.install("Upgrade", [(wanted, installer.manager.resolve(wanted, upgrade=True))])
 
 
 @click.command("uninstall")
@@ -60,13 +80,16 @@ def upgrade(packages: tuple[str, ...], is_all: bool, is_confirmed: bool) -> None
 @_yes_option
 def uninstall(packages: tuple[str, ...], is_confirmed: bool) -> None:
     """Uninstall plugins, by the names of their packages."""
-    installer, environment = _installer()
-    names = installer.unwanted(packages)
-    _confirm("Uninstall", names, environment, is_confirmed=is_confirmed)
-    report = installer.uninstall(names)
-    for line in report.done:
-        print_text(line)
-    _fail(report.failures)
+    from oneclaw_devtools.installing.requirement import parse_name
+
+    installer = _Installer(is_confirmed=is_confirmed)
+    names = list(dict.fromkeys(map(parse_name, packages)))
+    for name in names:
+        if name == CORE_DISTRIBUTION:
+            raise ProtectedError(f"{CORE_DISTRIBUTION} is OneClaw itself: uninstall it with what installed it")
+        if name not in installer.recorded or _find_package(name):
+            _require_plugin(name)
+    installer.uninstall(names)
 
 
 @click.command("sync", short_help="Install again what OneClaw's upgrade took away.")
@@ -76,63 +99,253 @@ def sync(is_dry: bool, is_confirmed: bool) -> None:
     """Install again what was installed before OneClaw itself was upgraded or reinstalled."""
     from oneclaw_devtools.installing.requirement import without_credentials
 
-    installer, environment = _installer()
-    missing = installer.missing()
+    installer = _Installer(is_confirmed=is_confirmed)
+    missing = {each: reason for each in installer.recorded.values() if (reason := _why_missing(each.name))}
     if not missing:
         print_text("nothing is missing")
-        return
-    if is_dry:
-        recorded = installer.recorded()
-        for name, reason in missing.items():
-            requirement = without_credentials(recorded[name].requirement)
-            print_text(f"{name}: {reason}; would be installed: {requirement}")
-        return
-    plans, failures = installer.plan_again(missing)
-    _install("Install", installer, environment, plans, failures, is_confirmed=is_confirmed)
+    elif is_dry:
+        for each, reason in missing.items():
+            print_text(f"{each.name}: {reason}; would be installed: {without_credentials(each.requirement)}")
+    else:
+        plans, failures = _plan_again(missing, installer.manager)
+        installer.install("Install", plans, failures)
 
 
-def _installer() -> tuple[PluginInstaller, Environment]:
-    from oneclaw_core import find_home
-    from oneclaw_devtools.installing.environment import find_environment
-    from oneclaw_devtools.installing.installer import PluginInstaller
-    from oneclaw_devtools.installing.package_manager import PackageManager
+class _Installer:
+    """Install plugins into the environment of this program, and record them in the home.
 
-    environment = find_environment(os.environ)
-    return PluginInstaller(find_home(), PackageManager(environment, os.environ, _show), Path.cwd()), environment
+    Args:
+        is_confirmed: True to ask nothing.
+    """
 
+    def __init__(self, *, is_confirmed: bool) -> None:
+        from oneclaw_core import find_home
+        from oneclaw_devtools.installing.package_manager import PackageManager, find_environment
+        from oneclaw_devtools.installing.record import InstallationRecord
 
-def _install(
-    verb: str,
-    installer: PluginInstaller,
-    environment: Environment,
-    plans: Sequence[InstallationPlan],
-    failures: Sequence[str] = (),
-    *,
-    is_confirmed: bool,
-) -> None:
-    """Show what would be installed, ask, install it and print the outcome."""
-    failures = list(failures)
-    if any(plan.packages for plan in plans):
-        _show_plans(plans, installer.recorded())
-        names = [each.name for plan in plans for each in plan.wanted]
-        _confirm(verb, names, environment, is_confirmed=is_confirmed)
-    for plan in plans:
-        try:
-            report = installer.install(plan)
-        except OneClawError as error:
-            failures.append(str(error))
-            continue
-        for line in report.done:
+        self._is_confirmed = is_confirmed
+        self._environment = find_environment()
+        self._record = InstallationRecord(find_home())
+        self.manager = PackageManager(self._environment, _show)
+        self.recorded: Mapping[str, RecordedPlugin] = self._record.read()
+
+    def install(self, verb: str, plans: Sequence[Plan], failures: Iterable[str] = ()) -> None:
+        """Show what would be installed, ask, install it, and print the outcome."""
+        failures = list(failures)
+        packages = [package for _, resolved in plans for package in resolved]
+        if packages:
+            _show_packages(packages, self.recorded)
+            self._confirm(verb, [each.name for wanted, _ in plans for each in wanted], "in")
+        if not plans:
+            _fail(failures)
+        with self._record.locked():
+            before = _load_plugins()
+            added: list[str] = []
+            for wanted, resolved in plans:
+                try:
+                    added += self._install_plan(wanted, resolved, failures)
+                except OneClawError as error:
+                    failures.append(str(error))
+            after = _load_plugins()
+        for line in _describe_changes(before, after):
             print_text(line)
-        failures += report.failures
-        if plan.packages and environment.remover:
-            _show(f"'{environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
-    _fail(failures)
+        failures += _find_problems(after, added)
+        if packages and self._environment.remover:
+            _show(f"'{self._environment.remover}' will remove plugins; run 'oneclaw plugins sync' after it")
+        _fail(failures)
+
+    def uninstall(self, names: Sequence[str]) -> None:
+        """Ask, uninstall packages, remove them from the record, and print the outcome."""
+        self._confirm("Uninstall", names, "from")
+        with self._record.locked():
+            before = _load_plugins()
+            installed = [name for name in names if _find_package(name)]
+            if installed:
+                self.manager.uninstall(installed)
+            left = [name for name in installed if _find_package(name)]
+            gone = [name for name in names if name not in left]
+            self._record.update(removed=gone)
+            after = _load_plugins()
+        for line in (*(f"{name} is uninstalled" for name in gone), *_describe_changes(before, after)):
+            print_text(line)
+        _fail([f"{name} is still there: another folder of Python's path has it too" for name in left])
+
+    def _install_plan(
+        self, wanted: Sequence[PluginRequirement], packages: Sequence[ResolvedPackage], failures: list[str]
+    ) -> list[str]:
+        """Install packages, uninstall again what is no plugin, and return the names of the plugins."""
+        from oneclaw_devtools.installing.record import RecordedPlugin
+
+        before = {each.name: _find_package(each.name) for each in wanted}
+        self.manager.install(packages)
+        hashes = {each.name: each.sha256 for each in packages}
+        added: list[RecordedPlugin] = []
+        for each in wanted:
+            package, old = _find_package(each.name), before[each.name]
+            if package is None:
+                failures.append(f"{each.name} was not installed: its marker excludes this environment")
+            elif package.is_plugin:
+                known = self.recorded[each.name].sha256 if each.name in self.recorded else ""
+                sha256 = hashes.get(each.name, known)
+                added.append(RecordedPlugin(each.name, each.text, package.version, sha256))
+                print_text(_describe(each, package.version, old.version if old else None))
+            else:
+                what = f"{each.name} {package.version} is no plugin (it has no entry point in the group 'oneclaw'): "
+                failures.append(what + ("it was there before, and stays" if old else "it was uninstalled again"))
+                if old is None:
+                    self.manager.uninstall([each.name])
+        if added:
+            self._record.update(added)
+        return [each.name for each in added]
+
+    def _confirm(self, verb: str, packages: Sequence[str], preposition: str) -> None:
+        if self._is_confirmed or not is_terminal(sys.stdin):
+            return
+        what, where = printable_line(", ".join(packages)), printable_line(sys.prefix)
+        question = f"{verb} {what} {preposition} {where} ({self._environment.description})?"
+        if not click.confirm(question, default=True, err=True):
+            raise OneClawError("nothing was changed")
 
 
-def _show_plans(plans: Sequence[InstallationPlan], recorded: Mapping[str, RecordedPlugin]) -> None:
+def _parse(texts: Iterable[str]) -> list[PluginRequirement]:
+    """Parse packages; one may not be named twice, nor be installed and no plugin."""
+    from oneclaw_devtools.installing.requirement import parse_requirement
+
+    wanted: dict[str, PluginRequirement] = {}
+    for each in map(parse_requirement, texts):
+        if _find_package(each.name):
+            _require_plugin(each.name)
+        if each.name in wanted:
+            raise UsageError(f"{each.name} is named twice")
+        wanted[each.name] = each
+    return list(wanted.values())
+
+
+def _plan_again(missing: Iterable[RecordedPlugin], manager: PackageManager) -> tuple[list[Plan], list[str]]:
+    """Plan to install recorded packages again; report those that are not available."""
+    wanted: list[PluginRequirement] = []
+    failures = []
+    for each in missing:
+        try:
+            wanted += _parse([each.requirement])
+        except UsageError as error:
+            failures.append(f"{each.name}: {error}; install it from elsewhere")
+    try:
+        return ([(wanted, manager.resolve(wanted, upgrade=True))] if wanted else []), failures
+    except OneClawError:
+        plans: list[Plan] = []
+    for one in wanted:
+        try:
+            plans.append(([one], manager.resolve([one], upgrade=True)))
+        except OneClawError as error:
+            failures.append(f"{one.name}: {error}")
+    return plans, failures
+
+
+class _Package(NamedTuple):
+    """An installed package; a plugin if it has an entry point in the group ``oneclaw``."""
+
+    version: str
+    is_plugin: bool
+    is_for_this_core: bool
+
+
+def _find_package(name: str) -> _Package | None:
+    """Find an installed package; one that came since the program started too."""
+    import importlib_metadata
+
+    from oneclaw_core.plugins import core_requirements, find_incompatibility
+
+    importlib_metadata.MetadataPathFinder.invalidate_caches()
+    try:
+        found = importlib_metadata.distribution(name)
+        is_plugin = bool(found.entry_points.select(group=ENTRY_POINT_GROUP))
+        return _Package(str(found.version), is_plugin, find_incompatibility(core_requirements(found)) is None)
+    except Exception:  # noqa: BLE001  # damaged metadata raise anything; plugins list reports them
+        return None
+
+
+def _require_plugin(name: str) -> None:
+    package = _find_package(name)
+    if package is None:
+        raise NotFoundError(f"{name} is not installed; oneclaw plugins list shows the packages of all plugins")
+    if not package.is_plugin:
+        raise UsageError(f"{name} is installed, but is no plugin: leave it to what installed it")
+
+
+def _why_missing(name: str) -> str | None:
+    """Say why a recorded package has to be installed again."""
+    package = _find_package(name)
+    if package is None:
+        return "it is not installed"
+    return None if package.is_for_this_core else f"version {package.version} was made for another oneclaw-core"
+
+
+def _describe(wanted: PluginRequirement, version: str, version_before: str | None) -> str:
+    """Describe an installed package."""
+    if version_before is None:
+        return f"{wanted.name} {version} is installed"
+    if version_before != version:
+        return f"{wanted.name} {version_before} was replaced by {version}"
+    same = f"{wanted.name} {version} is installed, as it was before"
+    if not (path := Path(wanted.text)).is_file():
+        return same
+    # Installers do not compare the contents of two files with the same version.
+    return (
+        f"{same}, from {path.name}; install a newer one by its path, and uninstall {wanted.name} first if that has "
+        "the same version"
+    )
+
+
+def _load_plugins() -> Plugins:
+    """Load all plugins in a new process; return what ``plugins list --json`` says of each, ``None`` if it fails."""
+    command = (sys.executable, "-P", "-m", "oneclaw_core", "plugins", "list", "--json")
+    try:
+        done = subprocess.run(  # noqa: S603  # this program itself
+            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_LOADING_SECONDS, check=True
+        )
+        return {each["name"]: each for each in json.loads(done.stdout)}
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+
+
+def _describe_changes(before: Plugins, after: Plugins) -> Iterator[str]:
+    """Describe which plugins, tools and groups came and went, a line each."""
+    if before is None or after is None:
+        yield "the plugins cannot all be loaded: see oneclaw plugins list"
+        return
+    for name in sorted(before.keys() | after.keys()):
+        old, new = (_package(plugins[name]) if name in plugins else "" for plugins in (before, after))
+        lines: list[str] = []
+        for kind in _KINDS:
+            had, has = (set(each.get(name, {}).get(kind, ())) for each in (before, after))
+            for sign, names in (("-", had - has), ("+", has - had)):
+                lines += [f"  {sign} {kind}: {', '.join(sorted(names))}"] if names else []
+        if old and new and old != new:
+            yield f"  plugin {name}: {old} -> {new}"
+        elif lines or old != new:
+            yield f"{' ' if old and new else '-' if old else '+'} plugin {name} ({new or old})"
+        yield from lines
+
+
+def _package(plugin: Mapping[str, Any]) -> str:
+    return f"{plugin['package']} {plugin['version']}" if plugin["package"] else "unknown package"
+
+
+def _find_problems(plugins: Plugins, packages: Iterable[str]) -> Iterator[str]:
+    """Find what does not work in the plugins of some packages, with what to do."""
+    from packaging.utils import canonicalize_name
+
+    for name, plugin in (plugins or {}).items():
+        if canonicalize_name(plugin["package"] or "") in packages:
+            for each in plugin["problems"]:
+                if each["is_error"]:
+                    yield f"plugin {name} does not work: {each['cause']}; what to do: {each['remedy']}"
+
+
+def _show_packages(packages: Iterable[ResolvedPackage], recorded: Mapping[str, RecordedPlugin]) -> None:
     _show("to be installed:")
-    for package in (package for plan in plans for package in plan.packages):
+    for package in packages:
         _show(f"  {package.name} {package.version} from {package.url}")
         _show(f"    sha256 {package.sha256}" if package.sha256 else "    without a hash: a folder or a repository")
         known = recorded.get(package.name)
@@ -146,17 +359,7 @@ def _show(line: str) -> None:
     from oneclaw_devtools.installing.requirement import without_credentials
 
     if not line.startswith(_NOT_WORTH_SHOWING):
-        click.echo(f"  {printable(redact(without_credentials(line)))}", err=True)
-
-
-def _confirm(verb: str, packages: Sequence[str], environment: Environment, *, is_confirmed: bool) -> None:
-    if is_confirmed or not is_terminal(sys.stdin):
-        return
-    what = printable_line(", ".join(packages))
-    where = printable_line(str(environment.prefix))
-    preposition = "from" if verb == "Uninstall" else "in"
-    if not click.confirm(f"{verb} {what} {preposition} {where} ({environment.description})?", default=True, err=True):
-        raise OneClawError("nothing was changed")
+        click.echo(f"  {printable(redact(without_credentials(line.rstrip())))}", err=True)
 
 
 def _fail(failures: Sequence[str]) -> None:

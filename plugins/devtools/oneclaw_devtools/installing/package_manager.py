@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import json
-import re
+import os
+import shutil
+import signal
+import site
+import sys
+import sysconfig
 import tomllib
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from packaging.requirements import Requirement
 from packaging.tags import sys_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from oneclaw_core import OneClawError, __version__
+from oneclaw_core.process import run_program, without_secrets
 from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION
-from oneclaw_devtools.installing.neutral_process import installer_environ, neutral_directory, run_installer
 from oneclaw_devtools.installing.requirement import without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from oneclaw_devtools.installing.environment import Environment
     from oneclaw_devtools.installing.requirement import PluginRequirement
 
+# Files in the prefix that tell who made the environment: its name, and the command that removes plugins from it.
+_MAKERS = {
+    "uv-receipt.toml": ("an environment of uv tool", "uv tool upgrade"),
+    "pipx_metadata.json": ("an environment of pipx", "pipx reinstall"),
+    "conda-meta": ("a conda environment", ""),
+}
 # Keeps the running program: a plugin for another version is refused.
 _CORE_AS_IT_IS = f"{CORE_DISTRIBUTION}=={__version__}"
-# A line of uv's plan: " + acme==1.0", " ~ acme==1.0 (from file:///acme)", " + acme @ file:///acme".
-_UV_CHANGE = re.compile(r" [+~] ([\w.-]+)(?:==(\S+))?(?: \(from (\S+)\)| @ (\S+))?")
+# Variables that installers read, with the passwords of private indexes.
+_FOR_INSTALLERS = ("PIP_", "UV_", "GIT_")
+_DEADLINE_SECONDS = 1_800.0
+_GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """An environment to install into.
+
+    Attributes:
+        description: Kind of environment, for people.
+        uv: Path of uv if that installs; ``None`` for the environment's own pip.
+        is_user_site: True to install among the user's own packages.
+        remover: Command that removes plugins from it; empty if there is none.
+        python: Its interpreter, not resolved: Python finds a virtual environment by this link.
+    """
+
+    description: str
+    uv: str | None = None
+    is_user_site: bool = False
+    remover: str = ""
+    python: str = sys.executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +85,55 @@ class ResolvedPackage:
     pin: str
 
 
+def find_environment() -> Environment:
+    """Find the environment of the running interpreter, and its pip, else uv.
+
+    Raises:
+        OneClawError: Installing is forbidden or impossible; the message says what to do.
+    """
+    is_virtual = sys.prefix != sys.base_prefix
+    marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"  # PEP 668
+    if not is_virtual and marker.exists():
+        raise OneClawError(
+            f"this Python belongs to the operating system, which allows no other packages in it "
+            f"({marker}): install OneClaw with 'uv tool install oneclaw-core' or "
+            "'pipx install oneclaw-core', or into a virtual environment, and run this command of that installation"
+        )
+    uv = None
+    if not importlib.util.find_spec("pip") and (uv := _find_uv()) is None:
+        raise OneClawError(
+            f"neither pip nor uv is there to install into {sys.prefix}: run '{sys.executable} -m ensurepip', "
+            "or install uv"
+        )
+    for file, (description, remover) in _MAKERS.items():
+        if Path(sys.prefix, file).exists():
+            return Environment(description, uv, remover=remover)
+    if is_virtual:
+        return Environment("a virtual environment " + ("without pip, through uv" if uv else "with pip"), uv)
+    if Path(__file__).resolve().is_relative_to(Path(site.getusersitepackages()).resolve()):
+        return Environment("the user's own packages", uv, is_user_site=True)
+    return Environment("a Python without an environment of its own", uv)
+
+
+def _find_uv() -> str | None:
+    # uv sets UV in what it runs.
+    named = os.environ.get("UV", "")
+    folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), f"{sys.prefix}/bin", "~/.local/bin"]
+    # A relative folder in PATH depends on the current directory, which may be a checkout.
+    absolute = os.pathsep.join(folder for folder in map(os.path.expanduser, folders) if Path(folder).is_absolute())
+    return (shutil.which(named) if Path(named).is_absolute() else None) or shutil.which("uv", path=absolute)
+
+
 class PackageManager:
     """The pip of an environment, or uv for one without pip.
 
     Args:
         environment: Environment to install into.
-        environ: Variables of the environment.
         show: Receives each line that the program prints.
     """
 
-    def __init__(self, environment: Environment, environ: Mapping[str, str], show: Callable[[str], None]) -> None:
+    def __init__(self, environment: Environment, show: Callable[[str], None]) -> None:
         self._environment = environment
-        self._environ = installer_environ(environ)
         self._show = show
 
     def resolve(self, wanted: Sequence[PluginRequirement], *, upgrade: bool = False) -> list[ResolvedPackage]:
@@ -74,7 +147,7 @@ class PackageManager:
             OneClawError: The program failed; what it printed says why.
         """
         specifiers = ["--", _CORE_AS_IT_IS, *(each.specifier for each in wanted)]
-        with neutral_directory() as directory:
+        with _neutral_directory() as directory:
             if self._environment.uv is not None:
                 return self._resolve_with_uv(specifiers, wanted, directory, upgrade=upgrade)
             options = ["--dry-run", "--report=report.json", *(["--upgrade"] if upgrade else [])]
@@ -93,7 +166,7 @@ class PackageManager:
         again = [f"--reinstall-package={each.name}" for each in packages] if self._environment.uv else []
         for options, lines in ((["--require-hashes"], hashed), ([], unhashed)):
             if lines:
-                with neutral_directory() as directory:
+                with _neutral_directory() as directory:
                     (directory / "requirements.txt").write_text("\n".join(lines) + "\n", "utf-8")
                     self._run("install", [*again, *options, "--no-deps", "-r", "requirements.txt"], directory)
 
@@ -103,7 +176,7 @@ class PackageManager:
         Raises:
             OneClawError: The program failed; what it printed says why.
         """
-        with neutral_directory() as directory:
+        with _neutral_directory() as directory:
             self._run("uninstall", [*([] if self._environment.uv else ["--yes"]), "--", *names], directory)
 
     def _resolve_with_uv(
@@ -115,11 +188,14 @@ class PackageManager:
             options += ["--upgrade-package", each.name]
             # A folder or a repository may have changed and kept its version.
             options += ["--reinstall-package", each.name] if each.is_direct else []
+        # Lines such as " + acme==1.0", " ~ acme==1.0 (from file:///acme)", " + acme @ file:///acme".
         lines = self._run("install", [*options, *specifiers], directory)
-        pins = {}
-        for name, version, origin, place in (match.groups() for match in map(_UV_CHANGE.fullmatch, lines) if match):
-            url = origin or place
-            pins[canonicalize_name(name)] = _pin(name, version, url, wanted), url
+        plan = [line[3:] for line in lines if line.startswith((" + ", " ~ "))]
+        pins: dict[str, tuple[str, str | None]] = {}
+        for text, _, origin in (line.removesuffix(")").partition(" (from ") for line in plan):
+            requirement = Requirement(text)
+            url = origin or requirement.url
+            pins[canonicalize_name(requirement.name)] = (_pin(requirement.name, url, wanted) if url else text), url
         if not pins:
             return []
         (directory / "requirements.in").write_text("\n".join(pin for pin, _ in pins.values()) + "\n", "utf-8")
@@ -129,24 +205,55 @@ class PackageManager:
         return [read_lock_entry(each, *pins[each["name"]]) for each in lock["packages"]]
 
     def _run(self, verb: str, options: Sequence[str], directory: Path) -> list[str]:
-        python, uv = str(self._environment.python), self._environment.uv
+        """Run pip or uv without a shell, input or terminal, and return the lines that it printed."""
+        python, uv = self._environment.python, self._environment.uv
         if uv is not None:
-            command = [str(uv), "pip", verb, "--color=never", "--python", python]
+            command = [uv, "pip", verb, "--color=never", "--python", python]
         else:
             # -P: the current directory is not searched for modules.
             command = [python, "-P", "-m", "pip", verb, "--no-input"]
             command += ["--user"] if verb == "install" and self._environment.is_user_site else []
-        lines: list[str] = []
+        lines = [b""]
 
-        def show(line: str) -> None:
-            lines.append(line)
-            self._show(line)
+        def read(data: bytes) -> None:
+            complete = len(lines) - 1
+            lines[-1:] = (lines[-1] + data).split(b"\n")
+            for line in lines[complete:-1]:
+                self._show(line.decode(errors="replace"))
 
-        status = run_installer([*command, *options], self._environ, directory, show)
+        running = run_program(
+            [*command, *options],
+            directory=directory,
+            environ=installer_environ(os.environ),
+            timeout_seconds=_DEADLINE_SECONDS,
+            on_stdout=read,
+            # An interrupted installer removes what it has begun.
+            stop_signal=signal.SIGINT,
+            grace_seconds=_GRACE_SECONDS,
+        )
+        try:
+            status = asyncio.run(running).exit_code
+        except (OSError, ValueError) as error:
+            raise OneClawError(f"{command[0]} cannot be started: {getattr(error, 'strerror', None) or error}") from None
+        if lines[-1]:
+            read(b"\n")
+        if status is None:
+            raise OneClawError(f"{command[0]} was stopped: it was not done in {_DEADLINE_SECONDS:.0f} seconds")
         if status != 0:
             name = "pip" if uv is None else "uv"
             raise OneClawError(f"{name} failed (exit status {status}); what it printed above says why")
-        return lines
+        return [line.decode(errors="replace") for line in lines]
+
+
+def installer_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """Remove the keys of model services from an environment; an installer runs the build scripts of packages."""
+    return {
+        **without_secrets(environ),
+        **{name: value for name, value in environ.items() if name.startswith(_FOR_INSTALLERS)},
+        "GIT_TERMINAL_PROMPT": "0",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def read_report_entry(item: Mapping[str, Any], wanted: Sequence[PluginRequirement]) -> ResolvedPackage:
@@ -159,7 +266,7 @@ def read_report_entry(item: Mapping[str, Any], wanted: Sequence[PluginRequiremen
     if origin.get("subdirectory"):
         url += f"#subdirectory={origin['subdirectory']}"
     sha256 = archive.get("hashes", {}).get("sha256") or archive.get("hash", "").removeprefix("sha256=")
-    pin = _pin(name, version, url if item["is_direct"] else None, wanted)
+    pin = _pin(name, url, wanted) if item["is_direct"] else f"{name}=={version}"
     return ResolvedPackage(canonicalize_name(name), version, without_credentials(url), sha256, pin)
 
 
@@ -171,20 +278,26 @@ def read_lock_entry(package: Mapping[str, Any], pin: str, url: str | None) -> Re
     return ResolvedPackage(package["name"], package.get("version", ""), without_credentials(url), sha256, pin)
 
 
+@contextmanager
+def _neutral_directory() -> Iterator[Path]:
+    """Make a temporary directory in which pip and uv find no configuration, such as that of a checkout."""
+    with TemporaryDirectory(prefix="oneclaw-") as name:
+        # uv also searches the folders above, up to the first uv.toml.
+        Path(name, "uv.toml").touch()
+        yield Path(name)
+
+
 def _best_file(package: Mapping[str, Any]) -> Any:
     """Choose the wheel that fits the interpreter best, else the sdist."""
     ranks = {tag: rank for rank, tag in enumerate(sys_tags())}
-    ranked: list[tuple[int, dict[str, Any]]] = []
+    ranked: list[tuple[int, Any]] = []
     for wheel in package.get("wheels", ()):
         name = wheel.get("name") or unquote(urlsplit(wheel.get("url") or wheel["path"]).path.rpartition("/")[2])
-        tags = parse_wheel_filename(name)[3]
-        ranked += [(ranks[tag], wheel) for tag in tags if tag in ranks]
+        ranked += [(ranks[tag], wheel) for tag in parse_wheel_filename(name)[3] if tag in ranks]
     return min(ranked, key=lambda each: each[0])[1] if ranked else package.get("sdist", {})
 
 
-def _pin(name: str, version: str | None, url: str | None, wanted: Sequence[PluginRequirement]) -> str:
-    if url is None:
-        return f"{name}=={version}"
+def _pin(name: str, url: str, wanted: Sequence[PluginRequirement]) -> str:
+    """Pin a package to a URL, with the password that the user gave: what installers print has none."""
     asked = next((each.specifier for each in wanted if each.name == canonicalize_name(name)), "")
-    # What installers print has no passwords.
     return f"{name} @ {url}" if asked == without_credentials(asked) else asked

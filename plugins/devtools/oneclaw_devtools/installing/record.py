@@ -12,11 +12,10 @@ from oneclaw_core.tools import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from oneclaw_core import Home
 
-FILE_NAME = "plugins.json"
+_FILE_NAME = "plugins.json"
 _FORMAT = 1
 _LONGEST_BYTES = 1_000_000
 
@@ -43,11 +42,7 @@ class InstallationRecord:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._home.path / FILE_NAME
+        self._path = home.path / _FILE_NAME
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -60,7 +55,7 @@ class InstallationRecord:
 
         self._home.create()
         try:
-            with FileLock(self._home.path / f".{FILE_NAME}.lock", timeout=0, mode=0o600):
+            with FileLock(self._home.path / f".{_FILE_NAME}.lock", timeout=0, mode=0o600):
                 yield
         except Timeout:
             raise OneClawError("plugins are being installed by another process: try again when it is done") from None
@@ -71,13 +66,13 @@ class InstallationRecord:
         Raises:
             OneClawError: The file cannot be read or is damaged.
         """
-        content = read_private(self.path, _LONGEST_BYTES)
+        content = read_private(self._path, _LONGEST_BYTES)
         if content is None:
             return {}
         try:
             document = json.loads(content)
             if document["format"] != _FORMAT:
-                raise OneClawError(f"{self.path} was written by a newer OneClaw: upgrade oneclaw-core")
+                raise OneClawError(f"{self._path} was written by a newer OneClaw: upgrade oneclaw-core")
             recorded = [
                 RecordedPlugin(
                     each["name"] + "", each["requirement"] + "", each["version"] + "", each.get("sha256", "")
@@ -86,7 +81,7 @@ class InstallationRecord:
             ]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise OneClawError(
-                f"{self.path} is damaged: repair it, or remove it and install the plugins again"
+                f"{self._path} is damaged: repair it, or remove it and install the plugins again"
             ) from None
         return {each.name: each for each in recorded}
 
@@ -96,14 +91,11 @@ class InstallationRecord:
         Raises:
             OneClawError: The file cannot be read or written.
         """
-        before = self.read()
-        after = before | {each.name: each for each in added}
-        for name in removed:
-            after.pop(name, None)
-        if after == before:
-            return
-        document = {"format": _FORMAT, "plugins": [asdict(each) for each in after.values()]}
+        gone = set(removed)
+        after = self.read() | {each.name: each for each in added}
+        plugins = [asdict(each) for each in after.values() if each.name not in gone]
+        document = {"format": _FORMAT, "plugins": plugins}
         try:
-            write_private(self.path, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode())
+            write_private(self._path, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode())
         except OSError as error:
-            raise OneClawError(f"{self.path} cannot be written: {error.strerror or error}") from None
+            raise OneClawError(f"{self._path} cannot be written: {error.strerror or error}") from None
