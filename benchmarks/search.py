@@ -25,7 +25,7 @@ from oneclaw_core.sessions import search
 from oneclaw_core.sessions.search_index import SearchIndex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.turn.session_search import SessionQuery, search_sessions
+from oneclaw_core.turn.conversations import SessionQuery, search_sessions
 
 REPEATS = 15
 APPENDS = 3_000

@@ -10,7 +10,7 @@ from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus
 from oneclaw_core.providers import ModelRequest, ToolLoading
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools
 from oneclaw_core.tools.load_tool_group import active_tools
-from oneclaw_core.turn.dispatch import dispatched_request
+from oneclaw_core.turn.request import dispatched_request
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
     from oneclaw_core.tools.tool import Tool as Tool
     from oneclaw_core.tools.untrusted import untrusted as untrusted
-    from oneclaw_core.turn.prepare_request import RequestPreview as RequestPreview
+    from oneclaw_core.turn.request import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
@@ -156,7 +156,7 @@ _NAMES = {
     "config.model_service": "ModelState",
     "config.providers": "ProviderState",
     "config.setting_service": "SettingState",
-    "turn.prepare_request": "RequestPreview",
+    "turn.request": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (
         "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "

@@ -33,13 +33,11 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools.engine import CallScope, ToolEngine
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions
-from oneclaw_core.turn.cache_prefix import CachePrefixes
-from oneclaw_core.turn.context import TurnParts
-from oneclaw_core.turn.conversations import Conversations
+from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
+from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.model_choice import ModelChooser
-from oneclaw_core.turn.new_message import NewMessage, check_texts
-from oneclaw_core.turn.session_reader import SessionReader
+from oneclaw_core.turn.model import ModelChooser
+from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.groups import ToolGroupDefinition
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.tool import Tool
-    from oneclaw_core.turn.prepare_request import RequestPreview
+    from oneclaw_core.turn.request import RequestPreview
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
 

@@ -211,7 +211,7 @@ async def search(corpus: str) -> dict[str, float]:
     from benchmarks.corpus import CORPUS, SEARCHES
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.session_search import SessionQuery, search_sessions
+    from oneclaw_core.turn.conversations import SessionQuery, search_sessions
 
     folder = Path(corpus)
     memory = MemoryFile(folder / "MEMORY.md")

@@ -84,7 +84,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     accents make no difference.
     """
     from oneclaw_core.cli.transcript import hit_document, timestamp
-    from oneclaw_core.turn.session_search import SessionQuery, search_sessions
+    from oneclaw_core.turn.conversations import SessionQuery, search_sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
     wanted = SessionQuery(query, first, last, limit)

@@ -54,7 +54,7 @@ class ToolLoading(StrEnum):
     and is the same as ``NATIVE`` where the wire format has one way only. ``APPEND`` adds the tools at the end of the
     list of tools. With ``DISPATCH`` the list never changes: the model calls grouped tools through one stable tool and
     reads their schemas in the result that loaded them. The request is rewritten for it before a provider sees it
-    (:mod:`oneclaw_core.turn.dispatch`).
+    (:mod:`oneclaw_core.turn.request`).
     """
 
     NATIVE = "native"

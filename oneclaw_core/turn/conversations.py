@@ -1,15 +1,26 @@
-"""Begin and delete sessions, and notify plugins."""
+"""The sessions of a home: begin, delete, list and search them, and notify plugins."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.ranking import Findings, Passage, rank
+from oneclaw_core.sessions.search import Found, SearchRange
+from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.tools.groups import one_line
-from oneclaw_core.turn.session_reader import session_info
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.search.query import Query
+    from oneclaw_core.search.ranking import Passage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
 
@@ -81,3 +92,146 @@ def shortened(title: str) -> str:
 def no_session(name: str) -> NotFoundError:
     """Return the error for a session that does not exist."""
     return NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")
+
+
+class SessionReader:
+    """Read access to the sessions in the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def list(self, limit: int | None = None) -> list[SessionInfo]:
+        """Return the sessions, the one used last first.
+
+        Args:
+            limit: how many at most.
+        """
+        return [session_info(each) for each in await self._store.list_sessions(limit)]
+
+    async def find(self, name: str) -> SessionInfo | None:
+        """Find a session by its name or id; ``None`` if there is none."""
+        found = await self._store.find_session(name)
+        return session_info(found) if found is not None else None
+
+    async def search(
+        self,
+        query: str,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        max_results: int = 10,
+        asking_sessions: Iterable[str] = (),
+        passages: Iterable[Passage] = (),
+        in_sessions: bool = True,
+    ) -> Findings:
+        """Search everything said in all sessions, and their titles.
+
+        Args:
+            query: words in any script; texts with all of them, or if there is none, with some.
+            since: the first day, of the user's days.
+            until: the last day.
+            max_results: how many hits at most, from 1 to 50.
+            asking_sessions: sessions with a turn under way on whose behalf this is done: that turn, and the session's
+                title, are not found.
+            passages: further texts to search and rank with them, whatever the dates.
+            in_sessions: False to search these passages only.
+
+        Raises:
+            UsageError: the query has no word to search for, or another argument is invalid.
+            StoreError: the database cannot be searched.
+        """
+        wanted = SessionQuery(
+            query, since, until, max_results, frozenset(asking_sessions), tuple(passages), in_sessions
+        )
+        return await search_sessions(self._store, wanted)
+
+
+def session_info(session: Session) -> SessionInfo:
+    """Describe a stored session for plugins."""
+    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+
+
+MAX_RESULTS = 50
+# Half of all that is searched: the passages of a plugin have no share of the messages.
+_UNKNOWN_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQuery:
+    """A search.
+
+    Attributes:
+        text: the words.
+        since: the first day, of the user's days; ``None`` for no limit.
+        until: the last day.
+        max_results: how many hits at most.
+        asking_sessions: see :class:`oneclaw_core.sessions.search.SearchRange`.
+        passages: further texts to search and rank, whatever the dates.
+        in_sessions: False to search these passages only.
+
+    Raises:
+        UsageError: a value is invalid.
+    """
+
+    text: str
+    since: date | None = None
+    until: date | None = None
+    max_results: int = 10
+    asking_sessions: frozenset[str] = frozenset()
+    passages: tuple[Passage, ...] = ()
+    in_sessions: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_results <= MAX_RESULTS:
+            raise UsageError(f"max_results must be from 1 to {MAX_RESULTS}, not {self.max_results}")
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise UsageError(f"the first day, {self.since}, is after the last, {self.until}")
+
+
+async def search_sessions(store: Store, wanted: SessionQuery) -> Findings:
+    """Search for texts with all words; if there is none, for texts with some.
+
+    Args:
+        store: the sessions.
+        wanted: the search.
+
+    Raises:
+        UsageError: the query has no word to search for.
+        StoreError: the database cannot be searched.
+    """
+    query = parse_query(wanted.text)
+    if not query:
+        raise UsageError("the query has no word to search for: write words, such as a name or a topic")
+    findings = await _search(store, query, wanted, wants_all=True)
+    if not findings.hits:
+        findings = await _search(store, query.loosened(), wanted, wants_all=False)
+    return findings
+
+
+async def _search(store: Store, query: Query, wanted: SessionQuery, *, wants_all: bool) -> Findings:
+    found = Found((), (_UNKNOWN_SHARE,) * len(query.units))
+    if wanted.in_sessions:
+        where = SearchRange(_beginning(wanted.since), _end(wanted.until), wanted.asking_sessions)
+        found = await store.search(query, where, wants_all=wants_all)
+    passages = (*wanted.passages, *found.passages)
+    now = datetime.now(UTC)
+    hits = await run_in_thread(
+        lambda: rank(query, passages, found.frequencies, now, wanted.max_results, wants_all=wants_all)
+    )
+    return Findings(tuple(hits), has_all_words=wants_all)
+
+
+def _beginning(day: date | None) -> int | None:
+    """When a day of the user's begins, as it is stored."""
+    if day is None:
+        return None
+    try:
+        return to_stored(datetime.combine(day, time.min).astimezone())
+    except (OverflowError, ValueError, OSError):
+        # Some zone's first or last day of the calendar.
+        return to_stored(datetime.combine(day, time.min, UTC))
+
+
+def _end(day: date | None) -> int | None:
+    """When a day of the user's ends."""
+    return None if day is None or day == date.max else _beginning(day + timedelta(days=1))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.model_calls import ModelCalls
+    from oneclaw_core.turn.model import ModelCalls
 
 _ATTEMPTS = 2
 

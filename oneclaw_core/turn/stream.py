@@ -1,4 +1,4 @@
-"""One stream of events that a coroutine emits, without nested generators.
+"""Streams of events: emitted by a coroutine, tracked until they end, and limited by a deadline.
 
 ``await emit(event)`` suspends the coroutine until the listener asks for the next event. It may stand in any function
 that the coroutine awaits. The coroutine runs in the task of the listener, with its timeouts and its cancellation, but
@@ -7,54 +7,159 @@ in one context: context variables that it sets neither leak into the listener no
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import logging
+import time
+import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from inspect import CORO_CLOSED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from oneclaw_core.errors import TurnDeadlineError, UsageError
 from oneclaw_core.types.events import TurnEvent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Coroutine, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Coroutine, Generator, Iterator
+
+# Longer than a cancelled tool may take to clean up.
+END_SECONDS = 10.0
 
 Emit = Callable[[TurnEvent], "Awaitable[None]"]
 """Hand an event to the listener, and go on when it asks for the next."""
 
 _Event = TypeVar("_Event")
 
+_log = logging.getLogger("oneclaw.turn")
+
 
 class StreamClosed(BaseException):  # no error, like GeneratorExit
     """The listener has left. Unlike ``GeneratorExit``, it lets coroutines await while they clean up."""
 
 
-async def event_stream(
-    run: Callable[[Callable[[_Event], Awaitable[None]]], Coroutine[Any, Any, None]],
-) -> AsyncGenerator[_Event, None]:
-    """Yield the events that a coroutine emits.
+class TurnTracker:
+    """The turns that run in an open home, so that they end before what they need is closed.
 
-    Closing the generator raises ``StreamClosed`` where the coroutine emits, and waits until it has cleaned up.
-
-    Args:
-        run: takes the function that emits; called when the first event is asked for.
+    A listener may leave a turn half-way, may never ask for its next event, or may be a task that outlives the home.
     """
-    work = run(_Emission)
-    resume, send = contextvars.copy_context().run, work.send
-    try:
-        while True:
+
+    def __init__(self) -> None:
+        # In the order of their beginning: a turn ends those that its tools have begun.
+        self._running: dict[_Running, None] = {}
+        self._is_ended = False
+
+    def stream(
+        self, run: Callable[[Callable[[_Event], Awaitable[None]]], Coroutine[Any, Any, None]]
+    ) -> AsyncGenerator[_Event, None]:
+        """Return a stream of the events that a coroutine emits; it runs from the first event asked for to its end.
+
+        Closing the stream raises ``StreamClosed`` where the coroutine emits, and waits until it has cleaned up.
+
+        Args:
+            run: takes the function that emits; called when the first event is asked for.
+        """
+        running = _Running()
+        events = self._events(run, running)
+        # Held weakly: a stream without a listener is closed at once, not when the home is.
+        running.stream = weakref.ref(events)
+        return events
+
+    @contextmanager
+    def of_this_task(self) -> Iterator[None]:
+        """Track the running task as one that needs the home."""
+        running = _Running()
+        running.task = asyncio.current_task()
+        with self._tracked(running):
+            yield
+
+    async def end(self) -> None:
+        """End all turns that run, wait for that, and let no other begin."""
+        self._is_ended = True
+        while self._running:
+            running = next(iter(self._running))
             try:
-                step = resume(send, None)
-            except StopIteration:
-                return
-            if type(step) is not _Emission and (step := await _NextEmission(resume, work, step)) is None:
-                return
-            yield step.event
-    finally:
-        if getcoroutinestate(work) != CORO_CLOSED:
-            with suppress(StreamClosed, StopIteration):
-                step = resume(work.throw, StreamClosed())
-                if type(step) is _Emission or await _NextEmission(resume, work, step) is not None:
-                    raise RuntimeError("an event was emitted after its stream was closed")
+                async with asyncio.timeout(END_SECONDS):
+                    await running.end()
+            except Exception as error:  # noqa: BLE001  # the others are still to be ended
+                _log.warning("a turn could not be ended in good order", exc_info=error)
+            self._running.pop(running, None)
+
+    async def _events(
+        self, run: Callable[[Callable[[_Event], Awaitable[None]]], Coroutine[Any, Any, None]], running: _Running
+    ) -> AsyncGenerator[_Event, None]:
+        with self._tracked(running):
+            work = run(_Emission)
+            resume, send = contextvars.copy_context().run, work.send
+            try:
+                while True:
+                    try:
+                        step = resume(send, None)
+                    except StopIteration:
+                        return
+                    if type(step) is not _Emission:
+                        # Each event may be asked for by another task.
+                        running.task = asyncio.current_task()
+                        step = await _NextEmission(resume, work, step)
+                        running.task = None
+                        if step is None:
+                            return
+                    yield step.event
+            finally:
+                running.is_ending = True
+                if getcoroutinestate(work) != CORO_CLOSED:
+                    with suppress(StreamClosed, StopIteration):
+                        step = resume(work.throw, StreamClosed())
+                        if type(step) is _Emission or await _NextEmission(resume, work, step) is not None:
+                            raise RuntimeError("an event was emitted after its stream was closed")
+
+    @contextmanager
+    def _tracked(self, running: _Running) -> Iterator[None]:
+        if self._is_ended:
+            raise UsageError("this home is closed: open it again with OneClaw.open()")
+        self._running[running] = None
+        try:
+            yield
+        finally:
+            self._running.pop(running, None)
+            running.ended.set()
+
+
+class _Running:
+    """A turn under way.
+
+    Attributes:
+        stream: of its events; ``None`` for a task that is tracked as a whole.
+        task: that waits for the next event; ``None`` while nobody waits.
+        is_ending: True if it is about to end by itself.
+        ended: set when it has ended.
+    """
+
+    def __init__(self) -> None:
+        self.stream: weakref.ref[AsyncGenerator[object, None]] | None = None
+        self.task: asyncio.Task[object] | None = None
+        self.is_ending = False
+        self.ended = asyncio.Event()
+
+    async def end(self) -> None:
+        """End it and wait for that."""
+        if self.stream is None:
+            self._cancel()
+        else:
+            stream = self.stream()
+            if stream is not None and not self.is_ending:
+                if getattr(stream, "ag_running", False):
+                    self._cancel()
+                else:
+                    await stream.aclose()
+            # Where it is gone, the event loop is closing what is left of it.
+            del stream
+        await self.ended.wait()
+
+    def _cancel(self) -> None:
+        if self.task is not None and self.task is not asyncio.current_task():
+            self.task.cancel()
 
 
 class _Emission:
@@ -102,3 +207,87 @@ class _NextEmission:
             except StopIteration:
                 return None
         return step
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The end of a turn's time.
+
+    Attributes:
+        moment: as ``time.monotonic`` counts.
+        seconds: that the turn may take.
+    """
+
+    moment: float
+    seconds: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """Count from now."""
+        return cls(time.monotonic() + seconds, seconds)
+
+    async def limit(self, items: AsyncIterator[_Event]) -> AsyncGenerator[_Event, None]:
+        """Pass items on until the deadline, with one timer for all; close their iterator at the end.
+
+        Args:
+            items: waiting for one is broken off at the deadline; a listener is never cancelled in between.
+
+        Raises:
+            TurnDeadlineError: it comes before the last item.
+        """
+        iterator = aiter(items)
+        alarm = _Alarm()
+        timer = asyncio.get_running_loop().call_later(self.moment - time.monotonic(), alarm.ring)
+        try:
+            while not alarm.has_rung:
+                # Each item may be asked for by another task.
+                task = alarm.waiting = asyncio.current_task()
+                assert task is not None
+                cancellations = task.cancelling()
+                try:
+                    item = await anext(iterator)
+                except StopAsyncIteration:
+                    return
+                except asyncio.CancelledError:
+                    # Another one may have cancelled it as well.
+                    if not alarm.has_cancelled or task.cancelling() - 1 > cancellations:
+                        raise
+                    break
+                finally:
+                    alarm.waiting = None
+                    if alarm.has_cancelled:
+                        task.uncancel()
+                yield item
+            raise TurnDeadlineError(
+                f"the turn was stopped after {self.seconds:g} seconds; send another message to go on, "
+                "or raise the setting turn_deadline_seconds"
+            )
+        finally:
+            timer.cancel()
+            # An iterator of a plugin may lack it.
+            close = getattr(iterator, "aclose", None)
+            if close is not None:
+                await close()
+
+
+class _Alarm:
+    """Cancels, once, the task that waits when it rings.
+
+    Attributes:
+        waiting: the task, ``None`` while none waits.
+        has_rung: True if it has.
+        has_cancelled: True if a task waited then.
+    """
+
+    __slots__ = ("has_cancelled", "has_rung", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: asyncio.Task[object] | None = None
+        self.has_rung = False
+        self.has_cancelled = False
+
+    def ring(self) -> None:
+        """Let no item be asked for any more, and end the waiting for one."""
+        self.has_rung = True
+        if self.waiting is not None:
+            self.has_cancelled = self.waiting.cancel()

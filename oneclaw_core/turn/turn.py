@@ -21,12 +21,11 @@ from oneclaw_core.tools.engine import CallScope, ToolProgress
 from oneclaw_core.tools.failures import RepeatedFailures
 from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.tools.turn_scope import TurnScope
-from oneclaw_core.turn.compaction import CompactionReason
-from oneclaw_core.turn.compactor import Compactor
-from oneclaw_core.turn.deadline import Deadline
-from oneclaw_core.turn.model_calls import ModelCalls
-from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.session_reader import session_info
+from oneclaw_core.turn.compaction import CompactionReason, Compactor
+from oneclaw_core.turn.conversations import session_info
+from oneclaw_core.turn.model import ModelCalls
+from oneclaw_core.turn.request import model_request, shown_history
+from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.summary import can_summarise
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.events import (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.around import Around
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
-    from oneclaw_core.turn.model_calls import ChosenModel
+    from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.types.events import TurnEvent
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")

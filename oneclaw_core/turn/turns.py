@@ -16,16 +16,12 @@ from oneclaw_core.tools.groups import restore_loaded_groups
 from oneclaw_core.tools.permissions import read_decisions
 from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
 from oneclaw_core.turn.compaction import with_summary
-from oneclaw_core.turn.context import TurnContext, turn_limits
-from oneclaw_core.turn.conversations import no_session, shortened
-from oneclaw_core.turn.model_calls import ModelCalls
-from oneclaw_core.turn.new_message import check_texts
+from oneclaw_core.turn.context import TurnContext, check_texts, turn_limits
+from oneclaw_core.turn.conversations import no_session, session_info, shortened
+from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.plugin_question import ask_model
-from oneclaw_core.turn.prepare_request import RequestPreview, prepare_request
-from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.session_reader import session_info
-from oneclaw_core.turn.stream import event_stream
-from oneclaw_core.turn.tracker import TurnTracker
+from oneclaw_core.turn.request import RequestPreview, model_request, prepare_request, shown_history
+from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
@@ -45,11 +41,9 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.permissions import PermissionPolicy
-    from oneclaw_core.turn.context import TurnParts
+    from oneclaw_core.turn.context import NewMessage, TurnParts
     from oneclaw_core.turn.conversations import Conversations
-    from oneclaw_core.turn.model_calls import ChosenModel
-    from oneclaw_core.turn.model_choice import ModelChooser
-    from oneclaw_core.turn.new_message import NewMessage
+    from oneclaw_core.turn.model import ChosenModel, ModelChooser
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
@@ -127,7 +121,7 @@ class Turns:
 
     def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
         """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""
-        return self.tracker.followed(event_stream(partial(self._send, message)))
+        return self.tracker.stream(partial(self._send, message))
 
     async def _send(self, message: NewMessage, emit: Emit) -> None:
         prepared = await self._prepare(message)
@@ -350,7 +344,8 @@ class Turns:
         )
         spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
         budget = TurnBudget((spending,), 1, None)
-        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.cache_prefixes)
+        deadline = Deadline.after(settings.turn_deadline_seconds)
+        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.cache_prefixes, deadline)
         async with self._providers.acquired(chosen.provider):
             return await ask_model(self._store, calls, chosen.info.name, session.id, prompt, schema)
 

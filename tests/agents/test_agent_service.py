@@ -281,7 +281,7 @@ def test_changes_hold_from_the_next_turn_on_in_another_home_too(tmp_path):
 def test_a_session_whose_agent_is_gone_goes_on(tmp_path, caplog):
     async def work(claw):
         await claw.store.create_session("s", agent="Vanished")
-        with caplog.at_level(logging.WARNING, "oneclaw.app"):
+        with caplog.at_level(logging.WARNING, "oneclaw.turn"):
             await turn(claw, session="s")
         with pytest.raises(NotFoundError):
             await turn(claw, session="s", agent="Vanished")

@@ -24,11 +24,11 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools import PathGuard
 from oneclaw_core.tools.engine import ToolEngine
 from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.turn.cache_prefix import CachePrefixes
 from oneclaw_core.turn.context import TurnContext, TurnLimits, TurnParts
 from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.model_calls import ChosenModel
-from oneclaw_core.turn.stream import event_stream
+from oneclaw_core.turn.model import ChosenModel
+from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.turn.stream import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
@@ -82,7 +82,7 @@ class StagedTurn:
         self._parts, self._context = parts, context
 
     def run(self, start, groups=()):
-        return event_stream(lambda emit: Turn(self._parts, self._context, emit).run(start, groups))
+        return TurnTracker().stream(lambda emit: Turn(self._parts, self._context, emit).run(start, groups))
 
 
 async def nothing():

@@ -28,10 +28,9 @@ from oneclaw_core.providers import (
 )
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.tools.groups import restore_loaded_groups
-from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, ContextLimits
-from oneclaw_core.turn.compactor import Compactor
-from oneclaw_core.turn.prompt import model_request, shown_history
-from oneclaw_core.turn.stream import event_stream
+from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, Compactor, ContextLimits
+from oneclaw_core.turn.request import model_request, shown_history
+from oneclaw_core.turn.stream import TurnTracker
 from oneclaw_core.turn.summary import INSTRUCTIONS
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
@@ -446,7 +445,7 @@ def test_closing_it_closes_the_request(stage):
             session.listener = emit
             await session.fit()
 
-        events = event_stream(fit)
+        events = TurnTracker().stream(fit)
         await anext(events)
         await events.aclose()
         return session.shown()

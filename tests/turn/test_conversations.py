@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oneclaw_core import Message, MessageType, OneClaw, UsageError
 from oneclaw_core.search import Passage, Source
-from oneclaw_core.turn.session_search import SessionQuery
+from oneclaw_core.turn.conversations import SessionQuery
 
 
 def opened(home, environ=()):

@@ -1,0 +1,327 @@
+"""What a model is sent: the request, made one for the chosen model, and the fingerprint of what it begins with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.providers.base import ModelRequest, ToolLoading
+from oneclaw_core.providers.loading import loading_calls
+from oneclaw_core.sessions.usage import PrefixFingerprint
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, build_system_prompt_with_tool_groups, one_line
+from oneclaw_core.tools.load_tool_group import active_tools
+from oneclaw_core.turn.attachments import with_files_taken
+from oneclaw_core.types.messages import Message, MessageType, ToolCall
+from oneclaw_core.types.text import shown_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from oneclaw_core.plugins.contract.arguments import PromptSection
+    from oneclaw_core.providers.base import ModelInfo, ModelResponse, WireRequest
+    from oneclaw_core.tools.groups import LoadedGroup
+    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.messages import Message
+
+
+def system_prompt(
+    agent: Agent, registry: ToolRegistry, *, kept_sections: str = "", current_sections: Sequence[PromptSection] = ()
+) -> str:
+    """Put the system prompt together: the agent's instructions, sections of plugins, the list of tool groups.
+
+    Args:
+        agent: whose instructions.
+        registry: whose groups; one without an enabled tool for the agent is not listed.
+        kept_sections: sections that are kept with the session.
+        current_sections: sections as they are now; left out if they are about a core tool that the agent lacks.
+    """
+    selected = registry.selected(agent.selection)
+    core = {each.name for each in selected.core_tools}
+    current = (each.text for each in current_sections if each.core_tool is None or each.core_tool in core)
+    base = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *current) if part.strip())
+    return build_system_prompt_with_tool_groups(base, selected.groups)
+
+
+def shown_history(messages: Iterable[Message]) -> list[Message]:
+    """Cut the results in a history to what a model is shown of them, and put them in the order of their calls.
+
+    They were stored in the order in which they came, which a turn does not keep to either.
+    """
+    shown: list[Message] = []
+    places: dict[str | None, int] = {}
+    results: list[Message] = []
+    for message in messages:
+        if message.type is MessageType.TOOL_RESULT:
+            cut = message.shown_characters is not None
+            text = shown_part(message.content, message.shown_characters) if cut else message.content
+            results.append(replace(message, content=text) if cut else message)
+            continue
+        if results:
+            shown += _in_call_order(results, places)
+            results = []
+        if message.type is MessageType.TOOL_CALL:
+            places[message.tool_call_id] = len(places)
+        shown.append(message)
+    return shown + _in_call_order(results, places)
+
+
+def _in_call_order(results: list[Message], places: Mapping[str | None, int]) -> list[Message]:
+    if len(results) > 1:
+        results.sort(key=lambda result: places.get(result.tool_call_id, -1))
+    return results
+
+
+def model_request(
+    agent: Agent,
+    registry: ToolRegistry,
+    model: str,
+    session_id: str,
+    history: Sequence[Message],
+    groups: Sequence[str],
+    *,
+    kept_sections: str = "",
+    current_sections: Sequence[PromptSection] = (),
+) -> ModelRequest:
+    """Put together everything a model is sent.
+
+    Args:
+        agent: its instructions, parameters and selection of tools.
+        registry: the tools there are.
+        model: the model's name at its provider.
+        session_id: the conversation.
+        history: as it is shown to a model.
+        groups: the loaded tool groups in the order of loading.
+        kept_sections: sections of the system prompt that are kept with the session.
+        current_sections: sections of it as they are now.
+    """
+    tools = active_tools(registry, groups, agent.selection)
+    return ModelRequest(
+        model=model,
+        system_prompt=system_prompt(agent, registry, kept_sections=kept_sections, current_sections=current_sections),
+        messages=tuple(history),
+        tools=tools,
+        session_id=session_id,
+        parameters=agent.parameters,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPreview:
+    """What a model would be sent next.
+
+    Attributes:
+        model: ``PROVIDER/MODEL``.
+        provider_type: the wire format.
+        tool_loading: how loaded groups are told to the model; never a way that its provider does not have.
+        request: what is sent, whichever the wire format.
+        wire: the same as its provider writes it; ``None`` if nobody asked, for a provider that does not show it, or
+            sends nothing.
+    """
+
+    model: str
+    provider_type: str
+    tool_loading: ToolLoading
+    request: ModelRequest
+    wire: WireRequest | None
+
+
+def prepare_request(
+    request: ModelRequest, info: ModelInfo, tool_loading: ToolLoading, max_output_tokens: int | None
+) -> ModelRequest:
+    """Make a request one for the chosen model: with files that it takes, its way of loading, its longest answer.
+
+    Args:
+        request: as it would be for any model.
+        info: what is known about the model.
+        tool_loading: how loaded groups are told to it.
+        max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit.
+    """
+    made = replace(
+        request,
+        messages=with_files_taken(request.messages, info.input_media_types),
+        tool_loading=tool_loading,
+        max_output_tokens=_longest_answer(request, info, max_output_tokens),
+    )
+    return dispatched_request(made) if is_dispatched(request, tool_loading) else made
+
+
+def is_dispatched(request: ModelRequest, tool_loading: ToolLoading) -> bool:
+    """Whether a request is rewritten for the dispatcher; one for a summary has no tools, and is to get none."""
+    return tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
+
+
+def _longest_answer(request: ModelRequest, info: ModelInfo, max_output_tokens: int | None) -> int | None:
+    """How long the answer may be: as the request says, if the model can; else as is set for the model."""
+    if request.max_output_tokens is None:
+        return max_output_tokens
+    return min(request.max_output_tokens, info.max_output_tokens or request.max_output_tokens)
+
+
+USE_TOOL = "use_tool"
+USE_TOOL_DEFINITION = ToolDefinition(
+    name=USE_TOOL,
+    description="Call a tool of a loaded tool group. These tools are not listed here: the result of "
+    f"{LOAD_TOOL_GROUP} lists them with the JSON Schema of their arguments. Call all other tools directly.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The name of the tool"},
+            "arguments": {"type": "object", "description": "Its arguments, as its JSON Schema asks for them"},
+        },
+        "required": ["name", "arguments"],
+    },
+)
+
+
+def dispatched_request(request: ModelRequest) -> ModelRequest:
+    """Rewrite a request so that grouped tools are called through ``use_tool``.
+
+    The tools become the core tools and ``use_tool``; calls of all other tools in the history, calls of ``use_tool``;
+    and the result that loaded a group carries the schemas of its tools. Where that result is no longer among the
+    messages, the system prompt carries them. The same request in gives the same request out, and a history that
+    only grows stays one that only grows.
+
+    Args:
+        request: as it would be sent without a dispatcher; the engine still goes by its tools.
+    """
+    core_names = {definition.name for definition in request.tools.core} | {USE_TOOL}
+    loads = loading_calls(request)
+    forgotten = loads.pop(None, [])
+    core = tuple(definition for definition in request.tools.core if definition.name != USE_TOOL)
+    return replace(
+        request,
+        system_prompt="\n\n".join(filter(None, [request.system_prompt, *map(_listing, forgotten)])),
+        messages=tuple(_dispatched(message, core_names, loads) for message in request.messages),
+        tools=ActiveTools((*core, USE_TOOL_DEFINITION)),
+        tool_loading=ToolLoading.APPEND,  # nothing is left to load
+    )
+
+
+def undispatched_response(response: ModelResponse) -> ModelResponse:
+    """Turn calls of ``use_tool`` in a response into calls of the tools they name, under the same ids.
+
+    What does not name a tool stays a call of ``use_tool``, which the engine answers with ``not_found``; arguments
+    that are none are passed on as they are, and the engine answers with ``validation_error``.
+    """
+    return replace(response, tool_calls=tuple(map(_unwrapped, response.tool_calls)))
+
+
+def _dispatched(message: Message, core_names: set[str], loads: dict[str | None, list[LoadedGroup]]) -> Message:
+    match message.type:
+        case MessageType.TOOL_CALL if message.tool_name is not None and message.tool_name not in core_names:
+            wrapped = _wrapped(message.tool_name, message.tool_input or "")
+            return replace(message, tool_name=USE_TOOL, tool_input=wrapped)
+        case MessageType.TOOL_RESULT if message.tool_call_id in loads:
+            schemas = [_schemas(group.tools) for group in loads[message.tool_call_id]]
+            return replace(message, content="\n\n".join([message.content, *schemas]))
+        case MessageType.TOOL_RESULT if message.tool_name is not None and message.tool_name not in core_names:
+            return replace(message, tool_name=USE_TOOL)
+        case _:
+            return message
+
+
+def _wrapped(name: str, tool_input: str) -> str:
+    try:
+        parse_arguments(tool_input)
+    except ArgumentsError:
+        tool_input = _json(tool_input)  # the model is to see what it wrote
+    return f'{{"name":{_json(name)},"arguments":{tool_input.strip() or "{}"}}}'
+
+
+def _unwrapped(call: ToolCall) -> ToolCall:
+    if call.name != USE_TOOL:
+        return call
+    try:
+        outer = parse_arguments(call.arguments)
+    except ArgumentsError:
+        return call
+    name = outer.pop("name", None)
+    if not isinstance(name, str) or not name.strip():
+        return call
+    # Models forget the nesting, and write the tool's arguments beside its name.
+    arguments = outer.get("arguments", outer)
+    if not isinstance(arguments, str):
+        arguments = _json({} if arguments is None else arguments)
+    return ToolCall(call.id, name.strip(), arguments)
+
+
+def _schemas(tools: Iterable[ToolDefinition]) -> str:
+    lines = (f"{tool.name}: {_json(tool.parameters)}" for tool in tools)
+    return "\n".join([f"Call them through {USE_TOOL}. The JSON Schema of the arguments of each:", *lines])
+
+
+def _listing(group: LoadedGroup) -> str:
+    """What the result of loading a group says, for when it has been cut from the history."""
+    lines = (f"- {tool.name}: {one_line(tool.description)}" for tool in group.tools)
+    return "\n".join([f"The tool group '{group.name}' is loaded. Its tools:", *lines, _schemas(group.tools)])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_HASH_BYTES = 8
+_MOST_TOOLS = 20_000
+_MOST_LISTS = 1_000
+
+
+class CachePrefixes:
+    """Makes fingerprints of requests; one for many turns, since it remembers those of tools."""
+
+    def __init__(self) -> None:
+        self._tools: dict[int, tuple[ToolDefinition, bytes]] = {}
+        self._lists: dict[tuple[int, ...], tuple[object, str]] = {}
+
+    def of(self, request: ModelRequest, *, are_groups_at_front: bool) -> PrefixFingerprint:
+        """Make the fingerprint of a request.
+
+        Args:
+            request: everything a model is sent.
+            are_groups_at_front: whether the tools of loaded groups stand with the core tools, before the messages,
+                so that loading a group changes what the request begins with.
+        """
+        groups = request.tools.groups if are_groups_at_front else ()
+        return PrefixFingerprint(
+            tools=self._of_tools((request.tools.core, *(group.tools for group in groups))),
+            system_prompt=_hash([request.system_prompt.encode(errors="replace")]),
+            history=_of_history(request.messages),
+        )
+
+    def _of_tools(self, parts: tuple[Sequence[ToolDefinition], ...]) -> str:
+        if len(self._tools) > _MOST_TOOLS or len(self._lists) > _MOST_LISTS:
+            self._tools.clear()
+            self._lists.clear()
+        # By identity; the thing itself is in the value, so that no other can take over its identity.
+        key = tuple(map(id, parts))
+        known = self._lists.get(key)
+        if known is None:
+            known = self._lists[key] = (parts, _hash(map(self._of_tool, chain.from_iterable(parts))))
+        return known[1]
+
+    def _of_tool(self, tool: ToolDefinition) -> bytes:
+        known = self._tools.get(id(tool))
+        if known is None:
+            text = json.dumps([tool.name, tool.description, tool.parameters], default=str)
+            known = self._tools[id(tool)] = (tool, blake2b(text.encode(), digest_size=_HASH_BYTES).digest())
+        return known[1]
+
+
+def _of_history(messages: Sequence[Message]) -> str:
+    """Say where the messages begin: what is stored never changes, and what is not stored is a summary."""
+    unstored = [each.content for each in takewhile(lambda each: each.sequence is None, messages)]
+    first = messages[len(unstored)].sequence if len(unstored) < len(messages) else None
+    return f"{first}:{_hash(text.encode(errors='replace') for text in unstored)}" if unstored else str(first)
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    digest = blake2b(digest_size=_HASH_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
