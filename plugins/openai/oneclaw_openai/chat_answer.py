@@ -24,6 +24,7 @@ from oneclaw_core.providers import (
     unique_call_id,
 )
 from oneclaw_openai.chat_wire import ECHOED_KEYS, PROVIDER_TYPE
+from oneclaw_openai.think_blocks import ThinkBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,6 +75,7 @@ class ChatAnswer:
 
     def __init__(self, server: str) -> None:
         self._server = server
+        self._think_blocks = ThinkBlocks()
         self._text = TextStream()
         self._shown_reasoning = TextStream()
         self._calls: list[_Call] = []
@@ -100,7 +102,7 @@ class ChatAnswer:
         if chunk is END_OF_STREAM:
             self._ended_unexplained = not self.is_complete
             self.is_complete = self.is_final = True
-            return []
+            return [*self._shown(*self._think_blocks.rest())]
         self.has_begun = True
         if isinstance(chunk.get("usage"), dict):
             self._usage = _token_usage(chunk["usage"])
@@ -115,6 +117,7 @@ class ChatAnswer:
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = _STOP_REASONS.get(str(reason).lower(), StopReason.COMPLETE)
             self.is_complete = True
+            events += self._shown(*self._think_blocks.rest())
         self.is_final = self.is_final or (self.is_complete and isinstance(chunk.get("usage"), dict))
         return events
 
@@ -152,13 +155,17 @@ class ChatAnswer:
         if shown:
             yield ReasoningDelta(shown)
 
-    def _add_text(self, delta: Mapping[str, Any]) -> Iterator[TextDelta]:
+    def _add_text(self, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
         refusal = text_member(delta, "refusal") or ""
         self._has_refused = self._has_refused or bool(refusal)
-        text = _content_text(delta.get("content")) + refusal
-        shown = self._text.add(text)
-        if shown:
-            yield TextDelta(shown)
+        thoughts, text = self._think_blocks.split(_content_text(delta.get("content")))
+        yield from self._shown(thoughts, text + refusal)
+
+    def _shown(self, thoughts: str, text: str) -> Iterator[ModelEvent]:
+        if thoughts := self._shown_reasoning.add(thoughts):
+            yield ReasoningDelta(thoughts)
+        if text := self._text.add(text):
+            yield TextDelta(text)
 
     def _add_fragment(self, fragment: Mapping[str, Any], place: int | None) -> None:
         function = fragment.get("function")

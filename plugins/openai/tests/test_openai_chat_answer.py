@@ -236,6 +236,38 @@ def test_reasoning_is_shown_once_and_before_the_text_of_the_same_chunk(said):
     assert events == [ReasoningDelta("Hm. "), ReasoningDelta("Hm. "), TextDelta("4")]
 
 
+THINK_BLOCKS = {
+    "<think>\nHm. 2 < 3.\n</think>\n\n4": ("\nHm. 2 < 3.\n", "4"),
+    "\n<thinking>Hm.</thinking>4": ("Hm.", "4"),
+    "<think>\n\n</think>\n\n4": ("\n\n", "4"),
+    "<think>a</think>\n<think>b</think>4": ("ab", "4"),
+    "<think>Without end </th": ("Without end </th", ""),
+    "<think>Nothing to say</think>\n": ("Nothing to say", ""),
+    "Write <think>like this</think>.": ("", "Write <think>like this</think>."),
+    "<thin": ("", "<thin"),
+    " <b>4</b>": ("", " <b>4</b>"),
+    "<thinker>4": ("", "<thinker>4"),
+}
+
+
+@pytest.mark.parametrize("content", THINK_BLOCKS)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_thoughts_in_the_text_are_reasoning_however_they_are_cut(content, size):
+    pieces = [content[place : place + size] for place in range(0, len(content), size)]
+    answer, events = events_of(*(chunk({"content": each}) for each in pieces), chunk({}, "stop"))
+
+    thoughts, text = THINK_BLOCKS[content]
+    assert "".join(event.text for event in events if isinstance(event, ReasoningDelta)) == thoughts
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == answer.response().text == text
+
+
+def test_a_whole_body_with_thoughts_in_the_text():
+    answer, events = events_of({"choices": [{"message": {"content": "<think>Hm.</think>4"}, "finish_reason": "stop"}]})
+
+    assert events == [ReasoningDelta("Hm."), TextDelta("4")]
+    assert answer.response().text == "4"
+
+
 def test_encrypted_reasoning_is_kept_but_not_shown():
     answer, events = events_of(chunk({"reasoning_details": [{"type": "reasoning.encrypted", "data": "AA"}]}, "stop"))
     assert events == []
