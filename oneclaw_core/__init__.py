@@ -80,11 +80,9 @@ if TYPE_CHECKING:
     from oneclaw_core.secrets.redaction import redact as redact
     from oneclaw_core.secrets.redaction import remember_secret as remember_secret
     from oneclaw_core.tools.context import ToolContext as ToolContext
+    from oneclaw_core.tools.definition import Tool as Tool
     from oneclaw_core.tools.definition import ToolDefinition as ToolDefinition
     from oneclaw_core.tools.function import tool as tool
-    from oneclaw_core.tools.groups import ToolGroupDefinition as ToolGroupDefinition
-    from oneclaw_core.tools.groups import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
-    from oneclaw_core.tools.groups import restore_loaded_groups as restore_loaded_groups
     from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.manifest import parse_group_manifest as parse_group_manifest
     from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
@@ -92,8 +90,10 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
     from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
     from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
-    from oneclaw_core.tools.tool import Tool as Tool
-    from oneclaw_core.tools.untrusted import untrusted as untrusted
+    from oneclaw_core.tools.text_content import untrusted as untrusted
+    from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
+    from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
+    from oneclaw_core.tools.toolset import restore_loaded_groups as restore_loaded_groups
     from oneclaw_core.turn.request import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
@@ -121,15 +121,14 @@ if TYPE_CHECKING:
 _NAMES = {
     # Tools
     "tools.context": "ToolContext",
-    "tools.definition": "ToolDefinition",
+    "tools.definition": "Tool ToolDefinition",
     "tools.function": "tool",
-    "tools.groups": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
     "tools.load_tool_group": "LoadToolGroupTool",
     "tools.manifest": "parse_group_manifest",
     "tools.permissions": "PermissionAnswer PermissionRequest",
     "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
-    "tools.tool": "Tool",
-    "tools.untrusted": "untrusted",
+    "tools.text_content": "untrusted",
+    "tools.toolset": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
     "types.tools": "ToolResult ToolResultStatus ToolSelection",
     "builtin.clock": "get_current_time",
     # Plugins: hooks, their arguments and results

@@ -30,7 +30,7 @@ from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.tools.engine import CallScope, ToolEngine
+from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions
 from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest, Provider
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.engine import ToolOutcome
-    from oneclaw_core.tools.groups import ToolGroupDefinition
+    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.toolset import ToolGroupDefinition
     from oneclaw_core.turn.request import RequestPreview
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
@@ -122,7 +122,7 @@ class OneClaw:
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self._engine = ToolEngine(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
+        self._engine = ToolExecutor(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
         self._providers = ProviderPool(catalog.provider_types)
         self._models = ModelChooser(
             store,

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http.bodies import body_pieces
-from oneclaw_core.tools.confined_files import new_file
+from oneclaw_core.tools.paths import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.tools.confined_files import NewFile
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.paths import NewFile
 
 DIRECTORY = "downloads"
 MAX_SAVED_BYTES = 50 * 1024 * 1024

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.downloads import DIRECTORY as DOWNLOADS
 from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
-from oneclaw_core.tools.confined_files import (
+from oneclaw_core.tools.paths import (
     DirectoryInsteadError,
     append_content,
     list_directory,
@@ -20,8 +20,8 @@ from oneclaw_core.tools.text_content import (
     is_text_encoding,
     read_all,
     read_lines,
+    untrusted,
 )
-from oneclaw_core.tools.untrusted import untrusted
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from oneclaw_core.http.messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.tools.untrusted import untrusted
+from oneclaw_core.tools.text_content import untrusted
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, printable_line, warn
 from oneclaw_core.cli.stored import with_agents
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

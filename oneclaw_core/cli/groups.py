@@ -9,11 +9,11 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.tools.groups import ToolGroupDefinition
+    from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 _DESCRIPTION_CHARACTERS = 100
 

@@ -16,7 +16,7 @@ from oneclaw_core.cli.output import print_table, print_text, printable_line, pri
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.turn.attachments import read_attachment, size_text
 
 if TYPE_CHECKING:

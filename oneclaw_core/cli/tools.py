@@ -9,7 +9,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog

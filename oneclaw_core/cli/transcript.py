@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:

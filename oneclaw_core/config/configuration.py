@@ -16,7 +16,7 @@ from oneclaw_core.config.providers import ProviderService
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

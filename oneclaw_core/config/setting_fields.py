@@ -84,7 +84,7 @@ class SettingField:
 
     def fault(self, value: Any) -> str | None:
         """Compare a value with the JSON Schema; ``None`` if it is valid."""
-        from oneclaw_core.tools.schema import argument_faults, compile_schema
+        from oneclaw_core.tools.arguments import argument_faults, compile_schema
 
         properties = {key: value for key, value in self.schema.items() if key != "$defs"}
         schema = {"type": "object", "properties": {self.name: properties}, "$defs": self.schema.get("$defs", {})}

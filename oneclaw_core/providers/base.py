@@ -11,7 +11,7 @@ from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from oneclaw_core.tools.groups import ActiveTools
+    from oneclaw_core.tools.toolset import ActiveTools
     from oneclaw_core.types.messages import Message
 
 

@@ -12,7 +12,7 @@ from oneclaw_core.tools.manifest_tool import ManifestTool
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
 
 
 def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:

@@ -12,21 +12,9 @@ if TYPE_CHECKING:
     from oneclaw_core.private_files import read_private as read_private
     from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
-    from oneclaw_core.tools.calling import FunctionTarget as FunctionTarget
-    from oneclaw_core.tools.confined_files import append_content as append_content
-    from oneclaw_core.tools.confined_files import new_file as new_file
-    from oneclaw_core.tools.confined_files import open_for_reading as open_for_reading
-    from oneclaw_core.tools.confined_files import replace_content as replace_content
-    from oneclaw_core.tools.file_stamp import FileStamp as FileStamp
+    from oneclaw_core.tools.arguments import argument_faults as argument_faults
+    from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
-    from oneclaw_core.tools.groups import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
-    from oneclaw_core.tools.groups import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
-    from oneclaw_core.tools.groups import ActiveTools as ActiveTools
-    from oneclaw_core.tools.groups import LoadedGroup as LoadedGroup
-    from oneclaw_core.tools.groups import generated_group_definition as generated_group_definition
-    from oneclaw_core.tools.groups import one_line as one_line
-    from oneclaw_core.tools.hints import context_parameters as context_parameters
-    from oneclaw_core.tools.hints import signature_of as signature_of
     from oneclaw_core.tools.isolation import WorkerError as WorkerError
     from oneclaw_core.tools.isolation import call_in_process as call_in_process
     from oneclaw_core.tools.manifest import MAX_MANIFEST_BYTES as MAX_MANIFEST_BYTES
@@ -34,14 +22,26 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.tools.manifest import parse_json as parse_json
     from oneclaw_core.tools.manifest import parse_manifest as parse_manifest
+    from oneclaw_core.tools.manifest_tool import FunctionTarget as FunctionTarget
     from oneclaw_core.tools.manifest_tool import ManifestTool as ManifestTool
+    from oneclaw_core.tools.parameters import context_parameters as context_parameters
+    from oneclaw_core.tools.parameters import signature_of as signature_of
     from oneclaw_core.tools.paths import PathGuard as PathGuard
+    from oneclaw_core.tools.paths import append_content as append_content
+    from oneclaw_core.tools.paths import new_file as new_file
+    from oneclaw_core.tools.paths import open_for_reading as open_for_reading
+    from oneclaw_core.tools.paths import replace_content as replace_content
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
-    from oneclaw_core.tools.schema import argument_faults as argument_faults
-    from oneclaw_core.tools.schema import compile_schema as compile_schema
+    from oneclaw_core.tools.text_content import FileStamp as FileStamp
     from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
     from oneclaw_core.tools.text_content import is_text_encoding as is_text_encoding
     from oneclaw_core.tools.text_content import read_all as read_all
+    from oneclaw_core.tools.toolset import LISTED_DESCRIPTION_CHARACTERS as LISTED_DESCRIPTION_CHARACTERS
+    from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP as LOAD_TOOL_GROUP
+    from oneclaw_core.tools.toolset import ActiveTools as ActiveTools
+    from oneclaw_core.tools.toolset import LoadedGroup as LoadedGroup
+    from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
+    from oneclaw_core.tools.toolset import one_line as one_line
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
 
@@ -50,21 +50,18 @@ _NAMES = {
     ".private_files": "read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
     ".types.text": "INVISIBLE_CHARACTERS clean_text",
-    "calling": "FunctionTarget",
-    "confined_files": "append_content new_file open_for_reading replace_content",
-    "file_stamp": "FileStamp",
+    "arguments": "argument_faults compile_schema",
     "function": "FunctionTool",
-    "groups": (
-        "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
-    ),
-    "hints": "context_parameters signature_of",
     "isolation": "WorkerError call_in_process",
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
-    "manifest_tool": "ManifestTool",
-    "paths": "PathGuard",
+    "manifest_tool": "FunctionTarget ManifestTool",
+    "parameters": "context_parameters signature_of",
+    "paths": "PathGuard append_content new_file open_for_reading replace_content",
     "permission_meanings": "KNOWN_PERMISSIONS",
-    "schema": "argument_faults compile_schema",
-    "text_content": "NotReadableError is_text_encoding read_all",
+    "text_content": "FileStamp NotReadableError is_text_encoding read_all",
+    "toolset": (
+        "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"
+    ),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -1,15 +1,30 @@
-"""From the text that a model wrote to arguments that fit a tool."""
+"""Arguments of tool calls: parse and validate them in bounded time.
+
+A schema of a few lines can ask for more checks than there are atoms (``$ref`` that doubles at each step), compare every
+element of an array with every other one (``uniqueItems``), or search with an expression that never ends (``pattern``).
+Arguments come from a model, and schemas from manifests that a model may have written.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from jsonschema.protocols import Validator
 
 QUOTED_CHARACTERS = 200
+# A list can have one for each of its elements; nobody reads so many, and finding them takes time.
+MOST_FAULTS = 50
 
 
 class ArgumentsError(Exception):
@@ -81,3 +96,237 @@ def _refuse_constant(name: str) -> None:
 
 def _quote(text: str) -> str:
     return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
+
+
+def compile_schema(schema: Mapping[str, Any]) -> Validator:
+    """Make a validator of arguments that never fetches a remote reference, and always comes to an end.
+
+    Args:
+        schema: a schema that :func:`check_parameters_schema` has passed.
+    """
+    return make_validator(schema)
+
+
+def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[str]:
+    """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
+
+    Returns:
+        One text for each fault, none if the arguments fit; of very many, the first ones.
+    """
+    try:
+        with limited_time():
+            found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
+    except RecursionError:
+        return ["/: nested too deeply"]
+    except CheckTakesTooLongError:
+        return ["/: whether they fit could not be found out in time; give less at once"]
+    except OverflowError:
+        return ["/: a number is too large"]
+    faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
+    texts = [f"{json_pointer(fault.absolute_path) or '/'}: {shortened(fault.message)}" for fault in faults]
+    return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
+
+
+CHECK_SECONDS = 3.0
+# Among names of properties jsonschema itself searches, which knows of no bound.
+LONGEST_MATCHED_NAME = 100
+_MATCHING = frozenset({"patternProperties", "unevaluatedProperties"})
+# What stands there is data, whatever it looks like.
+_DATA = frozenset({"const", "enum", "default", "examples"})
+
+_deadline: ContextVar[float] = ContextVar("deadline")
+
+
+class CheckTakesTooLongError(Exception):
+    """Whether arguments fit a schema could not be found out in time."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Give what is checked in the block ``CHECK_SECONDS``."""
+    token = _deadline.set(time.monotonic() + CHECK_SECONDS)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def make_validator(schema: Mapping[str, Any]) -> Validator:
+    """Make a validator that never fetches a remote reference, and keeps to the time of :func:`limited_time`.
+
+    Args:
+        schema: of arguments.
+    """
+    from referencing import Registry
+
+    made: Validator = _validator_class()(dict(schema), registry=Registry())
+    return made
+
+
+def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:
+    """Find an expression in a schema's ``patternProperties`` that may search without end, ``None`` if all are quick."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            waiting += [value for name, value in each.items() if name not in _DATA]
+            patterns = each.get("patternProperties")
+            for pattern in patterns if isinstance(patterns, dict) else ():
+                if not is_quick(pattern, LONGEST_MATCHED_NAME):
+                    return str(pattern)
+    return None
+
+
+@cache
+def _validator_class() -> Any:
+    from jsonschema import Draft202012Validator, validators
+
+    own: dict[str, Callable[..., Any]] = {"pattern": _pattern, "uniqueItems": _unique_items}
+    known: Mapping[str, Any] = Draft202012Validator.VALIDATORS
+    extend: Any = validators.extend  # it has no types
+    bounded = extend(
+        Draft202012Validator, {name: _in_time(name, own.get(name, check)) for name, check in known.items()}
+    )
+    evolve = bounded.evolve
+
+    def keep_class(self: Any, **changes: Any) -> Any:
+        # A part of the schema that names another dialect would be checked by that one's own, boundless validator.
+        schema = changes.get("schema", self.schema)
+        if isinstance(schema, dict) and "$schema" in schema:
+            changes["schema"] = {name: value for name, value in schema.items() if name != "$schema"}
+        return evolve(self, **changes)
+
+    bounded.evolve = keep_class
+    return bounded
+
+
+def _in_time(keyword: str, check: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        if time.monotonic() > _deadline.get():
+            raise CheckTakesTooLongError
+        return check(validator, value, instance, schema)
+
+    def checked_with_names(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        is_searched = keyword in _MATCHING or "patternProperties" in schema
+        if is_searched and isinstance(instance, dict) and any(len(name) > LONGEST_MATCHED_NAME for name in instance):
+            raise CheckTakesTooLongError
+        return checked(validator, value, instance, schema)
+
+    return checked_with_names if keyword in _MATCHING or keyword == "additionalProperties" else checked
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: object) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if not validator.is_type(instance, "string"):
+        return
+    try:
+        if not is_found(pattern, instance):
+            yield ValidationError(f"{instance!r} does not match {pattern!r}")
+    except SearchTakesTooLongError:
+        yield ValidationError(f"whether it matches {pattern!r} could not be found out in time")
+
+
+def _unique_items(validator: Any, is_wanted: bool, instance: Any, schema: object) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if not is_wanted or not validator.is_type(instance, "array"):
+        return
+    if len({_comparable(each) for each in instance}) < len(instance):
+        yield ValidationError(f"{instance!r} has non-unique elements")
+
+
+def _comparable(value: Any) -> Any:
+    """Something that is equal for values that JSON Schema takes for equal: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, dict):
+        return frozenset((name, _comparable(each)) for name, each in value.items())
+    if isinstance(value, list):
+        return ("list", *(_comparable(each) for each in value))
+    return ("flag", value) if isinstance(value, bool) else value
+
+
+SEARCH_SECONDS = 1.0
+# Ways to match a text, at most, that Python's engine tries: a fraction of a second, if it tries them all.
+_MOST_WAYS = 2_000_000
+_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
+_BEGINNING_OF_GROUP = re.compile(r"\(\?")
+_REPETITION = re.compile(r"[*+]|\{\d*,\d*\}")
+# It lets blanks and comments stand between a group and its repetition.
+_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
+# Python's own expressions have no fuzzy matches such as "a{e}" and no classes such as "[[:alpha:]]".
+_ESCAPE_SET_OR_BRACE = re.compile(
+    r"\\.|\[(?P<negation>\^?)(?P<members>\]?(?:\\.|[^\]\\])*)\]|(?P<brace>\{(?!\d+(?:,\d*)?\}|,\d*\}))", re.DOTALL
+)
+_MEMBER_WITH_A_MEANING = re.compile(r"\\.|[\[\]&|~]", re.DOTALL)
+
+
+class SearchTakesTooLongError(Exception):
+    """A search was not finished in time."""
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Return True if an expression is found in a text.
+
+    Args:
+        pattern: an expression that Python's ``re`` compiles.
+        text: the text to search.
+
+    Raises:
+        SearchTakesTooLongError: the search was not finished after ``SEARCH_SECONDS``.
+    """
+    if is_quick(pattern, len(text)):
+        return re.search(pattern, text) is not None
+    import regex
+
+    translated = _ESCAPE_SET_OR_BRACE.sub(_escaped, pattern)
+    try:
+        return regex.search(translated, text, timeout=SEARCH_SECONDS, concurrent=True) is not None
+    except (TimeoutError, MemoryError, regex.error):
+        raise SearchTakesTooLongError from None
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Escape what ``regex`` reads in another way than ``re``."""
+    if match["brace"]:
+        return r"\{"
+    if match["members"] is None:
+        return match[0]
+    members = _MEMBER_WITH_A_MEANING.sub(
+        lambda member: member[0] if member[0].startswith("\\") else f"\\{member[0]}", match["members"]
+    )
+    return f"[{match['negation']}{members}]"
+
+
+def is_quick(pattern: str, length: int) -> bool:
+    """Return True if a search cannot take long, by a bound that most expressions stay far below.
+
+    Every repetition can begin at, or go on to, any place of the text; every option and alternative doubles the ways.
+    A repeated group multiplies them by itself, so there is no such bound.
+
+    Args:
+        pattern: a regular expression.
+        length: of the text, in characters.
+    """
+    plain = _BEGINNING_OF_GROUP.sub("(", _ESCAPE_OR_SET.sub("x", pattern))
+    if _REPEATED_GROUP.search(plain) or _VERBOSE.search(pattern):
+        return False
+    repetitions = len(_REPETITION.findall(plain))
+    choices = plain.count("?") + plain.count("|")
+    if repetitions > 20 or choices > 20:
+        return False
+    is_anchored = plain.startswith("^") and "|" not in plain
+    ways: int = (length + 1) ** (repetitions + (not is_anchored)) * 2**choices
+    return ways <= _MOST_WAYS
+
+
+def json_pointer(path: Iterable[str | int]) -> str:
+    """Write a path as an RFC 6901 JSON Pointer, ``""`` for the whole document."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def shortened(text: str, limit: int = 300) -> str:
+    """Cut a text that is longer than the limit, in characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

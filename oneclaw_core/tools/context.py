@@ -1,9 +1,9 @@
-"""What a tool gets from the framework for one call."""
+"""The context of one tool call, and of the turn that it belongs to."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from oneclaw_core.plugins.contract.arguments import TurnInfo
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.tools.paths import PathGuard
-    from oneclaw_core.tools.turn_scope import TurnScope
+    from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -293,3 +294,55 @@ def detached_context(tool_name: str) -> ToolContext:
 
     home = find_home()
     return ToolContext(home.path, None, "", tool_name, "", PathGuard(home.workspace, Path.cwd(), home.path))
+
+
+# How many tool calls deep a turn may be run within others.
+MAX_TURN_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TurnScope:
+    """A running turn.
+
+    Attributes:
+        budget: what it may still take.
+        call: the tool call that it is run for, ``None`` for a turn of the user's.
+        model: the model that answers it, as ``PROVIDER/MODEL``.
+        info: the turn as plugins see it; ``None`` if no plugin asks.
+    """
+
+    budget: TurnBudget
+    call: ToolContext | None = None
+    model: str | None = None
+    info: TurnInfo | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many tool calls it is run within: 0 for a turn of the user's."""
+        return 0 if self.call is None else depth_within(self.call)
+
+    def permission_session(self, session_id: str | None) -> str | None:
+        """The session that the user's answers are for: that of the outermost turn.
+
+        Args:
+            session_id: the session of this turn.
+        """
+        if self.call is None:
+            return session_id
+        outer = self.call.turn
+        return self.call.session_id if outer is None else outer.permission_session(self.call.session_id)
+
+    @contextmanager
+    def outer_calls_paused(self) -> Iterator[None]:
+        """Keep the time in which the user is asked from counting against the calls that the turn is run within."""
+        with ExitStack() as pauses:
+            call = self.call
+            while call is not None:
+                pauses.enter_context(call.paused())
+                call = call.turn.call if call.turn is not None else None
+            yield
+
+
+def depth_within(call: ToolContext) -> int:
+    """How deep a turn is that is run for a call: 1 if the user's own turn made the call, or the user did."""
+    return 1 if call.turn is None else call.turn.depth + 1

@@ -1,10 +1,10 @@
-"""What a model is told about a tool."""
+"""Tool definitions, and the protocol of a tool."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.schema import check_parameters_schema
@@ -12,6 +12,8 @@ from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from oneclaw_core.types.tools import ToolResult
 
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
@@ -126,3 +128,30 @@ def check_name(name: object, what: str) -> None:
             "beginning with a letter or '_'",
             "/name",
         )
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """Something the model can call.
+
+    Functions become tools by :func:`oneclaw_core.tool`; this is what they become, and what an author may write by
+    hand where a function is not enough.
+    """
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """The tool definition that models are sent."""
+        ...
+
+    async def execute(self, arguments: dict[str, Any], context: Any) -> ToolResult:
+        """Run the tool.
+
+        Args:
+            arguments: checked against the definition's schema; a null for an optional parameter is left out.
+            context: the :class:`~oneclaw_core.ToolContext` of this one call. Annotated loosely here, since it leads to
+                the services of the home, and these to tools.
+
+        Raises:
+            Exception: anything; the engine turns it into an ``execution_error``.
+        """
+        ...

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
-from oneclaw_core.tools.calling import FunctionTarget, ToolFunction
+from oneclaw_core.tools.function import ToolFunction
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus, of_kept_size
 
 if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.manifest_tool import FunctionTarget
 
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 20

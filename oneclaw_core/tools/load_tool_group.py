@@ -1,23 +1,19 @@
-"""The core tool that loads a tool group, and the tools that are active once groups are loaded."""
+"""The core tool that loads a tool group."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, LoadedGroup, one_line
-from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, one_line
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.groups import ToolGroupDefinition
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.selected_tools import SelectedTools
+    from oneclaw_core.tools.toolset import SelectedTools, ToolGroupDefinition
 
 
 class LoadToolGroupTool:
@@ -84,27 +80,3 @@ class LoadToolGroupTool:
             if group.name in loadable
             or (group.name not in with_tools and not self._registry.is_group_disabled(group.name))
         ]
-
-
-def active_tools(
-    registry: ToolRegistry, group_names: Sequence[str], selection: ToolSelection = ALL_TOOLS
-) -> ActiveTools:
-    """Find the active tools of a conversation.
-
-    Args:
-        registry: the tools there are.
-        group_names: the loaded groups in the order of loading; one that is gone, or empty for the agent, is passed
-            over.
-        selection: the tools that the agent may have.
-    """
-    tools = registry.selected(selection)
-    loaded = (LoadedGroup(name, tools.tools_of(name)) for name in dict.fromkeys(group_names))
-    return ActiveTools(
-        core=tools.core_tools,
-        groups=tuple(group for group in loaded if group.tools),
-        find_loadable=partial(_loadable_groups, tools),
-    )
-
-
-def _loadable_groups(tools: SelectedTools) -> tuple[LoadedGroup, ...]:
-    return tuple(LoadedGroup(group.name, tools.tools_of(group.name)) for group in tools.groups)

@@ -1,19 +1,59 @@
-"""A tool that a manifest declares: its function is imported when it first runs."""
+"""Tools that a manifest declares: their functions are imported at the first call."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.process.threads import run_in_thread
-from oneclaw_core.tools.calling import ToolFunction
 from oneclaw_core.tools.context import detached_context
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.calling import FunctionTarget
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.function import FunctionTool
+    from oneclaw_core.tools.function import FunctionTool, ToolFunction
     from oneclaw_core.types.tools import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTarget:
+    """Where a function is found.
+
+    Attributes:
+        module: dotted name.
+        attribute: of the module.
+        origin: what names it, for messages, such as ``tool 'gmail_search' of manifest google_gmail.json``.
+    """
+
+    module: str
+    attribute: str
+    origin: str
+
+    def load(self) -> Any:
+        """Import the module and get the attribute.
+
+        Raises:
+            PluginError: with module, attribute and origin.
+        """
+        try:
+            module = import_module(self.module)
+        except (Exception, SystemExit) as error:  # a module can raise anything while it is imported
+            raise PluginError(
+                f"{self.origin}: cannot import module {self.module!r} for its function {self.attribute!r}: "
+                f"{describe_error(error)}"
+            ) from error
+        try:
+            loaded = getattr(module, self.attribute)
+        except AttributeError:
+            raise PluginError(f"{self.origin}: module {self.module!r} has no function {self.attribute!r}") from None
+        if not callable(loaded):
+            raise PluginError(
+                f"{self.origin}: {self.attribute!r} in module {self.module!r} is no function "
+                f"but a {type(loaded).__name__}"
+            )
+        return loaded
 
 
 class ManifestTool:
@@ -79,12 +119,10 @@ class ManifestTool:
         loaded = self._loaded
         if loaded is None:
             loaded = self._loaded = await run_in_thread(self._load)  # an import can take seconds
-        if isinstance(loaded, ToolFunction):
-            return await loaded.call(arguments, context)
         return await loaded.execute(arguments, context)
 
     def _load(self) -> ToolFunction | FunctionTool[..., Any]:
-        from oneclaw_core.tools.function import FunctionTool
+        from oneclaw_core.tools.function import FunctionTool, ToolFunction
 
         loaded = self.target.load()
         return loaded if isinstance(loaded, FunctionTool) else ToolFunction.of(loaded, self.target.origin)

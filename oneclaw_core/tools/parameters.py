@@ -1,22 +1,87 @@
-"""A Python function's parameters: the JSON Schema that a model is given, and back from JSON to Python values."""
+"""Parameters of Python functions: their type hints, their JSON Schema, and conversion from JSON."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+import sys
+import types
+import typing
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools.compact_schema import compact_schema
-from oneclaw_core.tools.hints import is_context_hint, resolve_hint, signature_of
-from oneclaw_core.tools.schema import MOST_FAULTS, json_pointer
+from oneclaw_core.tools.arguments import MOST_FAULTS, json_pointer
+from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pydantic import TypeAdapter, ValidationError
     from pydantic.fields import FieldInfo
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function, whether or not the names in its type hints can be resolved.
+
+    Raises:
+        ValueError: a builtin that has none.
+    """
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.FORWARDREF)
+    return inspect.signature(function)
+
+
+def resolve_hint(hint: Any, function: Callable[..., Any], local_names: Mapping[str, Any]) -> Any:
+    """Turn a type hint into the type it means, also when it is written as text.
+
+    Args:
+        hint: from the function's signature.
+        function: whose module's names the hint may use.
+        local_names: further names, such as those of the function around it.
+
+    Raises:
+        Exception: whatever evaluating a hint can raise, mostly ``NameError``.
+    """
+    module_names = getattr(inspect.unwrap(function), "__globals__", {})
+    # Linters move an import that only hints use under `if TYPE_CHECKING`; ToolContext must be found nevertheless.
+    own_names = {"ToolContext": ToolContext, "oneclaw_core": sys.modules["oneclaw_core"]}
+    names = {name: value for name, value in own_names.items() if name not in module_names}
+    holder = types.SimpleNamespace(__annotations__={"hint": hint})
+    resolved = typing.get_type_hints(holder, module_names, {**names, **local_names}, include_extras=True)
+    return resolved["hint"]
+
+
+def is_context_hint(hint: Any) -> bool:
+    """Whether a resolved hint is ``ToolContext``, plain, optional or annotated."""
+    if get_origin(hint) is Annotated:
+        return is_context_hint(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        members = [member for member in get_args(hint) if member is not type(None)]
+        return len(members) == 1 and is_context_hint(members[0])
+    return isinstance(hint, type) and issubclass(hint, ToolContext)
+
+
+def context_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the parameters that take the ``ToolContext``; other hints need not make sense."""
+    try:
+        parameters = signature_of(function).parameters
+    except (TypeError, ValueError):  # a builtin without a signature takes none
+        return ()
+    return tuple(name for name, each in parameters.items() if _takes_context(each, function))
+
+
+def _takes_context(parameter: inspect.Parameter, function: Callable[..., Any]) -> bool:
+    if parameter.annotation is parameter.empty:
+        return False
+    try:
+        return is_context_hint(resolve_hint(parameter.annotation, function, {}))
+    except Exception:  # noqa: BLE001  # a hint is code; one that fails, and is not needed, is not this call's matter
+        return False
+
 
 _REFUSED_KINDS: dict[int, str] = {
     inspect.Parameter.POSITIONAL_ONLY: "it is positional-only, and arguments come by name; remove the '/'",
@@ -250,3 +315,64 @@ def _without_advice(hint: Any, error: Exception) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+_MAPS_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+_PREFIX = "#/$defs/"
+
+
+def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what a model does not need, and put definitions where they are used.
+
+    Titles repeat the names they stand by. A definition that is used once, or is a mere list of values, moves to the
+    place of its use; others, recursive ones among them, stay in ``$defs``.
+
+    Args:
+        schema: as pydantic makes it; not changed.
+    """
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    uses = Counter(_references(schema))
+    moving = {
+        name: definition
+        for name, definition in definitions.items()
+        if uses[name] == 1 or (not any(_references(definition)) and "properties" not in definition)
+    }
+    compact: dict[str, Any] = _compact(schema, moving)
+    staying = {name: each for name, each in compact.pop("$defs", {}).items() if name not in moving}
+    return {**compact, "$defs": staying} if staying else compact
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _references(each)
+    elif isinstance(schema, dict):
+        target = schema.get("$ref")
+        if isinstance(target, str) and target.startswith(_PREFIX):
+            yield target.removeprefix(_PREFIX)
+        for each in schema.values():
+            yield from _references(each)
+
+
+def _compact(schema: Any, moving: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_compact(each, moving) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    target = schema.get("$ref")
+    if isinstance(target, str) and target.removeprefix(_PREFIX) in moving:
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**_compact(moving[target.removeprefix(_PREFIX)], moving), **_compact(beside, moving)}
+    return {
+        key: _compact_value(key, value, moving)
+        for key, value in schema.items()
+        if key not in ("title", "discriminator")  # the latter is OpenAPI's and means nothing in JSON Schema
+    }
+
+
+def _compact_value(key: str, value: Any, moving: dict[str, Any]) -> Any:
+    if key in _MAPS_OF_SCHEMAS:
+        return {name: _compact(each, moving) for name, each in value.items()}
+    if key in ("default", "const", "enum", "examples", "required"):
+        return value
+    return _compact(value, moving)

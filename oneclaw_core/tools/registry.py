@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
-from oneclaw_core.tools.selected_tools import SelectedTools
+from oneclaw_core.tools.toolset import SelectedTools
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from oneclaw_core.tools.groups import ToolGroupDefinition
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 _MAX_VIEWS = 256
 

@@ -8,18 +8,16 @@ jsonschema has the last word on everything else.
 from __future__ import annotations
 
 import re
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.tools.arguments import boundless_property_pattern, json_pointer, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from jsonschema.protocols import Validator
 
-# A list can have one for each of its elements; nobody reads so many, and finding them takes time.
-MOST_FAULTS = 50
 # Of schemas within schemas that are looked at here; jsonschema refuses what goes much deeper, on every Python.
 _MOST_LEVELS = 50
 _TYPE_NAMES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
@@ -155,8 +153,6 @@ def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> 
 def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
-    from oneclaw_core.tools.bounded_validation import boundless_property_pattern
-
     # A pattern that cannot be compiled would fail at every call instead of once, here.
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
     try:
@@ -166,54 +162,12 @@ def _check_in_full(tool_name: str, schema: dict[str, Any]) -> None:
     if fault is not None:
         pointer = "/parameters" + json_pointer(fault.absolute_path)
         raise ToolDefinitionError(
-            f"tool {tool_name!r}: parameters are no valid JSON Schema: {_shorten(fault.message)}", pointer
+            f"tool {tool_name!r}: parameters are no valid JSON Schema: {shortened(fault.message)}", pointer
         )
     boundless = boundless_property_pattern(schema)
     if boundless is not None:
         raise ToolDefinitionError(
-            f"tool {tool_name!r}: in patternProperties {_shorten(boundless, 100)!r} can take forever to match: "
+            f"tool {tool_name!r}: in patternProperties {shortened(boundless, 100)!r} can take forever to match: "
             "write it without repeated groups, and with few repetitions",
             "/parameters",
         )
-
-
-def compile_schema(schema: Mapping[str, Any]) -> Validator:
-    """Make a validator of arguments that never fetches a remote reference, and always comes to an end.
-
-    Args:
-        schema: a schema that :func:`check_parameters_schema` has passed.
-    """
-    from oneclaw_core.tools.bounded_validation import make_validator
-
-    return make_validator(schema)
-
-
-def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[str]:
-    """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
-
-    Returns:
-        One text for each fault, none if the arguments fit; of very many, the first ones.
-    """
-    from oneclaw_core.tools.bounded_validation import CheckTakesTooLongError, limited_time
-
-    try:
-        with limited_time():
-            found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
-    except RecursionError:
-        return ["/: nested too deeply"]
-    except CheckTakesTooLongError:
-        return ["/: whether they fit could not be found out in time; give less at once"]
-    except OverflowError:
-        return ["/: a number is too large"]
-    faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
-    texts = [f"{json_pointer(fault.absolute_path) or '/'}: {_shorten(fault.message)}" for fault in faults]
-    return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
-
-
-def json_pointer(path: Iterable[str | int]) -> str:
-    """Write a path as an RFC 6901 JSON Pointer, ``""`` for the whole document."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
-def _shorten(text: str, limit: int = 300) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
-from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.types.budget import SpendingLimits
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.engine import ToolEngine
+    from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.estimate import ToolSizes
@@ -128,7 +128,7 @@ class TurnParts:
 
     store: Store
     registry: ToolRegistry
-    engine: ToolEngine
+    engine: ToolExecutor
     plugins: Plugins
     cache_prefixes: CachePrefixes
     tool_sizes: ToolSizes

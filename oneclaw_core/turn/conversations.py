@@ -13,7 +13,7 @@ from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, Passage, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
-from oneclaw_core.tools.groups import one_line
+from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.groups import ActiveTools
-from oneclaw_core.tools.schema import argument_faults, compile_schema
+from oneclaw_core.tools.arguments import argument_faults, compile_schema
+from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:

@@ -13,8 +13,13 @@ from oneclaw_core.providers.loading import loading_calls
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, build_system_prompt_with_tool_groups, one_line
-from oneclaw_core.tools.load_tool_group import active_tools
+from oneclaw_core.tools.toolset import (
+    LOAD_TOOL_GROUP,
+    ActiveTools,
+    active_tools,
+    build_system_prompt_with_tool_groups,
+    one_line,
+)
 from oneclaw_core.turn.attachments import with_files_taken
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.text import shown_part
@@ -24,8 +29,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelInfo, ModelResponse, WireRequest
-    from oneclaw_core.tools.groups import LoadedGroup
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.toolset import LoadedGroup
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
 

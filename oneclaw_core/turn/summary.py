@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, text_bytes, text_tokens
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 

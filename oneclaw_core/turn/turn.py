@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnLimitError
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.tools.engine import CallScope, ToolProgress
-from oneclaw_core.tools.failures import RepeatedFailures
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
-from oneclaw_core.tools.turn_scope import TurnScope
+from oneclaw_core.tools.context import TurnScope
+from oneclaw_core.tools.executor import CallScope, RepeatedFailures, ToolProgress
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.conversations import session_info
 from oneclaw_core.turn.model import ModelCalls
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.tools.engine import ToolOutcome
+    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.turn.context import TurnContext, TurnParts
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent

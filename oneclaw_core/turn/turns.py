@@ -12,8 +12,8 @@ from oneclaw_core.errors import NotFoundError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.groups import restore_loaded_groups
 from oneclaw_core.tools.permissions import read_decisions
+from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import TurnContext, check_texts, turn_limits

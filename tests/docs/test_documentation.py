@@ -24,7 +24,7 @@ from oneclaw_core.config.settings import Settings
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
-from oneclaw_core.tools.manifest_entry import TOOL_KEYS
+from oneclaw_core.tools.manifest import TOOL_KEYS
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.permissions import PermissionAnswer
 from oneclaw_core.types.budget import SpendingLimits

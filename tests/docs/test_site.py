@@ -21,7 +21,7 @@ from oneclaw_core import errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, command_line
 from oneclaw_core.config.settings import Settings
 from oneclaw_core.sessions.schema import TABLES
-from oneclaw_core.tools.manifest_entry import TOOL_KEYS
+from oneclaw_core.tools.manifest import TOOL_KEYS
 
 pytestmark = pytest.mark.one_python
 

@@ -41,7 +41,7 @@ TURN_MODULES = (
     "oneclaw_javascript.running",
     "oneclaw_javascript.tool_bridges",
     "oneclaw_openai.chat",
-    "oneclaw_core.tools.bounded_validation",
+    "oneclaw_core.tools.arguments",
     "oneclaw_core.tools.function",
 )
 

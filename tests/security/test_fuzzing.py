@@ -41,7 +41,7 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
 from oneclaw_core.providers.retry import AttemptFailed
 from oneclaw_core.providers.sse import StreamTooLargeError, event_data
-from oneclaw_core.tools import command_patterns
+from oneclaw_core.tools import permission_rules
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall
 
@@ -195,7 +195,7 @@ def test_arguments_are_an_object_or_refused(text, wounds):
 @tried(150)
 @given(st.text(alphabet="git *'\"\\;|&<>()$`#\n\t{}!~=\u00a0\u2028x-", max_size=20))
 def test_what_a_pattern_covers_has_no_second_command(command):
-    if command_patterns.covers("git *", command):
+    if permission_rules.covers("git *", command):
         assert command.strip(" \t").startswith("git")
         assert not set(command) & set(";|&<>()$`\n")
 

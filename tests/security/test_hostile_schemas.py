@@ -12,9 +12,9 @@ from web_server import WebServer, response
 
 from oneclaw_core import ToolDefinition, ToolResult
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools import bounded_validation
-from oneclaw_core.tools.bounded_patterns import SearchTakesTooLongError, is_found, is_quick
-from oneclaw_core.tools.schema import argument_faults, check_parameters_schema, compile_schema
+from oneclaw_core.tools import arguments as arguments_module
+from oneclaw_core.tools.arguments import SearchTakesTooLongError, argument_faults, compile_schema, is_found, is_quick
+from oneclaw_core.tools.schema import check_parameters_schema
 
 DOUBLING = {"a0": {"type": "integer"}} | {
     f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number - 1}"}] * 2} for number in range(1, 40)
@@ -66,8 +66,8 @@ ON_EVERY_PYTHON = ("repeated group", "doubling", "all different")
     "what", [each if each in ON_EVERY_PYTHON else pytest.param(each, marks=pytest.mark.one_python) for each in BOMBS]
 )
 def test_checking_arguments_comes_to_an_end(what, monkeypatch):
-    monkeypatch.setattr(bounded_validation, "CHECK_SECONDS", 0.1)
-    monkeypatch.setattr("oneclaw_core.tools.bounded_patterns.SEARCH_SECONDS", 0.1)
+    monkeypatch.setattr(arguments_module, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr("oneclaw_core.tools.arguments.SEARCH_SECONDS", 0.1)
     schema, value = BOMBS[what]
     check_parameters_schema("bomb", schema)
     started = time.monotonic()
@@ -88,7 +88,7 @@ def test_a_model_is_told_that_checking_took_too_long_and_the_tool_is_not_run(one
 
     oneclaw = oneclaw_factory(())
     with monkeypatch.context() as patch:
-        patch.setattr("oneclaw_core.tools.bounded_patterns.SEARCH_SECONDS", 0.1)
+        patch.setattr("oneclaw_core.tools.arguments.SEARCH_SECONDS", 0.1)
         result = oneclaw.call_tool(Bomb(), x=NEEDS_LONG)
     assert result.error_type == "validation_error"
     assert "could not be found out in time" in result.error_message
@@ -161,7 +161,7 @@ def test_what_is_unique_is_what_jsonschema_says(items):
 
 @pytest.mark.one_python
 def test_a_search_is_given_up_after_its_time(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.bounded_patterns.SEARCH_SECONDS", 0.4)
+    monkeypatch.setattr("oneclaw_core.tools.arguments.SEARCH_SECONDS", 0.4)
     started = time.monotonic()
     with pytest.raises(SearchTakesTooLongError):
         is_found(ENDLESS, NEEDS_LONG)

@@ -165,15 +165,15 @@ def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
 
     from oneclaw_core.cli.output import printable_line
     from oneclaw_core.search.query import parse_query
-    from oneclaw_core.tools import command_patterns
-    from oneclaw_core.tools.untrusted import untrusted
+    from oneclaw_core.tools import permission_rules
+    from oneclaw_core.tools.text_content import untrusted
 
     text = unit * (10_000 // len(unit)) + "!"
     for work in (
         lambda: printable_line(text),
         lambda: untrusted(text, text),
-        lambda: command_patterns.covers("git *", "git " + text),
-        lambda: command_patterns.touches("git *", text),
+        lambda: permission_rules.covers("git *", "git " + text),
+        lambda: permission_rules.touches("git *", text),
         lambda: parse_document(f"---\nname: a\ndescription: {text[:5_000]}\n---\n{text}", "a"),
         lambda: key_shape(text),
         lambda: parse_query(text),

@@ -7,7 +7,7 @@ import pytest
 from oneclaw_core import ToolCall, ToolContext, hookimpl, tool
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.providers.base import ModelResponse
-from oneclaw_core.tools.turn_scope import MAX_TURN_DEPTH
+from oneclaw_core.tools.context import MAX_TURN_DEPTH
 
 
 def always(name, arguments):

@@ -11,7 +11,7 @@ from histories import assistant, call, failure, opened, success, user
 
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.sessions.history import newest_turns
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, restore_loaded_groups
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 
 if TYPE_CHECKING:
     from pathlib import Path

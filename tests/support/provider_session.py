@@ -11,7 +11,7 @@ from model_server import ModelServer
 
 from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ModelRequest, ProviderConfig
-from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.tools.toolset import ActiveTools
 
 # No answer of these tests takes that long; one that hangs fails.
 LIMIT_SECONDS = 20

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.command_patterns import check_pattern, covers, exact_pattern, is_simple, touches
+from oneclaw_core.tools.permission_rules import check_pattern, covers, exact_pattern, is_simple, touches
 
 
 @pytest.mark.parametrize(

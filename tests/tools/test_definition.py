@@ -5,8 +5,7 @@ import math
 import pytest
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.tools.definition import MAX_TIMEOUT_SECONDS, ToolDefinition
-from oneclaw_core.tools.tool import Tool
+from oneclaw_core.tools.definition import MAX_TIMEOUT_SECONDS, Tool, ToolDefinition
 
 
 def define(**changes):

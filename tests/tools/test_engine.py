@@ -21,9 +21,9 @@ from oneclaw_core import (
 )
 from oneclaw_core.http import SignInNeededError
 from oneclaw_core.tools import ActiveTools, PathGuard
-from oneclaw_core.tools.engine import CallScope, ToolEngine, ToolOutcome, ToolProgress
-from oneclaw_core.tools.load_tool_group import active_tools
+from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
+from oneclaw_core.tools.toolset import active_tools
 from oneclaw_core.types.messages import Attachment
 
 
@@ -71,7 +71,7 @@ class Workbench:
     def engine(self):
         policy = PermissionPolicy({}, self.remember, self.ask, self.allowed)
         self.scope = self.scope or CallScope(active_tools(self.registry, self.loaded), "Tester", "session")
-        return ToolEngine(self.registry, policy, self.home, PathGuard(self.home, self.home))
+        return ToolExecutor(self.registry, policy, self.home, PathGuard(self.home, self.home))
 
     def outcomes(self, *calls):
         numbered = [
@@ -263,7 +263,7 @@ def test_timeout_aborts_execution_and_returns_an_error(bench):
 
 
 def test_a_tool_that_ignores_being_cancelled_holds_nobody_up(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.running.CLEAN_UP_SECONDS", 0.05)
+    monkeypatch.setattr("oneclaw_core.tools.call.CLEAN_UP_SECONDS", 0.05)
     released = asyncio.Event()
 
     async def stubborn(arguments, context):
@@ -464,8 +464,8 @@ def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
 
 
 def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.presentable.MAX_KEPT_CHARACTERS", 10)
-    monkeypatch.setattr("oneclaw_core.tools.presentable.MAX_KEPT_ATTACHMENT_BYTES", 3)
+    monkeypatch.setattr("oneclaw_core.tools.call.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.tools.call.MAX_KEPT_ATTACHMENT_BYTES", 3)
     attachments = [(Attachment("a.png", "image/png", b"12"),) * count for count in (1, 2)]
     values = iter(([1, 2, 3, 4], [1, 2, 3], *(ToolResult.success("", each) for each in attachments)))
     bench.add(run=lambda arguments, context: next(values))
@@ -552,7 +552,7 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
             {"network.public": Decision.DENY, "files.read": Decision.DENY, "network.private": Decision.DENY},
             bench.remember,
         )
-        engine = ToolEngine(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
+        engine = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
         calls = [ToolCall("1", "fetch", "{}"), ToolCall("2", "read", "{}")]
         return await engine.execute(calls, CallScope(active_tools(bench.registry, []), "Tester"))
 

@@ -22,8 +22,7 @@ from oneclaw_core import (
     restore_loaded_groups,
 )
 from oneclaw_core.tools import ToolDefinitionError
-from oneclaw_core.tools.groups import generated_group_definition, one_line
-from oneclaw_core.tools.load_tool_group import active_tools
+from oneclaw_core.tools.toolset import active_tools, generated_group_definition, one_line
 
 
 class DescribedTool:

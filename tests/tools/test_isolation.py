@@ -11,10 +11,10 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
-from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
+from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult

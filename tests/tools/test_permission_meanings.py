@@ -24,8 +24,8 @@ from oneclaw_core import (
 )
 from oneclaw_core.cli.asking import question
 from oneclaw_core.tools import PathGuard, ToolDefinitionError
-from oneclaw_core.tools.engine import CallScope, ToolEngine
-from oneclaw_core.tools.load_tool_group import LoadToolGroupTool, active_tools
+from oneclaw_core.tools.executor import CallScope, ToolExecutor
+from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest
 from oneclaw_core.tools.permission_meanings import (
     KNOWN_PERMISSIONS,
@@ -34,6 +34,7 @@ from oneclaw_core.tools.permission_meanings import (
     meaning_fault,
 )
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
+from oneclaw_core.tools.toolset import active_tools
 
 MEANING = "delete tables for good"
 SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
@@ -241,7 +242,7 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     registry.register_group(group, "acme")
     registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
     scope = CallScope(active_tools(registry, ["tables"]), "Tester", "session")
-    engine = ToolEngine(registry, PermissionPolicy({}, remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
+    engine = ToolExecutor(registry, PermissionPolicy({}, remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))
 

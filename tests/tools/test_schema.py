@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools import schema as schema_module
-from oneclaw_core.tools.schema import argument_faults, check_parameters_schema, compile_schema, json_pointer
+from oneclaw_core.tools.arguments import argument_faults, compile_schema, json_pointer
+from oneclaw_core.tools.schema import check_parameters_schema
 
 METASCHEMA = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
 

@@ -14,7 +14,7 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.tools import PathGuard
-from oneclaw_core.tools.load_tool_group import active_tools
+from oneclaw_core.tools.toolset import active_tools
 
 
 class NamedTool:

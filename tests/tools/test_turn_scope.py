@@ -4,8 +4,8 @@ import asyncio
 
 from oneclaw_core import ToolContext
 from oneclaw_core.tools import PathGuard
-from oneclaw_core.tools.call_services import RunningCall
-from oneclaw_core.tools.turn_scope import TurnScope, depth_within
+from oneclaw_core.tools.call import RunningCall
+from oneclaw_core.tools.context import TurnScope, depth_within
 from oneclaw_core.types.budget import TurnBudget
 
 

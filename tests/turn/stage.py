@@ -22,7 +22,7 @@ from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig, Tex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools import PathGuard
-from oneclaw_core.tools.engine import ToolEngine
+from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.context import TurnContext, TurnLimits, TurnParts
 from oneclaw_core.turn.estimate import ToolSizes
@@ -131,7 +131,7 @@ class Stage:
             raise AssertionError("nothing is to be remembered here")
 
         policy = PermissionPolicy({}, remember)
-        engine = ToolEngine(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
+        engine = ToolExecutor(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
         chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
         parts = TurnParts(
             store=self.store,

@@ -27,7 +27,7 @@ from oneclaw_core.providers import (
     UnknownModelError,
 )
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.tools.groups import restore_loaded_groups
+from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, Compactor, ContextLimits
 from oneclaw_core.turn.request import model_request, shown_history
 from oneclaw_core.turn.stream import TurnTracker

@@ -11,7 +11,7 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from oneclaw_core.providers.base import ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.turn.request import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
 

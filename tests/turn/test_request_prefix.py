@@ -7,7 +7,7 @@ from typing import Any
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pluggy
 
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
+    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.tool import Tool
 
 IMPORT = "import"
 

@@ -14,9 +14,9 @@ from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecor
 from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK
 from oneclaw_core.providers.factory import LazyProviderFactory
 from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
-from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.registration.record import PluginProblem
-    from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.groups import ToolGroupDefinition
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.registry import ToolSourceType
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 SOURCE_HOOK = "register_tools.source"
 """Names registrations of tool sources, which are made in the hook ``register_tools``."""

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import ToolEntry
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.types.tools import ToolResult
 
 
@@ -58,8 +57,8 @@ class LazyTool:
         Raises:
             PluginError: the plugin cannot be imported, or does not have the tool any more.
         """
+        from oneclaw_core.tools.call import invoke
         from oneclaw_core.tools.context import detached_context
-        from oneclaw_core.tools.running import invoke
 
         return await invoke(await self.loaded(), arguments, context or detached_context(self.name))
 
@@ -74,8 +73,7 @@ class LazyTool:
         return self._tool
 
     def _of_manifest(self) -> Tool:
-        from oneclaw_core.tools.calling import FunctionTarget
-        from oneclaw_core.tools.manifest_tool import ManifestTool
+        from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
 
         module, _, attribute = str(self.entry.target).partition(":")
         target = FunctionTarget(module, attribute, self.entry.origin)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.plugins.registration.record import PluginProblem, new_problem
 from oneclaw_core.plugins.registration.registrations import Registration
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ToolGroupDefinition
+from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
 
 
 @dataclass(frozen=True, slots=True)

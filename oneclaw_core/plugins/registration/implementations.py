@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from oneclaw_core.plugins.registration.registrations import Registration
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
 
 
 MAX_TIMEOUT_SECONDS = 600.0

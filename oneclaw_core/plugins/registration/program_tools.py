@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.registration.record import PROGRAM_PLUGIN, PluginRecord
-from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
 
 
 def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | ToolGroupDefinition | None) -> None:

@@ -10,18 +10,18 @@ from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
 from oneclaw_core.plugins.registration.named_registrars import SourceRegistrar, Target
 from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK, Registration, target_name
-from oneclaw_core.tools.calling import FunctionTarget
 from oneclaw_core.tools.definition import check_name
-from oneclaw_core.tools.groups import ToolGroupDefinition
 from oneclaw_core.tools.manifest import load_manifest
+from oneclaw_core.tools.manifest_tool import FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry, definition_of
+from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from oneclaw_core.providers.factory import ProviderFactory
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool
 
 
 _SNAKE_CASE = re.compile(r"_?[a-z][a-z0-9_]*")

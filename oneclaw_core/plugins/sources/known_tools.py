@@ -12,7 +12,7 @@ from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError
 from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.private_files import read_private, write_private
-from oneclaw_core.tools.groups import ToolGroupDefinition
+from oneclaw_core.tools.toolset import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.tool import Tool
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
 
 _FORMAT = 1
 _MAX_BYTES = 64_000_000
@@ -196,7 +195,7 @@ class StandInTool:
             # These arguments were checked, and the user was asked, for the tool as it was.
             cause = "it has changed since it was listed. Nothing was done; call it again as it is now."
             return ToolResult.error("not_available", f"Tool '{name}' was not run: {cause}")
-        from oneclaw_core.tools.running import invoke
+        from oneclaw_core.tools.call import invoke
 
         return await invoke(found.tool, arguments, context)
 

@@ -10,15 +10,15 @@ from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, KnownTool, So
 from oneclaw_core.plugins.registration.record import PluginProblem, PluginRecord
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.tool import Tool
 
 
 class PublishedTools:

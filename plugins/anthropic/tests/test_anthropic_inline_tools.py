@@ -20,7 +20,7 @@ from provider_session import Service, hello
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import LoadingRefused, ModelRequest, ModelResponse, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 
 INLINE = ToolLoading.INLINE
 MARK = {"type": "ephemeral"}

@@ -29,7 +29,7 @@ from oneclaw_core.providers.base import (
     ToolLoading,
 )
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 KEY = "sk-ant-test-3141592653589793"

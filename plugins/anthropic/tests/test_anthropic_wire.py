@@ -17,10 +17,7 @@ from pydantic import ValidationError
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import (
-    ActiveTools,
-    LoadedGroup,
-)
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
 
 MARK = {"type": "ephemeral"}

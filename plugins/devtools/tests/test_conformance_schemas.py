@@ -10,7 +10,8 @@ from oneclaw_devtools.conformance.facts import PluginFacts, ToolFacts
 from oneclaw_devtools.conformance.schema_places import places, referred
 from oneclaw_devtools.conformance.schemas import schema_findings
 
-from oneclaw_core.tools.schema import argument_faults, check_parameters_schema, compile_schema
+from oneclaw_core.tools.arguments import argument_faults, compile_schema
+from oneclaw_core.tools.schema import check_parameters_schema
 
 TREE = {
     "type": "object",

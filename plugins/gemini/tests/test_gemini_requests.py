@@ -21,7 +21,7 @@ from oneclaw_core.errors import (
 )
 from oneclaw_core.providers.base import ModelInfo, ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import StopReason, TokenUsage
 
 KEY = "AIzaSyTest-3141592653589793"

@@ -15,7 +15,7 @@ from oneclaw_gemini.wire import GeminiEncoder
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
 
 SERVER = "https://gemini.test"

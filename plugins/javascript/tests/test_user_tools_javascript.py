@@ -145,7 +145,7 @@ def test_the_console_is_shown_as_it_is_written(own):
     async def work(claw):
         from oneclaw_core import ToolCall
         from oneclaw_core.tools import ActiveTools
-        from oneclaw_core.tools.engine import CallScope, ToolProgress
+        from oneclaw_core.tools.executor import CallScope, ToolProgress
 
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")
         scope = CallScope(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")

@@ -6,7 +6,7 @@ from offline_tools import CORE, GROUPS, LISTED
 from oneclaw_offline.rules import decide
 
 from oneclaw_core.providers.base import ModelRequest
-from oneclaw_core.tools.groups import (
+from oneclaw_core.tools.toolset import (
     ActiveTools,
     LoadedGroup,
     ToolGroupDefinition,

@@ -19,7 +19,7 @@ from oneclaw_offline.rules import Answer, decide
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools
+from oneclaw_core.tools.toolset import ActiveTools
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
 # Far more than it takes; work that grows with the square of the length takes minutes.

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 
 OPENAI = "https://api.openai.com"
 LOCAL = "http://localhost:8000"

@@ -7,7 +7,7 @@ from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 
 SERVER = "http://localhost:8000"
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}

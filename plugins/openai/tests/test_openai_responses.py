@@ -28,7 +28,7 @@ from oneclaw_core.providers.base import (
     TextDelta,
 )
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import StopReason, TokenUsage
 
 KEY = "sk-test-3141592653589793"

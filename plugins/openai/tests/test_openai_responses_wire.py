@@ -14,7 +14,7 @@ from responses_stream import reasoning, response
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.groups import ActiveTools, LoadedGroup, restore_loaded_groups
+from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup, restore_loaded_groups
 from oneclaw_core.types.messages import Attachment
 
 SERVER = "https://api.openai.com"

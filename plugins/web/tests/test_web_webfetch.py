@@ -20,7 +20,7 @@ from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.tools.call_services import RunningCall
+from oneclaw_core.tools.call import RunningCall
 
 PAGES = Path(__file__).parent / "pages"
 EXPECTED = json.loads((PAGES / "expected.json").read_text(encoding="utf-8"))

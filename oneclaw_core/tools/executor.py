@@ -1,4 +1,4 @@
-"""Running the tools that a model called (FEAT-004, "Tool Execution Engine").
+"""Run the tool calls of a model (FEAT-004, "Tool Execution Engine").
 
 Every call gets exactly one result, whatever the tool, the model or the user does.
 """
@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
-from oneclaw_core.tools.call_services import RunningCall
+from oneclaw_core.tools.arguments import (
+    ArgumentsError,
+    argument_faults,
+    compile_schema,
+    parse_arguments,
+    without_absent,
+)
+from oneclaw_core.tools.call import RunningCall, execution_error, presentable, run_tool
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.failures import RepeatedFailures
-from oneclaw_core.tools.groups import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.tools.permission_rules import subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
-from oneclaw_core.tools.presentable import presentable
-from oneclaw_core.tools.running import execution_error, run_tool
-from oneclaw_core.tools.schema import argument_faults, compile_schema
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
@@ -40,14 +42,14 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
-    from oneclaw_core.tools.definition import ToolDefinition
+    from oneclaw_core.tools.context import TurnScope
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.tool import Tool
-    from oneclaw_core.tools.turn_scope import TurnScope
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
+SAME_FAILURES = 3
 
 _log = logging.getLogger("oneclaw.engine")
 
@@ -76,6 +78,47 @@ class ToolProgress:
     fraction: float | None
 
 
+@dataclass(slots=True)
+class RepeatedFailures:
+    """Counts, within one turn, how often in a row the same call failed the same way.
+
+    Being refused counts by itself: once the tool's group is loaded, or the tool enabled, the call should run.
+    """
+
+    _failures: dict[tuple[str, str, bool], tuple[ToolResult, int]] = field(default_factory=dict)
+
+    def answer_without_running(self, call: ToolCall, *, is_refused: bool) -> ToolResult | None:
+        """The answer to a call that has failed the same way too often; ``None`` if it should run.
+
+        Args:
+            call: what the model asks for.
+            is_refused: whether the tool cannot be called now.
+        """
+        result, count = self._failures.get((call.name, call.arguments, is_refused), (None, 0))
+        if result is None or count < SAME_FAILURES:
+            return None
+        return ToolResult.error(
+            result.error_type or "execution_error",
+            f"Not run again: this call with these arguments has failed the same way {count} times in a row: "
+            f"{result.error_message} Change the arguments, do something else, or tell the user.",
+        )
+
+    def record(self, call: ToolCall, result: ToolResult, *, is_refused: bool) -> None:
+        """Take note of how a call went.
+
+        Args:
+            call: what the model asked for.
+            result: what it was answered.
+            is_refused: whether the tool could not be called.
+        """
+        key = (call.name, call.arguments, is_refused)
+        if result.is_success:
+            self._failures.pop(key, None)
+            return
+        previous, count = self._failures.get(key, (None, 0))
+        self._failures[key] = (result, count + 1 if previous == result else 1)
+
+
 @dataclass(frozen=True, slots=True)
 class CallScope:
     """On whose behalf tools run.
@@ -101,7 +144,7 @@ class CallScope:
     caller: Literal["model", "command line", "program"] = "model"
 
 
-class ToolEngine:
+class ToolExecutor:
     """Runs tool calls: known, enabled, active, valid, let through by plugins, permitted, then with a timeout.
 
     Args:
