@@ -17,7 +17,7 @@ from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, ListingContex
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
-from oneclaw_core.sessions.states import UserStates, read_states
+from oneclaw_core.sessions.settings import UserStates, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

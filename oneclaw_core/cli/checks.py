@@ -139,7 +139,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
         StoreError: it cannot be used.
     """
     from oneclaw_core.plugins.loading.stores import home_with_backend
-    from oneclaw_core.sessions.states import looking_into
+    from oneclaw_core.sessions.backend import looking_into
 
     _, backend = home_with_backend(home, os.environ)
     with looking_into(backend) as connection:

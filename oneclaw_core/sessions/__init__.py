@@ -12,33 +12,30 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
     from oneclaw_core.sessions.backend import Backend as Backend
     from oneclaw_core.sessions.backend import Inspection as Inspection
-    from oneclaw_core.sessions.confinement import foreign_table as foreign_table
-    from oneclaw_core.sessions.confinement import invalid_statement as invalid_statement
+    from oneclaw_core.sessions.backend import foreign_table as foreign_table
+    from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
     from oneclaw_core.sessions.connection import ColumnType as ColumnType
     from oneclaw_core.sessions.connection import Connection as Connection
     from oneclaw_core.sessions.connection import Cursor as Cursor
     from oneclaw_core.sessions.connection import Dialect as Dialect
+    from oneclaw_core.sessions.connection import rewrite_placeholders as rewrite_placeholders
+    from oneclaw_core.sessions.locks import HeldSession as HeldSession
+    from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
     from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
-    from oneclaw_core.sessions.search_index import SearchIndex as SearchIndex
-    from oneclaw_core.sessions.session_locks import HeldSession as HeldSession
-    from oneclaw_core.sessions.session_locks import SessionLocks as SessionLocks
-    from oneclaw_core.sessions.statement_text import rewrite_placeholders as rewrite_placeholders
-    from oneclaw_core.sessions.storage_connection import StorageConnection as StorageConnection
-    from oneclaw_core.sessions.tables import Table as Table
+    from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
+    from oneclaw_core.sessions.schema import Table as Table
+    from oneclaw_core.sessions.search import SearchIndex as SearchIndex
 
 _NAMES = {
     ".errors": "ConstraintError StoreDamagedError StoreVersionError",
-    "backend": "Backend Inspection",
-    "confinement": "foreign_table invalid_statement",
-    "connection": "ColumnType Connection Cursor Dialect",
+    "backend": "Backend foreign_table Inspection invalid_statement",
+    "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
+    "locks": "HeldSession SessionLocks",
     "plugin_storage": "PluginStorage",
-    "plugin_tables": "PluginTables",
-    "search_index": "SearchIndex",
-    "session_locks": "HeldSession SessionLocks",
-    "statement_text": "rewrite_placeholders",
-    "storage_connection": "StorageConnection",
-    "tables": "Table",
+    "plugin_tables": "PluginTables StorageConnection",
+    "schema": "Table",
+    "search": "SearchIndex",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

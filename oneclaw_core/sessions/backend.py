@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import StoreVersionError
+from oneclaw_core.errors import StoreError, StoreVersionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_core.errors import StoreDamagedError, StoreError
+    from oneclaw_core.errors import StoreDamagedError
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.session_locks import SessionLocks
-    from oneclaw_core.sessions.tables import Table
+    from oneclaw_core.sessions.locks import SessionLocks
+    from oneclaw_core.sessions.schema import Table
 
 SCHEMA_VERSION = 6
 
@@ -198,3 +198,33 @@ def explaining(backend: Backend) -> Iterator[None]:
         yield
     except backend.driver_errors as error:
         raise backend.explain(error) from error
+
+
+@contextmanager
+def looking_into(backend: Backend) -> Iterator[Connection | None]:
+    """Read a database in one transaction, without creating or migrating it.
+
+    Yields:
+        A connection; ``None`` if there is no database.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    if not backend.exists():
+        yield None
+        return
+    with explaining(backend), closing(backend.connect_read_only()) as connection:
+        connection.begin(writes=False)
+        yield connection
+
+
+def foreign_table(name: str, prefix: str) -> StoreError:
+    """Return the error for a statement that uses a table without the plugin's prefix."""
+    return StoreError(
+        f"a plugin's statement may use tables and indexes whose names begin with {prefix!r} only, not {name!r}"
+    )
+
+
+def invalid_statement(reason: str) -> StoreError:
+    """Return the error for a statement that the database cannot parse."""
+    return StoreError(f"a plugin's statement is not understood: {' '.join(reason.split())[:300]}")

@@ -6,20 +6,37 @@ here or attributes of the :class:`Dialect`, so that statements need not know whi
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+from oneclaw_core.errors import StoreDamagedError
 
-    from oneclaw_core.sessions.search_index import SearchIndex
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from oneclaw_core.sessions.search import SearchIndex
 
 Row = tuple[Any, ...]
 
 NO_PARAMETERS: Mapping[str, Any] = {}
+
+# The first alternative wins: literals, quoted names, comments and casts hold no placeholders.
+_PART = re.compile(
+    r"""
+    '(?:[^']|'')*'
+    | "(?:[^"]|"")*"
+    | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$
+    | --[^\n]*
+    | /\*.*?\*/
+    | ::
+    | :(?P<name>[A-Za-z_]\w*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class ColumnType(StrEnum):
@@ -81,7 +98,7 @@ class Connection(ABC):
     Attributes:
         dialect: how statements are written.
         token: the token of the session lock under which the transaction writes, see
-            :mod:`oneclaw_core.sessions.fences`; ``None`` if it may write to any session.
+            :mod:`oneclaw_core.sessions.locks`; ``None`` if it may write to any session.
     """
 
     dialect: Dialect
@@ -175,6 +192,11 @@ def value_of(cursor: Cursor) -> Any:
     return None if row is None else row[0]
 
 
+def damaged_value() -> StoreDamagedError:
+    """Return the error for a value of the wrong type."""
+    return StoreDamagedError("the database holds a damaged value: put a backup copy in its place")
+
+
 def with_list(sql: str, name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
     """Write a placeholder for each value of a list.
 
@@ -188,3 +210,24 @@ def with_list(sql: str, name: str, values: Sequence[Any]) -> tuple[str, dict[str
     """
     parameters = {f"{name}_{number}": value for number, value in enumerate(values)}
     return sql.replace(f"(:{name})", f"({', '.join(f':{each}' for each in parameters)})"), parameters
+
+
+def rewrite_placeholders(sql: str, placeholder: Callable[[str], str], text: Callable[[str], str] = str) -> str:
+    """Rewrite the ``:name`` placeholders of a statement for a driver.
+
+    Args:
+        sql: the statement; literals, quoted names, comments and casts hold no placeholders.
+        placeholder: returns the placeholder of a name.
+        text: escapes the other parts.
+    """
+    pieces, end = [], 0
+    for part in _PART.finditer(sql):
+        name = part["name"]
+        pieces += [text(sql[end : part.start()]), text(part[0]) if name is None else placeholder(name)]
+        end = part.end()
+    return "".join([*pieces, text(sql[end:])])
+
+
+def without_literals(sql: str) -> str:
+    """Remove literals and comments from a statement, and the quotes of names."""
+    return _PART.sub(lambda part: part[0].strip('"') if part[0][0] in '":' else " ", sql)

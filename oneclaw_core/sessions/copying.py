@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions.backend import explaining
 from oneclaw_core.sessions.connection import ColumnType, value_of
-from oneclaw_core.sessions.schema import TABLES, messages, usage
-from oneclaw_core.sessions.tables import quoted
+from oneclaw_core.sessions.schema import TABLES, messages, quoted, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.tables import Column, Table
+    from oneclaw_core.sessions.schema import Column, Table
 
     Progress = Callable[[str, int], None]
     _Batch = list[Sequence[Any]]

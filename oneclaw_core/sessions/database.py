@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import OneClawError, StoreError
 from oneclaw_core.sessions.backend import explaining
-from oneclaw_core.sessions.sqlite_values import damaged_value
+from oneclaw_core.sessions.connection import damaged_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,69 +1,111 @@
-"""File locks between processes, which the operating system releases when a process ends."""
+"""Locks of sessions, which allow one turn of a session at a time.
+
+Beside a SQLite database they are files, which the operating system unlocks when a process ends.
+
+A server releases the lock of a session when the holder's connection is lost, while the holder may be alive. So
+acquiring such a lock stores a new token in the session's row, and writes of a turn check that token. Lock files cannot
+be lost, and have no tokens.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from oneclaw_core.sessions.connection import Connection
+
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-class HeldLock:
-    """An acquired lock, see ``flock(2)``; the package filelock is slower."""
+@dataclass(frozen=True, slots=True)
+class HeldSession:
+    """An acquired lock of a session.
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor: int | None = descriptor
-
-    def release(self) -> None:
-        """Release the lock; releasing it again does nothing."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            # A process that was forked meanwhile has the file open, too.
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-            os.close(descriptor)
-
-
-async def acquire(path: Path, wait_seconds: float) -> HeldLock | None:
-    """Acquire the lock of a file, unless another holder has it, in this process or another one.
-
-    Args:
-        path: the lock's file; it and its directory are made if missing, readable by their owner only, and stay.
-        wait_seconds: how long to wait for another holder; 0 tries once.
-
-    Returns:
-        The lock, to be given back by its ``release``; ``None`` if somebody else still holds it.
-
-    Raises:
-        StoreError: the file cannot be made or locked.
+    Attributes:
+        release: called once, from any thread.
+        token: stored in the session's row until another holder acquires the lock, see
+            above; ``None`` if the lock cannot be lost.
     """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + wait_seconds
-    pause = _FIRST_PAUSE_SECONDS
-    while True:
-        try:
-            lock = _try(path)
-        except OSError as error:
-            raise StoreError(
-                f"the lock file {path} cannot be used ({error.strerror or error}): check the path and that this user "
-                "may write there"
-            ) from error
-        remaining = deadline - loop.time()
-        if lock is not None or not remaining > 0:
-            return lock
-        await asyncio.sleep(min(pause, remaining))
-        pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+
+    release: Callable[[], None]
+    token: int | None = None
 
 
-def _try(path: Path) -> HeldLock | None:
+class SessionLocks(Protocol):
+    """Locks of sessions between all processes that use a database."""
+
+    async def acquire(self, session_id: str, wait_seconds: float) -> HeldSession | None:
+        """Acquire the lock of a session, unless another holder has it, in this process or another one.
+
+        Args:
+            session_id: the session.
+            wait_seconds: how long to wait for another holder; 0 tries once.
+
+        Returns:
+            The lock; ``None`` if another holder still has it.
+
+        Raises:
+            StoreError: locks cannot be used.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release all locks; closing again does nothing."""
+        ...
+
+
+class FileLocks:
+    """Lock files in a directory that all processes share, see ``flock(2)``; the package filelock is slower.
+
+    The files and their directory are made if missing, readable by their owner only, and stay.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def acquire(self, session_id: str, wait_seconds: float) -> HeldSession | None:
+        """See :class:`SessionLocks`."""
+        path = self._directory / f"{session_id}.lock"
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_seconds
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                descriptor = _try(path)
+            except OSError as error:
+                raise StoreError(
+                    f"the lock file {path} cannot be used ({error.strerror or error}): check the path and that this "
+                    "user may write there"
+                ) from error
+            if descriptor is not None:
+                return HeldSession(partial(_release, descriptor))
+            remaining = deadline - loop.time()
+            if not remaining > 0:
+                return None
+            await asyncio.sleep(min(pause, remaining))
+            pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)
+
+    async def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+
+def _try(path: Path) -> int | None:
+    """Return the descriptor of a lock file that is locked now, ``None`` if another holder has it."""
     try:
         descriptor = os.open(path, _FLAGS, 0o600)
     except FileNotFoundError:
@@ -76,4 +118,50 @@ def _try(path: Path) -> HeldLock | None:
         if isinstance(error, BlockingIOError):
             return None
         raise
-    return HeldLock(descriptor)
+    return descriptor
+
+
+def _release(descriptor: int) -> None:
+    # A process that was forked meanwhile has the file open, too.
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+def fenced(
+    work: Callable[Concatenate[Connection, Arguments], Value], token: int | None
+) -> Callable[Concatenate[Connection, Arguments], Value]:
+    """Return a function that writes to a session only while the session's row has a token.
+
+    Args:
+        work: writes to one session.
+        token: of the lock under which it runs; ``None`` changes nothing.
+    """
+    if token is None:
+        return work
+
+    @wraps(work)
+    def with_token(connection: Connection, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        connection.token = token
+        try:
+            return work(connection, *args, **kwargs)
+        finally:
+            connection.token = None
+
+    return with_token
+
+
+def update_own(connection: Connection, statement: str, parameters: Mapping[str, Any]) -> int:
+    """Change the row of a session, unless another turn has its lock.
+
+    Args:
+        connection: the transaction.
+        statement: an ``UPDATE`` of ``sessions`` that ends with the condition which finds the row.
+        parameters: by the names in the statement.
+
+    Returns:
+        How many rows were changed.
+    """
+    if connection.token is None:
+        return connection.execute(statement, parameters).rowcount
+    own = f"{statement} AND lock_token = :token"
+    return connection.execute(own, {**parameters, "token": connection.token}).rowcount

@@ -1,4 +1,7 @@
-"""Store and read the entries of histories."""
+"""Store and read the entries of histories, and their attachments.
+
+Attachments are in a table of their own, so that reading texts reads no files.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions import attachments, history, search, sessions
-from oneclaw_core.sessions.connection import value_of, with_list
+from oneclaw_core.sessions import history, search, sessions
+from oneclaw_core.sessions.connection import damaged_value, value_of, with_list
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
-from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from oneclaw_core.sessions.connection import Connection
 
 # How many values one IN list may have is limited, differently in every database.
-_IDS_PER_QUERY = 500
+_VALUES_PER_QUERY = 500
 
 _TYPES = {str(each): each for each in MessageType}
 _STATUSES: dict[str | None, ToolCallStatus | None] = {str(each): each for each in ToolCallStatus} | {None: None}
@@ -57,6 +60,15 @@ _FINISH = f"""
     UPDATE messages SET tool_status = :outcome
     WHERE session_id = :session AND tool_call_id = :call AND {IS_PENDING_CALL}"""
 _INSERT = f"INSERT INTO messages ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
+
+_INSERT_FILE = """
+    INSERT INTO attachments (message_sequence, position, name, media_type, data)
+    VALUES (:message_sequence, :position, :name, :media_type, :data)"""
+_FILES = """
+    SELECT message_sequence, name, media_type, data FROM attachments
+    WHERE message_sequence IN (:sequences) ORDER BY message_sequence, position"""
+# SQLite finds the length of a file without reading it.
+_FILE_LENGTHS = _FILES.replace("data FROM", "length(data) FROM")
 
 _PAGE = 100
 _ENDLESS = 2**63 - 1
@@ -142,7 +154,7 @@ def newest_turns(
     part = history.newest_turns(from_the_end, pending_ids, max_characters, follows_summary=after is not None)
     # Only now is it known which files are wanted.
     wanted = {part[place].sequence or 0 for place in history.sent_files(part)}
-    return tuple(attachments.attach(connection, part, wanted))
+    return tuple(_with_files(connection, part, wanted))
 
 
 def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[Message]:
@@ -155,7 +167,7 @@ def _backwards(connection: Connection, session_id: str, after: int) -> Iterator[
         parameters = {"session": clean_text(session_id), "before": before, "after": after, "page": _PAGE}
         rows = connection.execute(_BACKWARDS, parameters).fetchall()
         carriers = [row[0] for row in rows if row[_ATTACHMENT_COUNT]]
-        files = attachments.listed(connection, carriers) if carriers else {}
+        files = _list_files(connection, carriers) if carriers else {}
         for row in rows:
             message = _to_message(row)
             yield replace(message, attachments=files[row[0]]) if row[0] in files else message
@@ -174,7 +186,7 @@ def pending_calls(connection: Connection, session_id: str) -> list[Message]:
     return _read(connection, connection.execute(_PENDING_CALLS, {"session": clean_text(session_id)}).fetchall())
 
 
-def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
+def _used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
     """Return those of the ids that calls of the session already have."""
     by_stored_id: dict[str, list[str]] = {}
     for each in ids:
@@ -185,8 +197,8 @@ def used_call_ids(connection: Connection, session_id: str, ids: Iterable[str]) -
         is_used = connection.execute(_CALL_EXISTS, call).fetchone() is not None
         return set(by_stored_id[stored_ids[0]]) if is_used else set()
     used: set[str] = set()
-    for start in range(0, len(stored_ids), _IDS_PER_QUERY):
-        sql, ids_here = with_list(_USED_IDS, "ids", stored_ids[start : start + _IDS_PER_QUERY])
+    for start in range(0, len(stored_ids), _VALUES_PER_QUERY):
+        sql, ids_here = with_list(_USED_IDS, "ids", stored_ids[start : start + _VALUES_PER_QUERY])
         for (stored_id,) in connection.execute(sql, {"session": clean_text(session_id), **ids_here}):
             used.update(by_stored_id[str(stored_id)])
     return used
@@ -201,7 +213,7 @@ def _with_unique_ids(connection: Connection, session_id: str, new: Sequence[Mess
     ids = [clean_text(message.tool_call_id or "") for message in new if message.type is MessageType.TOOL_CALL]
     if not ids:
         return new
-    taken = used_call_ids(connection, session_id, ids) | {""}
+    taken = _used_call_ids(connection, session_id, ids) | {""}
     unique = []
     for message in new:
         if message.type is MessageType.TOOL_CALL:
@@ -220,11 +232,13 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
         earlier = _close_call(connection, session_id, message)
         if earlier is not None:
             return earlier
-    files = attachments.cleaned(message.attachments)
+    files = tuple(
+        Attachment(clean_text(each.name), clean_text(each.media_type), bytes(each.data)) for each in message.attachments
+    )
     row = _to_row(session_id, message, moment)
     sequence = connection.insert_numbered(_INSERT, row, "sequence")
     if files:
-        attachments.store(connection, sequence, files)
+        _store_files(connection, sequence, files)
     search.index_batch(connection, sequence)
     return replace(
         message,
@@ -301,7 +315,7 @@ def _from_json(text: str | None) -> dict[str, Any] | None:
 
 def _read(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Message]:
     carriers = {row[0] for row in rows if row[_ATTACHMENT_COUNT]}
-    return attachments.attach(connection, [_to_message(row) for row in rows], carriers)
+    return _with_files(connection, [_to_message(row) for row in rows], carriers)
 
 
 def _to_message(row: Sequence[Any]) -> Message:
@@ -339,3 +353,58 @@ def _to_message(row: Sequence[Any]) -> Message:
         raise StoreDamagedError(
             f"the database holds a damaged message (number {sequence}): put a backup copy in its place"
         ) from error
+
+
+def _store_files(connection: Connection, sequence: int, files: Sequence[Attachment]) -> None:
+    """Store the files, one or more, of the message that has this number."""
+    connection.execute_many(
+        _INSERT_FILE,
+        [
+            {
+                "message_sequence": sequence,
+                "position": position,
+                "name": file.name,
+                "media_type": file.media_type,
+                "data": file.data,
+            }
+            for position, file in enumerate(files)
+        ],
+    )
+
+
+def _list_files(connection: Connection, carriers: Sequence[int]) -> dict[int, tuple[Attachment, ...]]:
+    """List the files of messages by their numbers, without the bytes."""
+    files: dict[int, tuple[Attachment, ...]] = {}
+    for sequence, name, media_type, length in _file_rows(connection, _FILE_LENGTHS, carriers):
+        file = Attachment(name, media_type, b"", left_out_bytes=length)
+        files[sequence] = (*files.get(sequence, ()), file)
+    return files
+
+
+def _with_files(connection: Connection, messages: Sequence[Message], carriers: Collection[int]) -> list[Message]:
+    """Attach files to messages.
+
+    Args:
+        connection: the transaction.
+        messages: as they were read, without files.
+        carriers: the numbers of messages that have files; of messages that are not given too.
+    """
+    if not carriers:
+        return list(messages)
+    wanted = [each.sequence for each in messages if each.sequence is not None and each.sequence in carriers]
+    if not wanted:
+        return list(messages)
+    files: dict[int | None, list[Attachment]] = {}
+    for sequence, name, media_type, data in _file_rows(connection, _FILES, wanted):
+        if not isinstance(data, bytes):
+            raise damaged_value()
+        files.setdefault(sequence, []).append(Attachment(name, media_type, data))
+    return [
+        replace(message, attachments=tuple(files[message.sequence])) if message.sequence in files else message
+        for message in messages
+    ]
+
+
+def _file_rows(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, len(sequences), _VALUES_PER_QUERY):
+        yield from connection.execute(*with_list(sql, "sequences", sequences[start : start + _VALUES_PER_QUERY]))

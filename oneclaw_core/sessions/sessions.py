@@ -22,7 +22,7 @@ from oneclaw_core.errors import (
     StoreError,
     UsageError,
 )
-from oneclaw_core.sessions.fences import update_own
+from oneclaw_core.sessions.locks import update_own
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.text import DIRECTION_MARKS, LINE_SEPARATORS, clean_text

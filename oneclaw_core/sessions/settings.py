@@ -1,18 +1,24 @@
-"""Settings, decisions on permissions, and disabled tools and groups."""
+"""Settings, decisions on permissions, and disabled tools and groups.
+
+They are also read without opening the store, see :func:`read_states`. Every version of the schema keeps their tables as
+they are.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
+from oneclaw_core.sessions.backend import looking_into
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
 
 Decision = Literal["grant", "deny"]
@@ -155,3 +161,52 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
     if kind not in ("tool", "group"):
         raise UsageError(f"'tool' or 'group' can be enabled and disabled, not {kind!r}")
     connection.execute(_SWITCH, {"kind": kind, "name": clean_text(name), "enabled": enabled})
+
+
+@dataclass(frozen=True, slots=True)
+class UserStates:
+    """What the user has set; all empty for a new home.
+
+    Attributes:
+        settings: values by their keys.
+        permissions: ``grant`` or ``deny`` by the permission's name.
+        disabled_tools: names of disabled tools, installed or not.
+        disabled_groups: names of disabled groups.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    permissions: Mapping[str, str] = field(default_factory=dict)
+    disabled_tools: frozenset[str] = frozenset()
+    disabled_groups: frozenset[str] = frozenset()
+
+
+def read_states(backend: Backend) -> UserStates:
+    """Read what the user has set without opening the store: nothing is created, migrated or written.
+
+    Raises:
+        StoreVersionError: a newer OneClaw wrote the database.
+        StoreDamagedError: it is damaged, or belongs to another program.
+        StoreError: it cannot be read.
+    """
+    with looking_into(backend) as connection:
+        if connection is None or backend.version(connection) == 0:
+            return UserStates()
+        try:
+            tools = read_tool_states(connection)
+            states = UserStates(
+                settings=read_settings(connection),
+                permissions=read_permissions(connection),
+                disabled_tools=tools.disabled_tools,
+                disabled_groups=tools.disabled_groups,
+            )
+            _check_texts(states)
+        except (TypeError, ValueError) as error:
+            raise StoreDamagedError("the database holds a damaged setting: put a backup copy in its place") from error
+        return states
+
+
+def _check_texts(states: UserStates) -> None:
+    """Reject values of other types, which a damaged SQLite file may hold instead of a text."""
+    names = (*states.settings, *states.permissions, *states.disabled_tools, *states.disabled_groups)
+    if not all(isinstance(each, str) for each in (*names, *states.permissions.values())):
+        raise TypeError("what should be a text is none")

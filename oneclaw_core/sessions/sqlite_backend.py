@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import StoreError
+from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.sessions.backend import Backend, Inspection
 from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.sqlite_connection import SqliteConnection
-from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, DRIVER_ERRORS, create_file, damaged, explain, has_tables
+from oneclaw_core.sessions.sqlite_connection import (
+    DRIVER_ERRORS,
+    ConfinedSqliteConnection,
+    SqliteConnection,
+    damaged,
+    explain,
+    has_invalid_values,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from oneclaw_core.errors import StoreDamagedError
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.session_locks import SessionLocks
-    from oneclaw_core.sessions.tables import Table
+    from oneclaw_core.sessions.locks import SessionLocks
+    from oneclaw_core.sessions.schema import Table
+
+# Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
+APPLICATION_ID = 0x4F436C77
+
+# Identify a file restored from an SQL dump, which loses the application id.
+_TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 
 BUSY_SECONDS = 10.0
 _RETRY_SECONDS = 0.02
 _SHOWN_FAULTS = 3
+
+
+def path_of(url: str) -> Path:
+    """Return the file that a database URL names.
+
+    Args:
+        url: ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; the path is not decoded.
+
+    Raises:
+        StoreError: the URL names no file. The message does not repeat it: it may hold a password.
+    """
+    for prefix in _SQLITE_PREFIXES:
+        if url.startswith(prefix):
+            name = url.removeprefix(prefix)
+            if not name or name.startswith((":memory:", "file:")) or "\x00" in name:
+                raise StoreError("the database URL names no file: write sqlite:///PATH")
+            return Path(name).absolute()
+    scheme = _SCHEME.match(url)
+    what = f"databases of type {scheme[1]!r} are not supported" if scheme else "the database URL is not understood"
+    raise StoreError(f"{what}: write sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE")
 
 
 class SqliteBackend(Backend):
@@ -49,8 +84,6 @@ class SqliteBackend(Backend):
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         if self._prefix is None:
             return SqliteConnection(self.path, self._busy_seconds)
-        from oneclaw_core.sessions.sqlite_confinement import ConfinedSqliteConnection
-
         return ConfinedSqliteConnection(self.path, self._busy_seconds, self._prefix)
 
     def connect_read_only(self) -> Connection:
@@ -71,7 +104,7 @@ class SqliteBackend(Backend):
 
     def prepare(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        create_file(self.path)
+        _create_file(self.path)
         # Migrating begins with a check of the owner: another program's file must not change in any way.
         connection = super().prepare()
         try:
@@ -83,7 +116,7 @@ class SqliteBackend(Backend):
 
     def has_tables(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return has_tables(connection, self.path)
+        return _has_tables(connection, self.path)
 
     def finish_creation(self, connection: Connection) -> None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -91,7 +124,7 @@ class SqliteBackend(Backend):
 
     def session_locks(self, directory: Path) -> SessionLocks:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.session_locks import FileLocks
+        from oneclaw_core.sessions.locks import FileLocks  # imported for turns alone
 
         return FileLocks(directory)
 
@@ -105,8 +138,6 @@ class SqliteBackend(Backend):
 
     def has_invalid_values(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.sqlite_values import has_invalid_values
-
         return self._prefix is None and has_invalid_values(connection)
 
     def inspect(self, connection: Connection) -> Inspection:
@@ -172,6 +203,41 @@ class SqliteBackend(Backend):
             else:
                 # A file system without shared memory keeps the old mode, which works.
                 break
+
+
+def _create_file(path: Path) -> None:
+    """Create an empty file that only its owner can read, and its directory; keep an existing file.
+
+    Raises:
+        StoreError: it cannot be created.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"the database {path} cannot be opened ({error.strerror}): "
+            "check the path and that this user may write there"
+        ) from error
+
+
+def _has_tables(connection: Connection, path: Path) -> bool:
+    """Return True if a file has OneClaw's tables, False if it is empty.
+
+    Raises:
+        StoreDamagedError: the file belongs to another program, or lacks the table of its version.
+    """
+    [[application_id]] = connection.execute("PRAGMA application_id")
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables and application_id == 0:
+        return False
+    if application_id != APPLICATION_ID and not (application_id == 0 and tables >= _TELLING_TABLES):
+        raise StoreDamagedError(
+            f"{path} is a database of another program and is left untouched: choose another file for OneClaw's"
+        )
+    if "schema_version" not in tables:
+        raise damaged(path)
+    return True
 
 
 def _tables_and_views(connection: Connection, prefix: str) -> list[tuple[str, str]]:

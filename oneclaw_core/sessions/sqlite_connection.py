@@ -1,21 +1,75 @@
-"""A connection to a SQLite file, by the standard library's driver."""
+"""A connection to a SQLite file, by the standard library's driver.
+
+SQLite accepts values whose type is not that of their column, and a flipped bit creates some. A flipped bit can turn a
+text into bytes, so every row that is read is checked for bytes. Other types are checked only after an error, when the
+cost does not matter.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ConstraintError
-from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect
-from oneclaw_core.sessions.sqlite_file import DRIVER_ERRORS, explain
-from oneclaw_core.sessions.sqlite_values import checked_row
+from oneclaw_core.errors import ConstraintError, StoreDamagedError, StoreError
+from oneclaw_core.sessions.backend import foreign_table, invalid_statement
+from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect, damaged_value
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.search_index import SearchIndex
+    from oneclaw_core.sessions.schema import Column, Table
+    from oneclaw_core.sessions.search import SearchIndex
+
+# The one column of all tables that holds bytes.
+_OF_BYTES = "data"
+
+# The driver may also fail to decode SQLite's message about a damaged name of a table.
+DRIVER_ERRORS: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
+# The smallest file that SQLite creates beside a database.
+_SHARED_MEMORY_BYTES = 32 * 1024
+
+# Actions whose first argument is the name of what they are about.
+_OF_A_TABLE = frozenset(
+    {
+        sqlite3.SQLITE_CREATE_TABLE,
+        sqlite3.SQLITE_CREATE_VIEW,
+        sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_DROP_TABLE,
+        sqlite3.SQLITE_DROP_VIEW,
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_REINDEX,
+        sqlite3.SQLITE_UPDATE,
+    }
+)
+# Actions with two names: of an index or a trigger, and of its table.
+_OF_TWO = frozenset(
+    {
+        sqlite3.SQLITE_CREATE_INDEX,
+        sqlite3.SQLITE_CREATE_TRIGGER,
+        sqlite3.SQLITE_DROP_INDEX,
+        sqlite3.SQLITE_DROP_TRIGGER,
+    }
+)
+_HARMLESS = frozenset(
+    {
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_SELECT,
+        # Those of the store itself; a StorageConnection refuses a plugin's.
+        sqlite3.SQLITE_TRANSACTION,
+    }
+)
+# What the store sets for a transaction, and what SQLite itself runs to add a column.
+_PRAGMAS = frozenset({"query_only", "quick_check"})
+# SQLite's own tables, which it writes to itself, and the one of the versions of plugins' tables. A StorageConnection
+# refuses statements that name them.
+_SHARED = frozenset({"sqlite_master", "sqlite_sequence", "sqlite_temp_master", "pragma_quick_check", "plugin_schemas"})
+
 
 SQLITE = Dialect(
     "sqlite",
@@ -65,7 +119,7 @@ class SqliteConnection(Connection):
             check_same_thread=False,
         )
         if self._are_values_checked:
-            self.driver.row_factory = checked_row
+            self.driver.row_factory = _checked_row
         try:
             self.driver.execute("PRAGMA foreign_keys = ON")
             # With a write-ahead log a killed process loses nothing, a machine without power its last transactions.
@@ -145,3 +199,179 @@ class SqliteConnection(Connection):
     def _refusal(self, error: sqlite3.IntegrityError) -> ConstraintError:
         lacks_parent = error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY"
         return ConstraintError(str(explain(error, self._path)), lacks_parent=lacks_parent)
+
+
+class ConfinedSqliteConnection(SqliteConnection):
+    """A connection that reaches only the tables whose names begin with a prefix."""
+
+    _are_values_checked = False
+
+    def __init__(self, path: Path, busy_seconds: float, prefix: str) -> None:
+        super().__init__(path, busy_seconds)
+        self._prefix = prefix
+        self._refused = ""
+        self._tables = {name.lower() for (name,) in self.driver.execute("SELECT name FROM sqlite_master")}
+        self.driver.set_authorizer(self._authorize)
+
+    def begin(self, *, writes: bool) -> None:
+        """See :class:`~oneclaw_core.sessions.connection.Connection`; what only reads cannot write by mistake."""
+        self.driver.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
+        super().begin(writes=writes)
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> Cursor:
+        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        try:
+            return super().execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+
+    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        try:
+            super().execute_many(sql, rows)
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+
+    def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
+        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        try:
+            return super().insert_numbered(sql, parameters, column)
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+
+    def _authorize(self, action: int, first: str | None, second: str | None, database: str | None, _: object) -> int:
+        if action in _HARMLESS or (action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ and not second and self._is_of_the_statement(first or ""):
+            return sqlite3.SQLITE_OK
+        names = (
+            [first]
+            if action in _OF_A_TABLE
+            else [first, second]
+            if action in _OF_TWO
+            else [second]
+            if action == sqlite3.SQLITE_ALTER_TABLE
+            else []
+        )
+        if names and all(self._is_own(name) for name in names):
+            return sqlite3.SQLITE_OK
+        self._refused = next((name for name in names if name and not self._is_own(name)), first or "this")
+        return sqlite3.SQLITE_DENY
+
+    def _is_reading(self) -> bool:
+        return bool(self.driver.execute("PRAGMA query_only").fetchone()[0])
+
+    def _is_of_the_statement(self, name: str) -> bool:
+        """Return True for the name of a WITH clause, which SQLite also reports if no column of it is read."""
+        return name.lower() not in self._tables and "__" not in name
+
+    def _is_own(self, name: str | None) -> bool:
+        # SQLite names the index of a constraint sqlite_autoindex_TABLE_N.
+        name = (name or "").removeprefix("sqlite_autoindex_").lower()
+        return name.startswith(self._prefix) or name in _SHARED
+
+    def _explained(self, error: sqlite3.DatabaseError) -> Exception:
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY and self._is_reading():
+            return StoreError("a function that reads cannot write: call PluginTables.write with it")
+        if self._refused:
+            refused, self._refused = self._refused, ""
+            return foreign_table(refused, self._prefix)
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            # A missing table is no sign of damage here, unlike in the store's own statements.
+            return invalid_statement(str(error))
+        return error
+
+
+def explain(error: BaseException | None, path: Path) -> StoreError:
+    """Describe an error of SQLite in one line that says what to do.
+
+    Args:
+        error: as the driver raised it.
+        path: the file.
+    """
+    text = " ".join(str(error).split())
+    # The upper bits of a code are details; the driver's own errors have no code.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    is_undecodable = isinstance(error, UnicodeDecodeError)
+    if (
+        is_undecodable
+        or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        or text.startswith(("no such table", "no such column", "Could not decode"))
+    ):
+        return damaged(path)
+    if text.startswith("no such module"):
+        return StoreError(
+            f"the SQLite of this Python lacks full-text search ({text}): use a Python whose SQLite has FTS5, such as "
+            "those of python.org and of Linux distributions"
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return StoreError(f"the database {path} cannot be written: let this user write to the file and its directory")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return StoreError(
+            f"the database {path} cannot be opened: check the path and that this user may read and write there"
+        )
+    # Without room for the files beside the database, SQLite reports an I/O error.
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_disk_full(path)):
+        return StoreError(f"the disk is full, nothing was stored: free some space where the database {path} is")
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreError(f"reading or writing the database {path} failed ({text}): check the disk and its free space")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreError(
+            f"the database {path} is locked by another process: try again, or end the process that holds it"
+        )
+    return StoreError(f"the database {path} refused the operation ({text}); nothing was stored")
+
+
+def _is_disk_full(path: Path) -> bool:
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _SHARED_MEMORY_BYTES
+
+
+def damaged(path: Path) -> StoreDamagedError:
+    """Return the error for a file that is damaged."""
+    return StoreDamagedError(
+        f"{path} is damaged or not a database: move it away, with its -wal and -shm files if there are any, "
+        "to start afresh, or put a backup copy in its place"
+    )
+
+
+def _checked_row(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row unchanged if it holds no bytes outside the column for bytes.
+
+    Raises:
+        StoreDamagedError: it holds some.
+    """
+    if bytes in map(type, row) and any(
+        type(value) is bytes and column[0] != _OF_BYTES for value, column in zip(row, cursor.description, strict=True)
+    ):
+        raise damaged_value()
+    return row
+
+
+def has_invalid_values(connection: Connection) -> bool:
+    """Return True if a column holds a value of another type; reads all rows."""
+    from oneclaw_core.sessions.schema import TABLES
+
+    return any(_table_has_invalid_values(connection, table) for table in TABLES)
+
+
+def _table_has_invalid_values(connection: Connection, table: Table) -> bool:
+    faults = " OR ".join(map(_fault, table.columns))
+    statement = f'SELECT 1 FROM "{table.name}" WHERE {faults} LIMIT 1'
+    return connection.execute(statement).fetchone() is not None
+
+
+def _fault(column: Column) -> str:
+    match column.type:
+        case ColumnType.INTEGER | ColumnType.BIG_INTEGER | ColumnType.ROW_NUMBER | ColumnType.BOOLEAN:
+            kinds = "'integer'"
+        case ColumnType.FLOAT:
+            kinds = "'real', 'integer'"
+        case ColumnType.BYTES:
+            kinds = "'blob'"
+        case ColumnType.TEXT:
+            kinds = "'text'"
+    return f"""typeof("{column.name}") NOT IN ({kinds}{"" if column.is_required else ", 'null'"})"""

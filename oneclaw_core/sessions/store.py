@@ -16,7 +16,7 @@ from oneclaw_core.sessions import settings as stored_settings
 from oneclaw_core.sessions import turns as stored_turns
 from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.fences import fenced
+from oneclaw_core.sessions.locks import fenced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Sequence

@@ -17,7 +17,7 @@ STORE_MODULES = (
     "oneclaw_core.plugins.loading.stores",
     "oneclaw_core.sessions.copying",
     "oneclaw_core.sessions.migrations",
-    "oneclaw_core.sessions.session_locks",
+    "oneclaw_core.sessions.locks",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.sessions.store",
 )

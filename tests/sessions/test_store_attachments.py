@@ -12,7 +12,7 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneclaw_core.sessions import attachments
+from oneclaw_core.sessions import messages
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.history import SENT_FILES_BYTES, file_characters
 from oneclaw_core.types.messages import Attachment, Message
@@ -97,14 +97,14 @@ def test_text_that_no_database_can_hold_is_replaced_in_a_files_name(tmp_path: Pa
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A list that grows with what is asked of the bytes of files."""
     seen: list[str] = []
-    rows = attachments._rows
+    rows = messages._file_rows
 
     def see(connection: Connection, sql: str, sequences: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         if "length(" not in sql:
             seen.append(f"{sql} {sequences}")
         return rows(connection, sql, sequences)
 
-    monkeypatch.setattr(attachments, "_rows", see)
+    monkeypatch.setattr(messages, "_file_rows", see)
     return seen
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
     from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.storage_connection import StorageConnection
+    from oneclaw_core.sessions.plugin_tables import StorageConnection
     from oneclaw_core.types.messages import Message as StoredMessage
 
 ODD = "Grüße, 世界 🦀 'quoted' \\ %s \u2028 \t"

@@ -14,7 +14,7 @@ import pytest
 from histories import opened, rows, user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
-from oneclaw_core.sessions import locks
+from oneclaw_core.sessions.locks import FileLocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from oneclaw_core.sessions import locks
+from oneclaw_core.sessions.locks import FileLocks
 
-lock = asyncio.run(locks.acquire(Path(sys.argv[1]), 0))
+lock = asyncio.run(FileLocks(Path(sys.argv[1])).acquire(sys.argv[2], 0))
 print("held" if lock else "refused", flush=True)
 sys.stdin.readline()
 lock.release()
@@ -38,9 +38,9 @@ sys.stdin.readline()
 
 
 @contextmanager
-def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+def holder(directory: Path, session_id: str = "session") -> Iterator[subprocess.Popen[str]]:
     """Another process that holds a lock until it reads a line, or is killed."""
-    command = [sys.executable, "-c", HOLD, str(path)]
+    command = [sys.executable, "-c", HOLD, str(directory), session_id]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -85,7 +85,7 @@ def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> No
         async with opened(tmp_path) as store:
             session = await store.create_session("work", agent="default")
             other = await store.create_session(agent="default")
-            with holder(tmp_path / "locks" / f"{session.id}.lock"):
+            with holder(tmp_path / "locks", session.id):
                 begun = time.monotonic()
                 with pytest.raises(SessionBusyError, match=r"session 'work' is busy: .*use another session"):
                     async with store.session_lock(session.id, 0.1):
@@ -100,11 +100,9 @@ def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> No
 @pytest.mark.only("sqlite")
 @pytest.mark.parametrize("end", ["release", "kill"])
 def test_a_lock_is_free_when_the_other_process_is_done_or_killed(tmp_path: Path, end: str) -> None:
-    path = tmp_path / "session.lock"
-
     async def main() -> None:
-        with holder(path) as process:
-            waiting = asyncio.create_task(locks.acquire(path, 10))
+        with holder(tmp_path) as process:
+            waiting = asyncio.create_task(FileLocks(tmp_path).acquire("session", 10))
             await asyncio.sleep(0)
             if end == "kill":
                 process.send_signal(signal.SIGKILL)
@@ -173,15 +171,15 @@ def test_the_lock_of_a_cancelled_turn_is_kept_until_what_it_stores_is_stored(tmp
 @pytest.mark.only("sqlite")
 def test_the_loop_runs_while_a_lock_is_waited_for(tmp_path: Path) -> None:
     async def main() -> None:
-        lock = await locks.acquire(tmp_path / "lock", 0)
+        lock = await FileLocks(tmp_path).acquire("session", 0)
         assert lock is not None
-        waiting = asyncio.create_task(locks.acquire(tmp_path / "lock", 10))
+        waiting = asyncio.create_task(FileLocks(tmp_path).acquire("session", 10))
         await asyncio.sleep(0)
         assert not waiting.done()
         waiting.cancel()
         assert isinstance((await asyncio.gather(waiting, return_exceptions=True))[0], asyncio.CancelledError)
         lock.release()
-        again = await locks.acquire(tmp_path / "lock", 0)
+        again = await FileLocks(tmp_path).acquire("session", 0)
         assert again is not None
         again.release()
 
@@ -216,7 +214,7 @@ def test_only_the_id_of_a_session_can_be_locked(tmp_path: Path, session_id: str)
 def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match=r"lock file .* cannot be used .*check the path"):
-        asyncio.run(locks.acquire(tmp_path / "file" / "session.lock", 0))
+        asyncio.run(FileLocks(tmp_path / "file").acquire("session", 0))
 
 
 @pytest.mark.only("sqlite")

@@ -27,9 +27,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.errors import ConstraintError, NotFoundError, StoreDamagedError, StoreError
 from oneclaw_core.sessions import messages as stored_messages
-from oneclaw_core.sessions.schema import IS_GROUP_LOAD, messages
+from oneclaw_core.sessions.schema import IS_GROUP_LOAD, creation, messages
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.sessions.tables import creation
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 

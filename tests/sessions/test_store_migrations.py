@@ -12,7 +12,7 @@ from databases import backend_of
 from histories import assistant, database_path, opened, url_of, user
 
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
-from oneclaw_core.sessions.states import read_states
+from oneclaw_core.sessions.settings import read_states
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
 

@@ -21,8 +21,7 @@ from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.schema import TABLES
-from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.sqlite_file import APPLICATION_ID, path_of
+from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, SqliteBackend, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import pytest
 from histories import change, opened, rows
 
 from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
-from oneclaw_core.sessions import plugin_values
+from oneclaw_core.sessions import plugin_storage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -156,8 +156,8 @@ def test_values_of_a_session_are_deleted_with_it(tmp_path: Path) -> None:
         ("k" * 501, 1, None, "1 to 500 characters"),
         ("key", {1, 2}, None, "must be what JSON can hold"),
         ("key", float("nan"), None, "must be what JSON can hold"),
-        ("key", "x" * (plugin_values.MAX_VALUE_BYTES - 1), None, "has 1048577 bytes as JSON, 1048576 are allowed"),
-        ("key", "ü" * (plugin_values.MAX_VALUE_BYTES // 2), None, "are allowed: use a file"),
+        ("key", "x" * (plugin_storage.MAX_VALUE_BYTES - 1), None, "has 1048577 bytes as JSON, 1048576 are allowed"),
+        ("key", "ü" * (plugin_storage.MAX_VALUE_BYTES // 2), None, "are allowed: use a file"),
         ("key", 1, 0, "a number of seconds above 0"),
         ("key", 1, float("inf"), "a number of seconds above 0"),
     ],
@@ -169,13 +169,13 @@ def test_what_cannot_be_stored_is_refused(
         with pytest.raises(UsageError, match=message):
             await storage.set(key, value, ttl_seconds=ttl_seconds)
         assert await storage.list() == {}
-        await storage.set("k" * 500, "x" * (plugin_values.MAX_VALUE_BYTES - 2))
+        await storage.set("k" * 500, "x" * (plugin_storage.MAX_VALUE_BYTES - 2))
 
     with_storage(tmp_path, work)
 
 
 def test_a_storage_that_is_full_takes_no_new_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin_values, "MAX_KEYS", 3)
+    monkeypatch.setattr(plugin_storage, "MAX_KEYS", 3)
 
     async def work(storage: PluginStorage, store: Store) -> None:
         for number in range(3):

@@ -12,9 +12,9 @@ import pytest
 from histories import database_path, opened
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
+from oneclaw_core.sessions.settings import UserStates
+from oneclaw_core.sessions.settings import read_states as read_states_of
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.states import UserStates
-from oneclaw_core.sessions.states import read_states as read_states_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +92,6 @@ def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
 
 
 def test_reading_imports_neither_pydantic_nor_asyncio() -> None:
-    program = "import sys, oneclaw_core.sessions.states; print({'asyncio', 'pydantic', 'psycopg'} & set(sys.modules))"
+    program = "import sys, oneclaw_core.sessions.settings; print({'asyncio', 'pydantic', 'psycopg'} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert ended.stdout == "set()\n"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.sqlite_file import path_of
+from oneclaw_core.sessions.sqlite_backend import SqliteBackend, path_of
 
 VARIABLE = "ONECLAW_TEST_POSTGRES"
 

@@ -11,7 +11,7 @@ from oneclaw_core.sessions.sqlite_connection import SQLITE
 from parts._markdown import code, table, text
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.tables import Column, Index, Table
+    from oneclaw_core.sessions.schema import Column, Index, Table
 
 _MEANINGS = {
     "schema_version": "The version of these tables; one row.",

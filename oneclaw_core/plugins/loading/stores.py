@@ -75,8 +75,7 @@ def backend_of(
     given = None if plugins is None else list(plugins)
     for _ in range(_MOST_PLUGINS):
         if not _needs_plugin(url):
-            from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-            from oneclaw_core.sessions.sqlite_file import path_of
+            from oneclaw_core.sessions.sqlite_backend import SqliteBackend, path_of
 
             return SqliteBackend(path_of(url))
         scheme = url.partition("://")[0].lower()

@@ -19,7 +19,7 @@ from postgres_server import database_on_server
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.states import read_states
+from oneclaw_core.sessions.settings import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.search import SearchRange
-from oneclaw_core.sessions.states import UserStates, read_states
+from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
 
 if TYPE_CHECKING:
