@@ -27,9 +27,9 @@ from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
-from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http.bodies import body_pieces
+from oneclaw_core.http.messages import body_pieces
 from oneclaw_core.tools.paths import new_file
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.home import Home
     from oneclaw_core.config.setting_fields import SettingsModel
-    from oneclaw_core.providers.factory import ProviderFactory
-    from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.registry import ToolRegistry

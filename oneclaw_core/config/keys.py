@@ -108,7 +108,7 @@ class KeyStore:
             return None
         if source is not KeySource.KEYRING:
             return self.get(provider)
-        from oneclaw_core.process.threads import run_in_thread
+        from oneclaw_core.threads import run_in_thread
 
         return await run_in_thread(lambda: self.get(provider))
 

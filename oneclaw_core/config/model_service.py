@@ -21,7 +21,7 @@ from oneclaw_core.config.settings import check_model_name
 from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
-from oneclaw_core.providers.factory import LazyProviderFactory
+from oneclaw_core.providers.known import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.models import ModelList, ModelLists
     from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.providers.factory import ProviderFactory
-    from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.store import Store
 
 

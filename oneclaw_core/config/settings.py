@@ -11,8 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
 from oneclaw_core.errors import OneClawError, SettingsError, describe_error
-from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.secrets.redaction import remember_secret
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import OAuthError as OAuthError
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
-    from oneclaw_core.http.bodies import body_pieces as body_pieces
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
+    from oneclaw_core.http.messages import body_pieces as body_pieces
     from oneclaw_core.http.messages import decoded as decoded
     from oneclaw_core.http.messages import failure_text as failure_text
     from oneclaw_core.http.messages import media_type as media_type
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
     from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
     from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
-    from oneclaw_core.http.oauth.grant import AccessToken as AccessToken
-    from oneclaw_core.http.oauth.grant import OAuthGrant as OAuthGrant
-    from oneclaw_core.http.oauth.redirect import RedirectListener as RedirectListener
+    from oneclaw_core.http.oauth.consent import RedirectListener as RedirectListener
+    from oneclaw_core.http.oauth.service import AccessToken as AccessToken
+    from oneclaw_core.http.oauth.service import OAuthGrant as OAuthGrant
     from oneclaw_core.http.oauth.service import OAuthService as OAuthService
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
@@ -36,15 +36,14 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": "OAuthError OAuthUnavailableError SignInNeededError",
     ".secrets.store": "SecretPlace SecretStore SecretWords",
-    "bodies": "body_pieces",
+    "messages": (
+        "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"
+    ),
     "clients": "expands_boundedly",
-    "messages": "InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text",
     "oauth.accounts": "OAuthAccount OAuthAccounts",
     "oauth.client": "OAuthClient",
-    "oauth.consent": "OAuthConsent",
-    "oauth.grant": "AccessToken OAuthGrant",
-    "oauth.redirect": "RedirectListener",
-    "oauth.service": "OAuthService",
+    "oauth.consent": "OAuthConsent RedirectListener",
+    "oauth.service": "AccessToken OAuthGrant OAuthService",
     "proxy": "GuardedProxy guarded_proxy",
 }
 

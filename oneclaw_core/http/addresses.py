@@ -1,8 +1,15 @@
-"""Which IP addresses belong to the public internet."""
+"""The IP addresses of hosts, and which of them belong to the public internet."""
 
 from __future__ import annotations
 
+import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING
+
+from oneclaw_core.threads import start_in_background
+
+if TYPE_CHECKING:
+    import concurrent.futures
 
 # Spelled out rather than asked of `ipaddress.is_global`, whose answer differs between patch releases of Python.
 # IANA IPv4 Special-Purpose Address Registry (RFC 6890), everything that is no ordinary public host.
@@ -58,6 +65,16 @@ def is_public_address(address: str) -> bool:
     except ValueError:
         return False
     return _is_public_ipv4(parsed) if isinstance(parsed, IPv4Address) else _is_public_ipv6(parsed)
+
+
+def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
+    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
+
+    def look_up() -> list[str]:
+        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(address[0]) for *_, address in answers))
+
+    return start_in_background(look_up, f"resolve {host}")
 
 
 def _is_public_ipv4(address: IPv4Address) -> bool:

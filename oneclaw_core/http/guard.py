@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import TYPE_CHECKING
 
 import httpx
 
-from oneclaw_core.http.addresses import is_public_address
-from oneclaw_core.http.background import start_in_background
-from oneclaw_core.http.faults import connection_fault
+from oneclaw_core.http.addresses import is_public_address, start_lookup
+from oneclaw_core.http.messages import connection_fault
 
 if TYPE_CHECKING:
-    import concurrent.futures
     import ssl
 
     from oneclaw_core.http.clients import AddressGate, SyncAddressGate
@@ -118,16 +115,6 @@ def _checked_host(request: httpx.Request) -> str:
 def _connect_timeout(request: httpx.Request) -> float | None:
     seconds: float | None = request.extensions.get("timeout", {}).get("connect")
     return seconds
-
-
-def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
-    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
-
-    def look_up() -> list[str]:
-        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys(str(address[0]) for *_, address in answers))
-
-    return start_in_background(look_up, f"resolve {host}")
 
 
 def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request:

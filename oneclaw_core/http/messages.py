@@ -1,21 +1,25 @@
-"""What the tools that make HTTP requests share: checking a request, reading a body as text, naming what failed."""
+"""HTTP messages: check a request, read a response in little memory, and say in words what failed."""
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import json
 import re
+import socket
+import ssl
+import zlib
 from dataclasses import dataclass
+from enum import Enum, auto
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.http.faults import connection_fault
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     import httpx
+
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -33,6 +37,10 @@ _MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9][a-z0-9!#$&^_.+-]{0,90}")
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Slow or no character sets at all.
 _REFUSED_CODECS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
+
+PIECE_BYTES = 64 * 1024
+_GZIP = zlib.MAX_WBITS | 16
+_GZIP_BEGINNING = b"\x1f\x8b"
 
 
 class InvalidRequestError(Exception):
@@ -213,3 +221,138 @@ def failure_text(error: httpx.HTTPError, url: str) -> str:
     if isinstance(error, httpx.UnsupportedProtocol):
         return f"{shown_url(url)} leads to something that cannot be requested: {error}."
     return f"The request to {where} failed: {connection_fault(error).text}."
+
+
+async def body_pieces(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Read a body, unpacked, in pieces of at most some 64 KB, as they come.
+
+    The library's own way unpacks all that has arrived into one piece, which may have a thousand times its size.
+
+    Args:
+        response: streamed; one that ``expands_boundedly`` passes.
+
+    Raises:
+        httpx.HTTPError: the connection broke, or the body is not compressed as the response says.
+    """
+    import httpx
+
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding in ("", "identity"):
+        async for piece in response.aiter_raw():
+            yield piece
+        return
+    unpacker = _Unpacker(is_gzip=encoding in ("gzip", "x-gzip"))
+    try:
+        async for packed in response.aiter_raw():
+            for piece in unpacker.unpack(packed):
+                yield piece
+                await asyncio.sleep(0)  # one packed piece may make a thousand of these
+        yield unpacker.rest()
+    except zlib.error as error:
+        raise httpx.DecodingError(str(error), request=response.request) from error
+
+
+class _Unpacker:
+    """Unpacks ``gzip`` and ``deflate``; by the latter, some servers mean zlib's format, some the bare one."""
+
+    def __init__(self, *, is_gzip: bool) -> None:
+        self._is_gzip = is_gzip
+        self._stream = zlib.decompressobj(_GZIP) if is_gzip else None
+        self._beginning = b""
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        data, self._beginning = self._beginning + data, b""
+        if self._stream is None:
+            if len(data) < 2:
+                self._beginning = data
+                return
+            self._stream = zlib.decompressobj(zlib.MAX_WBITS if _is_zlib(data) else -zlib.MAX_WBITS)
+        while data:
+            if self._stream.eof:
+                if self._is_gzip and data == _GZIP_BEGINNING[:1]:
+                    self._beginning = data  # another member, of which no more has come yet
+                    return
+                if not self._is_gzip or not data.startswith(_GZIP_BEGINNING):
+                    return  # padding
+                self._stream = zlib.decompressobj(_GZIP)
+            piece = self._stream.decompress(data, PIECE_BYTES)
+            if piece:
+                yield piece
+            data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
+
+    def rest(self) -> bytes:
+        """What was unpacked and had no room in the last piece: a few hundred bytes."""
+        return self._stream.flush() if self._stream is not None else b""
+
+
+def _is_zlib(data: bytes) -> bool:
+    return data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
+
+
+class FaultKind(Enum):
+    """Where a request failed."""
+
+    UNKNOWN_HOST = auto()
+    REFUSED = auto()
+    TLS = auto()
+    CONNECT_TIMEOUT = auto()
+    CONNECT = auto()
+    SILENT = auto()
+    PROXY = auto()
+    BROKEN_OFF = auto()
+    UNREADABLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionFault:
+    """A failed request: where it failed, and a few words for the user."""
+
+    kind: FaultKind
+    text: str
+
+
+def connection_fault(error: BaseException) -> ConnectionFault:
+    """Find out what is behind an error of the client library or of a socket.
+
+    Args:
+        error: any ``httpx.HTTPError``, ``OSError`` or error of the resolver.
+    """
+    import httpx
+
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ConnectionFault(FaultKind.TLS, f"the server's certificate is not valid: {cause.verify_message}")
+        if isinstance(cause, ssl.SSLError):
+            reason = (cause.reason or "the server may not speak TLS").replace("_", " ").lower()
+            return ConnectionFault(FaultKind.TLS, f"no secure connection could be made: {reason}")
+    if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in causes):
+        return ConnectionFault(FaultKind.UNKNOWN_HOST, "the host is not known, or the name service is out of reach")
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return ConnectionFault(FaultKind.REFUSED, "the connection was refused")
+    if isinstance(error, httpx.ProxyError):
+        return ConnectionFault(FaultKind.PROXY, "the proxy did not make the connection")
+    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return ConnectionFault(FaultKind.CONNECT_TIMEOUT, "connecting took too long")
+    if isinstance(error, httpx.TimeoutException):
+        return ConnectionFault(FaultKind.SILENT, "the server did not go on in time")
+    if isinstance(error, httpx.ConnectError):
+        reasons = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
+        return ConnectionFault(FaultKind.CONNECT, ": ".join(["no connection", *reasons[:1]]))
+    if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
+        return ConnectionFault(FaultKind.BROKEN_OFF, "the server closed the connection before its answer was complete")
+    return ConnectionFault(FaultKind.UNREADABLE, "the server's answer cannot be read")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        waiting += [each.__cause__, each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            waiting += each.exceptions

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http.addresses import is_public_address
-from oneclaw_core.http.guard import start_lookup
+from oneclaw_core.http.addresses import is_public_address, start_lookup
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

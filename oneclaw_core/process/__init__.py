@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.probe import Scratch as Scratch
     from oneclaw_core.process.probe import run_probe as run_probe
     from oneclaw_core.process.probe_child import Channel as Channel
-    from oneclaw_core.process.process_state import ProcessState as ProcessState
+    from oneclaw_core.process.probe_child import ProcessState as ProcessState
     from oneclaw_core.process.programs import ProgramEnd as ProgramEnd
     from oneclaw_core.process.programs import run_program as run_program
     from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
@@ -30,18 +30,17 @@ if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import write_all as write_all
-    from oneclaw_core.process.threads import run_in_thread as run_in_thread
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets
+    from oneclaw_core.threads import run_in_thread as run_in_thread
 
 _NAMES = {
     ".secrets.redaction": "without_secrets",
     "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
-    "probe_child": "Channel",
-    "process_state": "ProcessState",
+    "probe_child": "Channel ProcessState",
     "programs": "ProgramEnd run_program",
     "python_runner": "PythonProcess describe_end python_process",
     "python_worker": "read_exactly write_all",
-    "threads": "run_in_thread",
+    ".threads": "run_in_thread",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -1,26 +1,200 @@
-"""The child's side of a probe: keeps its channel to the parent away from foreign code, and runs the task."""
+"""The child's side of a probe: its channel to the parent, the task, and what that changed of the process."""
 
 from __future__ import annotations
 
+import atexit
 import json
+import logging
 import os
+import signal
 import sys
 import tempfile
 import threading
 import time
+import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from oneclaw_core.process.process_state import ProcessState
 from oneclaw_core.process.python_worker import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+
+EXIT_SECONDS = 2.0
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_COMES_TO_ITS_END = 42
+_RAISES_SYSTEM_EXIT = 43
+# Replaced by those who use them as they are meant to be used.
+_REPLACEABLE = frozenset({"sys.excepthook", "sys.displayhook", "sys.unraisablehook", "warnings.showwarning"})
+
 SHOWN_CHARACTERS = 300
 MAX_FILE_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """The state of the process.
+
+    Attributes:
+        directory: the current one.
+        environ: the environment.
+        logging_state: the root logger's handlers and level.
+        signal_handlers: of the signals that end the program.
+        streams: standard output and error.
+        hooks: what shows exceptions that are not caught.
+        threads: that run, by their number: the name, and True for a daemon.
+        import_state: where modules are found.
+        exit_functions: how many functions are called at the end of the program.
+        library: the functions and classes of the standard library, as far as it is imported, by module.
+    """
+
+    directory: str
+    environ: dict[str, str]
+    logging_state: tuple[int, int]
+    signal_handlers: tuple[Any, ...]
+    streams: tuple[int, int]
+    hooks: tuple[int, ...]
+    threads: dict[int, tuple[str, bool]]
+    import_state: tuple[tuple[str, ...], tuple[int, ...]]
+    exit_functions: int
+    library: dict[str, tuple[object, dict[str, object]]]
+
+    @classmethod
+    def now(cls) -> ProcessState:
+        """Look at them."""
+        try:
+            directory = os.getcwd()  # noqa: PTH109  # as text, which nothing can intercept
+        except OSError:
+            directory = ""
+        return cls(
+            directory,
+            dict(os.environ),
+            (len(logging.getLogger().handlers), logging.getLogger().level),
+            tuple(signal.getsignal(each) for each in _SIGNALS),
+            (id(sys.stdout), id(sys.stderr)),
+            (id(sys.excepthook), id(sys.unraisablehook), id(threading.excepthook)),
+            {
+                each.ident or 0: (each.name, each.daemon)
+                for each in threading.enumerate()
+                if not each.name.startswith("oneclaw ")
+            },
+            (tuple(map(str, sys.path)), tuple(id(each) for each in sys.meta_path)),
+            atexit._ncallbacks(),
+            _library(),
+        )
+
+    def changes(self) -> list[str]:
+        """Say what is different now, each in a few words; never a value of the environment."""
+        now = ProcessState.now()
+        return [*self._dangers(now), *self._others(now)]
+
+    def dangers(self) -> list[str]:
+        """Say what is different now that can harm others, or the end of the program."""
+        return self._dangers(ProcessState.now())
+
+    def _dangers(self, now: ProcessState) -> list[str]:
+        lasting = sorted(
+            name for number, (name, is_daemon) in now.threads.items() if number not in self.threads and not is_daemon
+        )
+        replaced = sorted(_replaced(self.library, now.library))
+        found = {
+            f"threads were started that keep the program from ending ({_some(lasting)})": bool(lasting),
+            f"the standard library was changed ({_some(replaced)})": bool(replaced),
+        }
+        return [what for what, is_changed in found.items() if is_changed]
+
+    def _others(self, now: ProcessState) -> list[str]:
+        changed = {name for name, value in now.environ.items() if self.environ.get(name) != value}
+        names = sorted(changed | (self.environ.keys() - now.environ.keys()))
+        daemons = sorted(
+            name for number, (name, is_daemon) in now.threads.items() if number not in self.threads and is_daemon
+        )
+        found = {
+            "the current directory": self.directory != now.directory,
+            f"environment variables ({_some(names)})": bool(names),
+            "the root logger": self.logging_state != now.logging_state,
+            "the handlers of signals": self.signal_handlers != now.signal_handlers,
+            "sys.stdout or sys.stderr": self.streams != now.streams,
+            "what shows uncaught exceptions (sys.excepthook)": self.hooks != now.hooks,
+            f"threads that run ({_some(daemons)})": bool(daemons),
+            "where modules are found (sys.path, sys.meta_path)": self.import_state != now.import_state,
+        }
+        return [what for what, is_changed in found.items() if is_changed]
+
+
+def exit_fault() -> str:
+    """Run the functions for the end of the program in a forked process; say how they end it, ``""`` if they do not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads, which do not go on there
+        process = os.fork()
+    if process == 0:
+        sys.unraisablehook = _end_at_system_exit
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(_COMES_TO_ITS_END)
+    deadline = time.monotonic() + EXIT_SECONDS
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            status = os.waitstatus_to_exitcode(status)
+            if status == _RAISES_SYSTEM_EXIT:
+                return "a function for its end (atexit) raises SystemExit"
+            how = f"exit status {status}" if status >= 0 else f"signal {-status}"
+            return "" if status == _COMES_TO_ITS_END else f"a function for its end (atexit) ends the program with {how}"
+        time.sleep(0.01)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return "a function for its end (atexit) does not end"
+
+
+def _end_at_system_exit(raised: sys.UnraisableHookArgs) -> None:
+    """End the forked process at a ``SystemExit`` of a function for the end; other exceptions end nothing."""
+    if issubclass(raised.exc_type, SystemExit):
+        os._exit(_RAISES_SYSTEM_EXIT)
+
+
+def _library() -> dict[str, tuple[object, dict[str, object]]]:
+    found: dict[str, tuple[object, dict[str, object]]] = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in sys.stdlib_module_names and not name.startswith("_") and module is not None:
+            attributes = getattr(module, "__dict__", {})
+            found[name] = module, {each: value for each, value in list(attributes.items()) if callable(value)}
+    return found
+
+
+def _replaced(
+    before: dict[str, tuple[object, dict[str, object]]], now: dict[str, tuple[object, dict[str, object]]]
+) -> set[str]:
+    found: set[str] = set()
+    for name, (module, attributes) in before.items():
+        if name not in now:
+            continue
+        other_module, others = now[name]
+        if other_module is not module:
+            found.add(name)
+            continue
+        found |= {
+            f"{name}.{each}"
+            for each, value in attributes.items()
+            if not each.startswith("_") and each in others and others[each] is not value
+        }
+        # Set to something that cannot be called at all.
+        found |= {
+            f"{name}.{each}"
+            for each in attributes.keys() - others.keys()
+            if not each.startswith("_") and each in vars(other_module)
+        }
+    return found - _REPLACEABLE
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5])
 
 
 class Channel:

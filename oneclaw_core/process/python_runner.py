@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from oneclaw_core.process.descendants import has_group, kill_descendants, kill_group
-from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

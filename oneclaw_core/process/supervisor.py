@@ -16,9 +16,9 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING or __package__:
-    from oneclaw_core.process.descendants import adopt_orphans, descendants, read_proc, send_signal
+    from oneclaw_core.process.python_worker import adopt_orphans, descendants, read_proc, send_signal
 else:  # it runs without site packages
-    from descendants import adopt_orphans, descendants, read_proc, send_signal
+    from python_worker import adopt_orphans, descendants, read_proc, send_signal
 
 LENGTH_BYTES = 8
 SEPARATOR = b"\0"

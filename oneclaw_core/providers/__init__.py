@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.history import AnsweredCall as AnsweredCall
     from oneclaw_core.providers.history import Exchange as Exchange
     from oneclaw_core.providers.history import exchanges as exchanges
+    from oneclaw_core.providers.history import loading_calls as loading_calls
     from oneclaw_core.providers.history import valid_id as valid_id
     from oneclaw_core.providers.history import valid_name as valid_name
     from oneclaw_core.providers.http_provider import END_OF_STREAM as END_OF_STREAM
@@ -36,22 +37,21 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.http_provider import AnswerFailedError as AnswerFailedError
     from oneclaw_core.providers.http_provider import AnswerGarbledError as AnswerGarbledError
     from oneclaw_core.providers.http_provider import HttpProvider as HttpProvider
-    from oneclaw_core.providers.loading import loading_calls as loading_calls
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
     from oneclaw_core.providers.service_errors import ServerMessage as ServerMessage
     from oneclaw_core.providers.service_errors import ServiceErrors as ServiceErrors
-    from oneclaw_core.providers.tool_texts import ToolLists as ToolLists
-    from oneclaw_core.providers.tool_texts import ToolTexts as ToolTexts
-    from oneclaw_core.providers.wire_text import TextStream as TextStream
-    from oneclaw_core.providers.wire_text import compact_json as compact_json
-    from oneclaw_core.providers.wire_text import join_surrogates as join_surrogates
-    from oneclaw_core.providers.wire_values import are_complete_arguments as are_complete_arguments
-    from oneclaw_core.providers.wire_values import count_member as count_member
-    from oneclaw_core.providers.wire_values import member as member
-    from oneclaw_core.providers.wire_values import objects_in as objects_in
-    from oneclaw_core.providers.wire_values import parse_object as parse_object
-    from oneclaw_core.providers.wire_values import text_member as text_member
-    from oneclaw_core.providers.wire_values import unique_call_id as unique_call_id
+    from oneclaw_core.providers.wire import TextStream as TextStream
+    from oneclaw_core.providers.wire import ToolLists as ToolLists
+    from oneclaw_core.providers.wire import ToolTexts as ToolTexts
+    from oneclaw_core.providers.wire import are_complete_arguments as are_complete_arguments
+    from oneclaw_core.providers.wire import compact_json as compact_json
+    from oneclaw_core.providers.wire import count_member as count_member
+    from oneclaw_core.providers.wire import join_surrogates as join_surrogates
+    from oneclaw_core.providers.wire import member as member
+    from oneclaw_core.providers.wire import objects_in as objects_in
+    from oneclaw_core.providers.wire import parse_object as parse_object
+    from oneclaw_core.providers.wire import text_member as text_member
+    from oneclaw_core.providers.wire import unique_call_id as unique_call_id
     from oneclaw_core.types.messages import StopReason as StopReason
 
 _NAMES = {
@@ -64,14 +64,14 @@ _NAMES = {
         "LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig ReasoningDelta "
         "RetryNotice TextDelta ToolLoading WireRequest"
     ),
-    "history": "AnsweredCall Exchange exchanges valid_id valid_name",
+    "history": "AnsweredCall Exchange exchanges valid_id valid_name loading_calls",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
-    "loading": "loading_calls",
     "retry": "AttemptFailed",
     "service_errors": "ServerMessage ServiceErrors",
-    "tool_texts": "ToolLists ToolTexts",
-    "wire_text": "TextStream compact_json join_surrogates",
-    "wire_values": "are_complete_arguments count_member member objects_in parse_object text_member unique_call_id",
+    "wire": (
+        "ToolLists ToolTexts TextStream compact_json join_surrogates are_complete_arguments count_member member "
+        "objects_in parse_object text_member unique_call_id"
+    ),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

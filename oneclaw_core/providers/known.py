@@ -1,9 +1,19 @@
-"""Data about the provider types and services of plugins, so that a listing imports no plugin."""
+"""Provider types and services of plugins, known without importing them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from oneclaw_core.providers.base import Provider, ProviderConfig
+
+
+ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +56,32 @@ class KnownProviders:
 def key_variable_of(provider: str) -> str:
     """Return the environment variable that holds the key of a provider, by its name."""
     return re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_API_KEY"
+
+
+class LazyProviderFactory:
+    """Factory of a provider type whose plugin is imported for the first provider.
+
+    Args:
+        load: imports the plugin's factory without blocking the event loop.
+        load_now: does the same in a program without an event loop.
+    """
+
+    def __init__(self, load: Callable[[], Awaitable[ProviderFactory]], load_now: Callable[[], ProviderFactory]) -> None:
+        self._load = load
+        self._load_now = load_now
+
+    def __call__(self, config: ProviderConfig) -> Provider:
+        """Make a provider.
+
+        Raises:
+            PluginError: the plugin cannot be imported.
+        """
+        return self._load_now()(config)
+
+    async def prepare(self) -> None:
+        """Import the plugin without blocking the event loop.
+
+        Raises:
+            PluginError: it cannot be imported.
+        """
+        await self._load()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import NotFoundError
-from oneclaw_core.providers.factory import LazyProviderFactory
+from oneclaw_core.providers.known import LazyProviderFactory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

@@ -17,7 +17,7 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     UnknownModelError,
 )
-from oneclaw_core.http.faults import FaultKind, connection_fault
+from oneclaw_core.http.messages import FaultKind, connection_fault
 from oneclaw_core.providers.retry import AttemptFailed, retry_after_seconds
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from oneclaw_core.http.clients import (
     is_public_address,
     refuse_on_loop,
 )
-from oneclaw_core.process.threads import run_in_thread, watched_threads
 from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.threads import run_in_thread, watched_threads
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.context import detached_context
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
-from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, Passage, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:

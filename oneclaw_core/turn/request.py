@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
-from oneclaw_core.providers.loading import loading_calls
+from oneclaw_core.providers.history import loading_calls
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition

@@ -18,7 +18,7 @@ from system_keyrings import ForgetfulKeyring, MemoryKeyring, system_keyring
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.config.home import Home
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
-from oneclaw_core.secrets import system_keyring as module
+from oneclaw_core.secrets import store as module
 from oneclaw_core.secrets.redaction import REDACTED, redact
 
 KEY = "sk-canary-0123456789"

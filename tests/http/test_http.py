@@ -15,13 +15,13 @@ from web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import clients as http
-from oneclaw_core.http.background import start_in_background
 from oneclaw_core.http.clients import (
     create_client,
     create_guarded_client,
     create_guarded_sync_client,
     is_public_address,
 )
+from oneclaw_core.threads import start_in_background
 
 PUBLIC = [
     "1.1.1.1",

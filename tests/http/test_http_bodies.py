@@ -12,7 +12,7 @@ from how_long import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oneclaw_core.http.bodies import PIECE_BYTES, body_pieces
+from oneclaw_core.http.messages import PIECE_BYTES, body_pieces
 
 
 def bare(content):

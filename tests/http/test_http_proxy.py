@@ -11,7 +11,7 @@ import pytest
 from web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http import guard
+from oneclaw_core.http import addresses
 from oneclaw_core.http.proxy import USER_NAME, guarded_proxy
 
 
@@ -73,7 +73,7 @@ def test_a_name_is_looked_up_once_and_its_address_is_the_one_that_is_used(monkey
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0))]
 
     with WebServer(lambda _: response("ok")) as server:
-        monkeypatch.setattr(guard.socket, "getaddrinfo", look_up)
+        monkeypatch.setattr(addresses.socket, "getaddrinfo", look_up)
         gates = Gates(permits=True)
         # The event loop looks up literal addresses too, to connect to them.
         answer = asyncio.run(_head(gates, f"GET http://rebinding.example:{server.port}/ HTTP/1.1\r\n"))

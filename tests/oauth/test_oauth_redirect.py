@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from oneclaw_core.http import OAuthError, RedirectListener
-from oneclaw_core.http.oauth import redirect
+from oneclaw_core.http.oauth import consent
 
 
 async def get(port, target, method="GET"):
@@ -61,7 +61,7 @@ def test_the_answer_is_taken_once_and_shown_as_a_page():
 
 
 def test_a_silent_connection_keeps_no_answer_waiting_and_is_dropped(monkeypatch):
-    monkeypatch.setattr(redirect, "_SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(consent, "_SILENT_SECONDS", 0.05)
 
     async def run():
         async with RedirectListener() as listener:

@@ -179,7 +179,7 @@ def test_a_service_that_fails_for_a_moment_is_asked_again(server, signed_in, sta
     ],
 )
 def test_an_answer_that_cannot_be_used_is_no_reason_to_sign_in_again(server, signed_in, answer, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.http.oauth.token_endpoint._FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr("oneclaw_core.http.oauth.tokens._FIRST_PAUSE_SECONDS", 0)
     expire(server, signed_in)
     server.fail("/token", answer, times=3)
 
@@ -192,7 +192,7 @@ def test_an_answer_that_cannot_be_used_is_no_reason_to_sign_in_again(server, sig
 
 
 def test_a_service_that_cannot_be_reached_is_unavailable(server, signed_in, make_client, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.http.oauth.token_endpoint._FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr("oneclaw_core.http.oauth.tokens._FIRST_PAUSE_SECONDS", 0)
     expire(server, signed_in)
     client = make_client(token_endpoint="http://127.0.0.1:1/token", issuer=signed_in.service.authority)
 

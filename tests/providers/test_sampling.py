@@ -14,7 +14,7 @@ from provider_session import Service, hello
 from responses_stream import message, stream
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.providers.sampling import RefusedParameters
+from oneclaw_core.providers.retry import RefusedParameters
 
 ALL = {"temperature": 0.5, "top_p": 0.9, "metadata": {"user_id": "x"}}
 

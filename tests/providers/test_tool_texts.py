@@ -2,8 +2,8 @@ import gc
 
 import pytest
 
-from oneclaw_core.providers import tool_texts
-from oneclaw_core.providers.tool_texts import ToolLists, ToolTexts
+from oneclaw_core.providers import wire
+from oneclaw_core.providers.wire import ToolLists, ToolTexts
 from oneclaw_core.tools.definition import ToolDefinition
 
 FIND, READ = ToolDefinition("find", "Finds."), ToolDefinition("read", "Reads.")
@@ -35,7 +35,7 @@ def test_a_definition_that_is_gone_leaves_its_text_to_no_other(texts):
 
 
 def test_what_is_kept_does_not_grow_for_ever(texts, written, monkeypatch):
-    monkeypatch.setattr(tool_texts, "_MOST_KEPT", 2)
+    monkeypatch.setattr(wire, "_MOST_KEPT", 2)
     for each in (FIND, READ, ToolDefinition("third", "T."), FIND):
         assert texts.of(each) == f"<{each.name}>"
     assert written == ["find", "read", "third", "find"]

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.providers.wire_text import TextStream, compact_json, join_surrogates
+from oneclaw_core.providers.wire import TextStream, compact_json, join_surrogates
 
 
 def test_json_is_compact_and_in_the_order_of_the_value():

@@ -1,6 +1,6 @@
 import pytest
 
-from oneclaw_core.providers.wire_values import (
+from oneclaw_core.providers.wire import (
     are_complete_arguments,
     count_member,
     member,

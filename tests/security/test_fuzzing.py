@@ -38,9 +38,14 @@ from responses_stream import stream as responses_stream
 from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.providers.http_provider import AnswerCutError, AnswerFailedError, AnswerGarbledError
+from oneclaw_core.providers.http_provider import (
+    AnswerCutError,
+    AnswerFailedError,
+    AnswerGarbledError,
+    StreamTooLargeError,
+    event_data,
+)
 from oneclaw_core.providers.retry import AttemptFailed
-from oneclaw_core.providers.sse import StreamTooLargeError, event_data
 from oneclaw_core.tools import permission_rules
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, OAuthUnavailableError, OneClawError, UsageError
-from oneclaw_core.http.oauth.grant import AccessToken
+from oneclaw_core.http.oauth.service import AccessToken
 from oneclaw_core.private_files import make_private_directory, read_private, write_private
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretWords

@@ -9,7 +9,7 @@ from oneclaw_core.plugins.catalogue.description import Description, leaving_out
 from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
 from oneclaw_core.plugins.isolation.time_limit import ForeignCall
 from oneclaw_core.plugins.registration.hook_marks import PluginContract
-from oneclaw_core.process.process_state import ProcessState, exit_fault
+from oneclaw_core.process.probe_child import ProcessState, exit_fault
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins.loading.lazy_objects import LazyTool
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK
-from oneclaw_core.providers.factory import LazyProviderFactory
-from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
+from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
     from oneclaw_core.plugins.registration.registrations import Registration
-    from oneclaw_core.providers.factory import ProviderFactory
+    from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store
 
 Value = TypeVar("Value")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.errors import UsageError
-from oneclaw_core.process.threads import run_in_thread
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.secrets.store import SecretPlace
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

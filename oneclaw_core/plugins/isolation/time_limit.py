@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from oneclaw_core.http.background import start_in_background
+from oneclaw_core.threads import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.providers.factory import ProviderFactory
+    from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.tools.definition import Tool
 
 

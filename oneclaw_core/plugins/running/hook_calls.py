@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

@@ -15,7 +15,7 @@ from oneclaw_core.plugins.contract.tool_source import ToolSource
 from oneclaw_core.plugins.registration.record import PluginProblem
 from oneclaw_core.plugins.running.hook_calls import ForeignError, HookError, call_isolated
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
-from oneclaw_core.process.threads import run_in_thread
+from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable

@@ -10,8 +10,7 @@ from model_server import chunk, sse
 from oneclaw_openai.chat_answer import ChatAnswer
 
 from oneclaw_core.providers.base import ReasoningDelta, TextDelta
-from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError
-from oneclaw_core.providers.sse import StreamTooLargeError, event_data
+from oneclaw_core.providers.http_provider import END_OF_STREAM, AnswerCutError, StreamTooLargeError, event_data
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 
 

@@ -7,6 +7,7 @@ thread whose call was abandoned is missed by no later call.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextvars
 import os
 import queue
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
+
 
 IDLE_SECONDS = 10.0
 
@@ -152,3 +154,30 @@ def _idle_worker() -> _Worker:
         worker = _Worker()
         worker.start()
         return worker
+
+
+def start_in_background(call: Callable[[], _T], name: str) -> concurrent.futures.Future[_T]:
+    """Start a call that cannot be cancelled, such as a name lookup, in a daemon thread.
+
+    Args:
+        call: takes nothing.
+        name: of the thread.
+
+    Returns:
+        Its result. Await it with ``asyncio.wrap_future``.
+    """
+    future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            value = call()
+        except Exception as error:  # noqa: BLE001  # raised where the result is awaited
+            future.set_exception(error)
+        except BaseException as error:  # noqa: BLE001  # which would end the event loop that awaits it
+            future.set_exception(RuntimeError(f"the call raised {type(error).__name__}"))
+        else:
+            future.set_result(value)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future

@@ -1,0 +1,149 @@
+"""The parts of requests and answers that all wire formats write and read in one way. No I/O."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from oneclaw_core.tools.definition import ToolDefinition
+
+
+# So much that no count_member is larger, and so little that the database can hold the sum of a few.
+_MAX_COUNT = 2**60
+
+# Beyond, definitions have come and gone: all that there are may be fewer.
+_MOST_KEPT = 20_000
+
+Written = TypeVar("Written")
+
+
+def compact_json(value: object) -> str:
+    """Write JSON the one way it is written: same value in, same text out."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def join_surrogates(text: str) -> str:
+    """Join the halves of characters that JSON escapes write in two, and replace single ones."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+@dataclass(slots=True)
+class TextStream:
+    """A text that comes in pieces.
+
+    Some servers split the two halves of a character outside the basic plane between chunks.
+
+    Attributes:
+        pieces: what could be shown so far.
+        held_back: the first half of a character whose second has not come yet.
+    """
+
+    pieces: list[str] = field(default_factory=list)
+    held_back: str = ""
+
+    def add(self, text: str) -> str:
+        """Take a piece and give what can be shown of it now."""
+        text = self.held_back + text
+        self.held_back = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        text = join_surrogates(text[:-1] if self.held_back else text)
+        if text:
+            self.pieces.append(text)
+        return text
+
+    def whole(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces) + join_surrogates(self.held_back)
+
+
+def objects_in(value: object) -> Iterator[dict[str, Any]]:
+    """The objects in a list; none if it is no list."""
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))
+
+
+def member(value: object, key: str) -> Any:
+    """What an object has under a key; ``None`` if it is no object, or has nothing there."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def count_member(counts: object, key: str) -> int | None:
+    """A count_member among others, such as of tokens; ``None`` if it is not there, or no count_member."""
+    value = member(counts, key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_COUNT else None
+
+
+def text_member(value: object, key: str) -> str | None:
+    """The text that an object has under a key; ``None`` if there is none, or it is empty."""
+    text = member(value, key)
+    return text if isinstance(text, str) and text else None
+
+
+def parse_object(arguments: str) -> dict[str, Any] | None:
+    """Read the arguments of a call; ``None`` if they are no JSON object."""
+    try:
+        return parse_arguments(arguments)
+    except ArgumentsError:
+        return None
+
+
+def are_complete_arguments(arguments: str) -> bool:
+    """Whether arguments have come to their end; nothing at all has not, though it would mean that there are none."""
+    return bool(arguments.strip()) and parse_object(arguments) is not None
+
+
+def unique_call_id(given: str, taken: set[str]) -> str:
+    """Give a call its id, another one if the service gave it none or one that is taken, and note it as taken.
+
+    Args:
+        given: by the service, maybe empty.
+        taken: the ids of the calls before.
+    """
+    call_id = given if given and given not in taken else f"call_{uuid.uuid4().hex}"
+    taken.add(call_id)
+    return call_id
+
+
+class ToolTexts(Generic[Written]):
+    """Writes tools, and keeps what it wrote of each for the next request.
+
+    Args:
+        write: writes one, always the same for the same definition.
+    """
+
+    def __init__(self, write: Callable[[ToolDefinition], Written]) -> None:
+        self._write = write
+        # By identity; the definition is in the value, so that no other can take over its identity.
+        self._kept: dict[int, tuple[ToolDefinition, Written]] = {}
+
+    def of(self, definition: ToolDefinition) -> Written:
+        """What is written of a tool."""
+        kept = self._kept.get(id(definition))
+        if kept is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            kept = self._kept[id(definition)] = definition, self._write(definition)
+        return kept[1]
+
+
+class ToolLists(ToolTexts[str]):
+    """Writes lists of tools as JSON.
+
+    Args:
+        convert: converts a tool to what stands in the list.
+    """
+
+    def __init__(self, convert: Callable[[ToolDefinition], dict[str, Any]]) -> None:
+        super().__init__(lambda definition: compact_json(convert(definition)))
+
+    def text(self, definitions: Iterable[ToolDefinition]) -> str:
+        """The JSON array of some tools."""
+        return f"[{','.join([self.of(definition) for definition in definitions])}]"
