@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus, build_system_prompt_with_tool_groups
 from oneclaw_core.providers import ModelRequest, ToolLoading
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, active_tools
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools
 from oneclaw_core.turn.request import dispatched_request
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
@@ -152,7 +152,7 @@ class Session:
             tools = ActiveTools(tuple(everything))
         else:
             prompt = build_system_prompt_with_tool_groups(prompt, self.registry.get_available_group_definitions())
-            tools = active_tools(self.registry, self.groups)
+            tools = self.registry.toolset().active(self.groups)
         request = ModelRequest(
             model="m",
             system_prompt=prompt,

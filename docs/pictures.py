@@ -106,7 +106,7 @@ PACKAGES = {
     "config": "home, settings, models",
     "plugins": "contract, loading, hooks",
     "providers": "protocol, pool, HTTP",
-    "tools": "registry, groups, engine",
+    "tools": "registry, groups, executor",
     "sessions": "the store",
     "http": "clients, guard, OAuth",
     "process": "subprocesses, threads",

@@ -100,7 +100,7 @@ class AgentService:
 
     def tools_of(self, agent: Agent) -> Sequence[tuple[ToolDefinition, str | None]]:
         """The enabled tools that an agent has, each with its tool group, ``None`` for a core tool; those come first."""
-        seen = self._registry.selected(agent.selection)
+        seen = self._registry.toolset(agent.selection)
         core = ((definition, None) for definition in seen.core_tools)
         grouped = ((definition, group.name) for group in seen.groups for definition in seen.tools_of(group.name))
         return [*core, *grouped]

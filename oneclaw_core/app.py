@@ -122,7 +122,9 @@ class OneClaw:
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self._engine = ToolExecutor(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps)
+        self._executor = ToolExecutor(
+            catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps
+        )
         self._providers = ProviderPool(catalog.provider_types)
         self._models = ModelChooser(
             store,
@@ -139,7 +141,7 @@ class OneClaw:
             TurnParts(
                 store=store,
                 registry=catalog.registry,
-                engine=self._engine,
+                executor=self._executor,
                 plugins=self.plugins,
                 cache_prefixes=CachePrefixes(),
                 tool_sizes=ToolSizes(),
@@ -351,7 +353,7 @@ class OneClaw:
         *,
         caller: Literal["program", "command line"] = "program",
     ) -> ToolOutcome:
-        """Run one tool through the engine, outside a conversation; tools of all groups are active.
+        """Run one tool through the executor, outside a conversation; tools of all groups are active.
 
         Args:
             name: the tool's name.
@@ -363,10 +365,10 @@ class OneClaw:
         await self.plugins.refresh_settings(stored)
         self._obey(stored)
         await self._tool_sources.refresh()
-        active = self.catalog.registry.selected().all_active
+        active = self.catalog.registry.toolset().all_active
         scope = CallScope(active, GENERAL_ASSISTANT.name, caller=caller)
         with self._turns.tracker.of_this_task():
-            (outcome,) = await self._engine.execute([ToolCall("call_1", name, text)], scope)
+            (outcome,) = await self._executor.execute([ToolCall("call_1", name, text)], scope)
         return outcome
 
     async def settings(self) -> Settings:

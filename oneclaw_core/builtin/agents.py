@@ -100,7 +100,7 @@ def _selection(
     if tools is None and groups is None:
         return own
     named = ToolSelection.naming(tools or (), groups or ())
-    seen = registry.selected(own)
+    seen = registry.toolset(own)
     missing = [name for name in named.tools or () if registry.get_tool(name) is not None and not seen.allows(name)]
     known = [name for name in named.groups or () if registry.get_group_definition(name) is not None]
     missing += [name for name in known if not own.allows_whole_group(name)]
@@ -116,7 +116,7 @@ def _selection(
 
 def _flat(selection: ToolSelection, registry: ToolRegistry) -> ToolSelection:
     """Name one by one what is in a selection that depends on others."""
-    seen = registry.selected(selection)
+    seen = registry.toolset(selection)
     groups = {each.name for each in registry.get_all_group_definitions() if selection.allows_whole_group(each.name)}
     tools = set()
     for name in registry.get_all_tool_names():

@@ -172,7 +172,7 @@ async def _groups(conversation: Conversation, rest: str) -> None:
     request, _ = await conversation.next_request()
     loaded = {group.name for group in request.tools.groups}
     agent = await conversation.chosen_agent()
-    groups = conversation.claw.catalog.registry.selected(agent.selection).groups
+    groups = conversation.claw.catalog.registry.toolset(agent.selection).groups
     print_table(
         ("group", "loaded", "description"),
         [

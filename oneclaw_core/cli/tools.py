@@ -39,7 +39,7 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
     if agent is not None:
         from oneclaw_core.cli.stored import with_agents
 
-        selected = registry.selected(with_agents(lambda service: service.get(agent)).selection)
+        selected = registry.toolset(with_agents(lambda service: service.get(agent)).selection)
         names = [name for name in names if selected.allows(name)]
     if as_json:
         print_json([_document(registry, name) for name in names])

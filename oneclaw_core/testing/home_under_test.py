@@ -34,7 +34,7 @@ class CallTool(Protocol):
     """What the fixture ``call_tool`` is: :meth:`HomeUnderTest.call_tool`."""
 
     def __call__(self, tool: object, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> ToolResult:
-        """Run a tool through the engine."""
+        """Run a tool through the executor."""
         ...
 
 
@@ -141,7 +141,7 @@ class HomeUnderTest:
         return self._run(coroutine)
 
     def call_tool(self, tool: object, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> ToolResult:
-        """Run a tool through the engine: with its checks, permissions and timeout. Tools of all groups are active.
+        """Run a tool through the executor: with its checks, permissions and timeout. Tools of all groups are active.
 
         Args:
             tool: its name, its function, or the function that a manifest names. A tool that no plugin registers is

@@ -4,7 +4,7 @@ pytest loads this module in every project that has ``oneclaw-core`` installed, s
 used. Fixtures:
 
 - ``oneclaw``: a throw-away home with the chosen plugins, in which tools are called and messages sent
-- ``call_tool``: runs a tool through the engine
+- ``call_tool``: runs a tool through the executor
 - ``model``: answers messages from a script
 - ``oneclaw_plugins``: the chosen plugins; override it, or set ``oneclaw_plugins`` in the configuration of pytest
 - ``oneclaw_home``, ``oneclaw_project``: the home, and the directory that OneClaw is started in

@@ -70,6 +70,7 @@ class RunningCall:
         report_progress: Callable[[str, float | None], None],
         inner_call: InnerCall | None = None,
     ) -> None:
+        self._timeout_seconds = timeout_seconds
         self._deadline = time.monotonic() + timeout_seconds
         self._require_permission = require_permission
         self._report_progress = report_progress
@@ -87,6 +88,48 @@ class RunningCall:
         self._client: httpx.AsyncClient | None = None
         self._sync_client: httpx.Client | None = None
 
+    async def run(
+        self, tool: Tool, arguments: dict[str, Any], context: ToolContext, around: Around | None = None
+    ) -> ToolResult:
+        """Run a tool as a separate task, so that one that ignores being cancelled is left behind.
+
+        Args:
+            tool: what to run.
+            arguments: checked.
+            context: for the tool.
+            around: entered in the task that runs the tool; ``None`` for nothing.
+
+        Returns:
+            Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
+        """
+        with watched_threads() as threads:
+            work = invoke(tool, arguments, context)
+            task = asyncio.create_task(work if around is None else _within(around, work))
+        try:
+            while not task.done():
+                remaining = self.remaining_seconds()
+                if remaining is not None and remaining <= 0:
+                    await _cancel(task, context.tool_name)
+                    has_ended = task.done() and not threads.are_left
+                    return _timed_out(context.tool_name, self._timeout_seconds, has_ended=has_ended)
+                if self._changed.done():
+                    self._changed = self._loop.create_future()
+                waited: set[asyncio.Future[Any]] = {task, self._changed}
+                await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
+            return task.result()
+        except asyncio.CancelledError:
+            if task.done() and task.cancelled():
+                return ToolResult.error("execution_error", f"Tool '{context.tool_name}' cancelled itself.")
+            caller = asyncio.current_task()
+            if task.done() and caller is not None:
+                # Too late to stop the tool: what it did is done, and its outcome counts.
+                caller.uncancel()
+                return task.result()
+            await _cancel(task, context.tool_name)
+            raise
+        finally:
+            await self._close()
+
     def remaining_seconds(self) -> float | None:
         """How long the tool may still run; ``None`` while the user is being asked."""
         return None if self._questions else self._deadline - time.monotonic()
@@ -96,12 +139,6 @@ class RunningCall:
         if not self._questions or self._questions_since is None:
             return self._asked_seconds
         return self._asked_seconds + time.monotonic() - self._questions_since
-
-    def changed(self) -> asyncio.Future[None]:
-        """Is done when ``remaining_seconds`` has started or stopped to count."""
-        if self._changed.done():
-            self._changed = self._loop.create_future()
-        return self._changed
 
     def progress(self, message: str, fraction: float | None) -> None:
         """Pass on how far the tool has come, from whatever thread."""
@@ -181,7 +218,7 @@ class RunningCall:
             )
         return self._sync_client
 
-    async def aclose(self) -> None:
+    async def _close(self) -> None:
         """Close the clients that the tool used, and take back its questions: a thread may go on after its call."""
         self._is_closed = True
         for question in list(self._questions_of_threads):
@@ -232,52 +269,6 @@ class RunningCall:
     def _notify(self) -> None:
         if not self._changed.done():
             self._changed.set_result(None)
-
-
-async def run_tool(
-    tool: Tool,
-    arguments: dict[str, Any],
-    context: ToolContext,
-    running: RunningCall,
-    timeout_seconds: float,
-    around: Around | None = None,
-) -> ToolResult:
-    """Run a tool as a separate task, so that one that ignores being cancelled is left behind.
-
-    Args:
-        tool: what to run.
-        arguments: checked.
-        context: for the tool.
-        running: keeps the time.
-        timeout_seconds: how long that is, to say it.
-        around: entered in the task that runs the tool; ``None`` for nothing.
-
-    Returns:
-        Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
-    """
-    with watched_threads() as threads:
-        work = invoke(tool, arguments, context)
-        task = asyncio.create_task(work if around is None else _within(around, work))
-    try:
-        while not task.done():
-            remaining = running.remaining_seconds()
-            if remaining is not None and remaining <= 0:
-                await _cancel(task, context.tool_name)
-                has_ended = task.done() and not threads.are_left
-                return _timed_out(context.tool_name, timeout_seconds, has_ended=has_ended)
-            waited: set[asyncio.Future[Any]] = {task, running.changed()}
-            await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
-        return task.result()
-    except asyncio.CancelledError:
-        if task.done() and task.cancelled():
-            return ToolResult.error("execution_error", f"Tool '{context.tool_name}' cancelled itself.")
-        caller = asyncio.current_task()
-        if task.done() and caller is not None:
-            # Too late to stop the tool: what it did is done, and its outcome counts.
-            caller.uncancel()
-            return task.result()
-        await _cancel(task, context.tool_name)
-        raise
 
 
 def _timed_out(tool_name: str, timeout_seconds: float, *, has_ended: bool) -> ToolResult:

@@ -32,7 +32,7 @@ NOT_IN_A_RUNNING_CALL = (
 
 
 class CallServices(Protocol):
-    """What the engine does for a running tool, reached through :class:`ToolContext`."""
+    """What the executor does for a running tool, reached through :class:`ToolContext`."""
 
     def progress(self, message: str, fraction: float | None) -> None:
         """Tell the user how far the tool has come."""
@@ -165,7 +165,7 @@ class ToolContext:
             subject: what patterns are compared with, where the permission has any: for ``shell.execute``, the command.
 
         Raises:
-            PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
+            PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
         """
         await self._running_services().ask_permission(permission, detail, subject)
 
@@ -178,7 +178,7 @@ class ToolContext:
             subject: likewise.
 
         Raises:
-            PermissionDeniedError: it was not granted; let it pass, the engine answers the model.
+            PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
             OneClawError: an async tool called it.
         """
         self._running_services().ask_permission_sync(permission, detail, subject)

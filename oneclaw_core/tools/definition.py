@@ -34,7 +34,7 @@ class _StoredParameters:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition(_StoredParameters):
-    """What a model is told about a tool, and what the engine needs to run it (FEAT-004, "Tool Definition Format").
+    """What a model is told about a tool, and what the executor needs to run it (FEAT-004, "Tool Definition Format").
 
     Attributes:
         name: unique, in snake_case; 1 to 63 letters, digits, ``_`` and ``-``, which every provider accepts.
@@ -152,6 +152,6 @@ class Tool(Protocol):
                 the services of the home, and these to tools.
 
         Raises:
-            Exception: anything; the engine turns it into an ``execution_error``.
+            Exception: anything; the executor turns it into an ``execution_error``.
         """
         ...

@@ -24,7 +24,7 @@ from oneclaw_core.tools.arguments import (
     parse_arguments,
     without_absent,
 )
-from oneclaw_core.tools.call import RunningCall, execution_error, presentable, run_tool
+from oneclaw_core.tools.call import RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.permission_rules import subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
@@ -38,14 +38,13 @@ if TYPE_CHECKING:
 
     from jsonschema.protocols import Validator
 
-    from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.tools.context import TurnScope
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
-    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
@@ -244,7 +243,11 @@ class ToolExecutor:
         started = time.perf_counter()
         hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
-            result = await self._answer(call, scope, loading, arrivals, hooks)
+            refusal = self._refusal(call.name, scope, loading)
+            result = scope.failures.answer_without_running(call, is_refused=refusal is not None)
+            if result is None:
+                result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks))
+                scope.failures.record(call, result, is_refused=refusal is not None)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -260,53 +263,30 @@ class ToolExecutor:
             hooks.finished(result)
         return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
 
-    async def _answer(
-        self,
-        call: ToolCall,
-        scope: CallScope,
-        loading: set[str | None],
-        arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
-        hooks: HookedCall | None,
-    ) -> ToolResult:
-        tool = self._registry.get_tool(call.name)
-        refusal = self._refusal(call, tool, scope, loading)
-        is_refused = refusal is not None
-        repeated = scope.failures.answer_without_running(call, is_refused=is_refused)
-        if repeated is not None:
-            return repeated
-        if refusal is not None or tool is None:
-            result = refusal or ToolResult.error("not_found", f"Tool '{call.name}' is not available.")
-        else:
-            result = await self._check_and_run(call, tool, scope, arrivals, hooks)
-        result = presentable(result)
-        scope.failures.record(call, result, is_refused=is_refused)
-        return result
-
     def _hooks_on(
         self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None
     ) -> HookedCall | None:
         """Return the hooks of plugins on a call."""
         assert self._plugins is not None
-        source = self._registry.get_source_info(call.name)
-        definition = self._registry.get_definition(call.name)
+        found = self._registry.find(call.name)
         return self._plugins.of_call(
             id=call.id,
             tool=call.name,
             arguments=_object_in(call.arguments),
-            group=source.group_name if source is not None else None,
-            plugin=source.plugin if source is not None else None,
-            required_permissions=tuple(definition.required_permissions) if definition is not None else (),
+            group=found.source.group_name if found is not None else None,
+            plugin=found.source.plugin if found is not None else None,
+            required_permissions=tuple(found.definition.required_permissions) if found is not None else (),
             agent=scope.agent_name,
             turn=scope.turn.info if scope.turn is not None else None,
             caller=caller or scope.caller,
         )
 
-    def _refusal(
-        self, call: ToolCall, tool: Tool | None, scope: CallScope, loading: set[str | None]
-    ) -> ToolResult | None:
-        name = call.name
-        if tool is None:
-            if self._registry.selected(scope.selection).has_group(name):
+    def _refusal(self, name: str, scope: CallScope, loading: set[str | None]) -> ToolResult | None:
+        """Say why a tool cannot be called now, ``None`` if it can."""
+        found = self._registry.find(name)
+        toolset = self._registry.toolset(scope.selection)
+        if found is None:
+            if toolset.has_group(name):
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
             elif (missing := missing_part("tool", name)) is not None:
                 hint = f"{missing[0].upper()}{missing[1:]}."
@@ -316,10 +296,9 @@ class ToolExecutor:
             text = f"Tool '{name[:100]}' is not available: there is none of that name. {hint}"
             return ToolResult.error("not_found", text.rstrip())
         not_selected = f"Tool '{name}' is not available for this agent: it is not among this agent's tools."
-        if not self._registry.selected(scope.selection).allows(name):
+        if not toolset.allows(name):
             return ToolResult.error("not_available", not_selected)
-        source = self._registry.get_source_info(name)
-        group = source.group_name if source else None
+        group = found.source.group_name
         if not self._registry.is_enabled(name):
             what = f"--group {group}" if group is not None and self._registry.is_group_disabled(group) else name
             return ToolResult.error(
@@ -342,18 +321,18 @@ class ToolExecutor:
     async def _check_and_run(
         self,
         call: ToolCall,
-        tool: Tool,
         scope: CallScope,
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
         hooks: HookedCall | None,
     ) -> ToolResult:
-        # As it was registered: that is what the model was sent, whatever the tool says of itself by now.
-        definition = self._registry.get_definition(call.name) or tool.definition
+        found = self._registry.find(call.name)
+        assert found is not None
+        tool, definition, source = found
         try:
             arguments = without_absent(parse_arguments(call.arguments), definition.parameters)
         except ArgumentsError as error:
             return ToolResult.error("validation_error", f"Tool '{call.name}': {error}")
-        faults = self._faults(tool, definition, arguments)
+        faults = self._faults(found, arguments)
         if faults:
             return ToolResult.error(
                 "validation_error",
@@ -361,10 +340,10 @@ class ToolExecutor:
             )
         if hooks is not None:
             try:
-                arguments = await hooks.rewrite(arguments, lambda given: self._faults(tool, definition, given))
+                arguments = await hooks.rewrite(arguments, partial(self._faults, found))
             except PluginError as error:
                 return ToolResult.error("execution_error", f"The call was not run: {error}.")
-        require = self._asker(call.name, arguments, scope, hooks)
+        require = self._asker(call.name, source.plugin, arguments, scope, hooks)
         try:
             if hooks is not None:
                 await hooks.check(require)
@@ -376,7 +355,7 @@ class ToolExecutor:
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
         try:
-            plugin = await self._plugin_context(call.name)
+            plugin = await self._plugins.context_of_tool(source.plugin) if self._plugins is not None else None
         except PluginError as error:
             return ToolResult.error("not_available", f"Tool '{call.name}' is not available: {error}.")
 
@@ -401,26 +380,28 @@ class ToolExecutor:
             turn=scope.turn,
             shown_characters=scope.shown_characters,
         )
-        around = hooks.around() if hooks is not None else None
-        try:
-            result = await run_tool(tool, arguments, context, running, definition.timeout_seconds, around)
-        finally:
-            await running.aclose()
+        result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))
 
     def _asker(
-        self, tool_name: str, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None
+        self, tool_name: str, plugin: str | None, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None
     ) -> Callable[[str, str, str | None], Awaitable[None]]:
         """Return a function that asks for a permission on behalf of a call, with a detail and a subject."""
-        session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
-        source = self._registry.get_source_info(tool_name)
-        plugin = source.plugin if source is not None else None
 
         async def require(permission: str, detail: str, subject: str | None) -> None:
             said = self._registry.get_permission_meaning(permission, plugin)
             meaning, said_by = (said.text, said.plugin) if said is not None else ("", None)
+            session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
             request = PermissionRequest(permission, tool_name, arguments, detail, session_id, subject, meaning, said_by)
-            await self._require(request, scope, hooks)
+            try:
+                with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
+                    granted_by = await self._permissions.require(request)
+            except PermissionDeniedError as error:
+                if hooks is not None:
+                    hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
+                raise
+            if hooks is not None:
+                hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
 
         return require
 
@@ -438,14 +419,12 @@ class ToolExecutor:
         """
         hooks = self._hooks_on(ToolCall(call.id, name, json.dumps(arguments)), scope, "javascript")
         assert hooks is not None
-        tool, definition = self._registry.get_tool(name), self._registry.get_definition(name)
+        found = self._registry.find(name)
         result = ToolResult.error("interrupted", "The call was interrupted.")
         try:
-            arguments = await hooks.rewrite(
-                arguments,
-                lambda given: self._faults(tool, definition, given) if tool is not None and definition else [],
-            )
-            await hooks.check(self._asker(name, arguments, scope, hooks))
+            arguments = await hooks.rewrite(arguments, lambda given: self._faults(found, given) if found else [])
+            plugin = found.source.plugin if found is not None else None
+            await hooks.check(self._asker(name, plugin, arguments, scope, hooks))
             yield arguments
             result = ToolResult.success()
         except PermissionDeniedError as error:
@@ -460,41 +439,15 @@ class ToolExecutor:
         finally:
             hooks.finished(result)
 
-    def _faults(self, tool: Tool, definition: ToolDefinition, arguments: dict[str, Any]) -> list[str]:
+    def _faults(self, found: RegisteredTool, arguments: dict[str, Any]) -> list[str]:
         """Find what is wrong with arguments, except where the tool does so itself."""
-        if getattr(tool, "checks_own_arguments", False):
+        if getattr(found.tool, "checks_own_arguments", False):
             return []
-        return argument_faults(self._validator(definition), arguments)
-
-    async def _plugin_context(self, tool_name: str) -> PluginContext | None:
-        """Return the context of the plugin that registered a tool.
-
-        Raises:
-            PluginError: the plugin cannot be started.
-        """
-        source = self._registry.get_source_info(tool_name)
-        if self._plugins is None or source is None:
-            return None
-        return await self._plugins.context_of_tool(source.plugin)
-
-    async def _require(self, request: PermissionRequest, scope: CallScope, hooks: HookedCall | None) -> None:
-        permission, subject = request.permission, request.subject
-        try:
-            with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
-                granted_by = await self._permissions.require(request)
-        except PermissionDeniedError as error:
-            if hooks is not None:
-                hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
-            raise
-        if hooks is not None:
-            hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
-
-    def _validator(self, definition: ToolDefinition) -> Validator:
+        definition = found.definition
         known = self._validators.get(definition.name)
         if known is None or known[0] is not definition:
-            known = (definition, compile_schema(definition.parameters))
-            self._validators[definition.name] = known
-        return known[1]
+            known = self._validators[definition.name] = definition, compile_schema(definition.parameters)
+        return argument_faults(known[1], arguments)
 
 
 def _object_in(arguments: str) -> dict[str, Any]:

@@ -265,7 +265,7 @@ class FunctionTool(Generic[_P, _R]):
 
         Args:
             arguments: JSON data; converted to what the type hints say.
-            context: for the parameter annotated ``ToolContext``; by default one outside a call of the engine, in the
+            context: for the parameter annotated ``ToolContext``; by default one outside a call of the executor, in the
                 home and the current directory.
 
         Returns:

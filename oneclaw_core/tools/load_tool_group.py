@@ -13,7 +13,7 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolResult
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.tools.toolset import SelectedTools, ToolGroupDefinition
+    from oneclaw_core.tools.toolset import ToolGroupDefinition, Toolset
 
 
 class LoadToolGroupTool:
@@ -53,7 +53,7 @@ class LoadToolGroupTool:
             return ToolResult.error("missing_parameter", "Required parameter 'group_name' is missing.")
         group = self._registry.get_group_definition(name)
         selection = context.selection if context is not None else ALL_TOOLS
-        tools = self._registry.selected(selection)
+        tools = self._registry.toolset(selection)
         if group is None or not tools.has_group(name):
             known = self._known_groups(tools) if selection.is_everything else tools.groups
             available = ", ".join(each.name for each in known) or "none"
@@ -64,13 +64,13 @@ class LoadToolGroupTool:
         if open_group is not None and not self._registry.is_group_disabled(name):
             with context.paused() if context is not None else nullcontext():
                 await open_group()
-        definitions = tools.tools_of(name)
+        definitions = self._registry.toolset(selection).tools_of(name)
         if not definitions:
             return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
         lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
         return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
 
-    def _known_groups(self, tools: SelectedTools) -> list[ToolGroupDefinition]:
+    def _known_groups(self, tools: Toolset) -> list[ToolGroupDefinition]:
         """Return the groups listed to an agent with all tools: empty ones too (RFC-040, step 3), disabled ones not."""
         loadable = {group.name for group in tools.groups}
         with_tools = self._registry.get_tool_groups()

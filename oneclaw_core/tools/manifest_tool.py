@@ -64,7 +64,7 @@ class ManifestTool:
         target: where its function is found.
         isolation: ``"process"`` if it runs in a process of its own.
         asks_itself: whether its function asks for the permissions that it requires, when it knows what it is about to
-            do; the engine then refuses only what is denied for good.
+            do; the executor then refuses only what is denied for good.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ManifestTool:
         Args:
             arguments: JSON data, passed by name as they are; to a function decorated with ``@tool`` as the Python
                 values that its type hints say.
-            context: for the parameter annotated ``ToolContext``; by default one outside a call of the engine, in the
+            context: for the parameter annotated ``ToolContext``; by default one outside a call of the executor, in the
                 home and the current directory.
 
         Returns:

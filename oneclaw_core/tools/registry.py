@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
-from oneclaw_core.tools.toolset import SelectedTools
+from oneclaw_core.tools.toolset import Toolset
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.toolset import ToolGroupDefinition
 
-_MAX_VIEWS = 256
+_MAX_TOOLSETS = 256
 
 
 class ToolSourceType(StrEnum):
@@ -52,6 +52,20 @@ class ToolSourceInfo:
 ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)
 
 
+class RegisteredTool(NamedTuple):
+    """A tool in a registry.
+
+    Attributes:
+        tool: the tool.
+        definition: the tool's definition when it was registered; a tool may make it anew whenever it is asked.
+        source: where it comes from.
+    """
+
+    tool: Tool
+    definition: ToolDefinition
+    source: ToolSourceInfo
+
+
 def definition_of(tool: object) -> ToolDefinition:
     """Return the definition of a tool.
 
@@ -77,10 +91,7 @@ class ToolRegistry:
     """
 
     def __init__(self) -> None:
-        self._tools: dict[str, Tool] = {}
-        # Taken once: a tool may make its definition anew whenever it is asked.
-        self._definitions_by_name: dict[str, ToolDefinition] = {}
-        self._sources: dict[str, ToolSourceInfo] = {}
+        self._tools: dict[str, RegisteredTool] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
@@ -88,11 +99,11 @@ class ToolRegistry:
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
-        # Made when first asked for, and thrown away when something changes that they depend on.
+        # Caches, cleared by every change.
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
         self._credible_meanings: dict[str, tuple[PermissionMeaning, ...]] = {}
-        self._views: dict[ToolSelection, SelectedTools] = {}
+        self._toolsets: dict[ToolSelection, Toolset] = {}
         self.version = 0
 
     def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
@@ -110,7 +121,8 @@ class ToolRegistry:
         definition = definition_of(tool)
         name = definition.name
         if name in self._tools:
-            holder = self._sources[name].distribution or self._sources[name].type
+            source = self._tools[name].source
+            holder = source.distribution or source.type
             raise DuplicateToolError(
                 f"a tool named {name!r} is registered already, by {holder}; the first one stays: rename the other"
             )
@@ -118,11 +130,9 @@ class ToolRegistry:
         if source_info.group_name is None and group_name is not None:
             check_name(group_name, "tool group")
             source_info = replace(source_info, group_name=group_name)
-        self._tools[name] = tool
-        self._definitions_by_name[name] = definition
-        self._sources[name] = source_info
+        self._tools[name] = RegisteredTool(tool, definition, source_info)
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
-        self._changed(source_info.group_name)
+        self._changed()
 
     def move_to_front(self, names: Iterable[str]) -> None:
         """Put core tools before all other tools, in this order; names that are not registered are skipped."""
@@ -132,9 +142,7 @@ class ToolRegistry:
             return
         self._names_by_group[None] = dict.fromkeys([*first, *core])
         self._tools = {name: self._tools[name] for name in dict.fromkeys([*first, *self._tools])}
-        self._definitions_by_name = {name: self._definitions_by_name[name] for name in self._tools}
-        self._definitions.clear()
-        self.version += 1
+        self._changed()
 
     def unregister(self, name: str) -> bool:
         """Take a tool out.
@@ -142,15 +150,15 @@ class ToolRegistry:
         Returns:
             Whether there was one of that name.
         """
-        if self._tools.pop(name, None) is None:
+        removed = self._tools.pop(name, None)
+        if removed is None:
             return False
-        del self._definitions_by_name[name]
-        group_name = self._sources.pop(name).group_name
+        group_name = removed.source.group_name
         names = self._names_by_group[group_name]
         del names[name]
         if not names:
             del self._names_by_group[group_name]
-        self._changed(group_name)
+        self._changed()
         return True
 
     def register_group(self, group: ToolGroupDefinition, plugin: str | None = None) -> bool:
@@ -174,8 +182,7 @@ class ToolRegistry:
         if group.name in self._groups:
             return False
         self._groups[group.name] = group
-        self._available_groups = None
-        self.version += 1
+        self._changed()
         return True
 
     def unregister_group(self, name: str) -> bool:
@@ -193,9 +200,7 @@ class ToolRegistry:
                 self._meanings[permission] = kept
             else:
                 del self._meanings[permission]
-        self._credible_meanings.clear()
-        self._available_groups = None
-        self.version += 1
+        self._changed()
         return True
 
     def set_group_opener(self, name: str, open_group: Callable[[], Awaitable[None]] | None) -> None:
@@ -203,8 +208,7 @@ class ToolRegistry:
         self._group_openers.pop(name, None)
         if open_group is not None:
             self._group_openers[name] = open_group
-        self._available_groups = None
-        self.version += 1
+        self._changed()
 
     def get_group_opener(self, name: str) -> Callable[[], Awaitable[None]] | None:
         """Return what finds the tools of a group that is listed before they are known."""
@@ -215,16 +219,15 @@ class ToolRegistry:
         disabled_tools, disabled_groups = frozenset(tools), frozenset(groups)
         if (disabled_tools, disabled_groups) != (self._disabled_tools, self._disabled_groups):
             self._disabled_tools, self._disabled_groups = disabled_tools, disabled_groups
-            self._definitions.clear()
-            self._available_groups = None
-            self.version += 1
+            self._changed()
 
     def is_enabled(self, name: str) -> bool:
         """Whether a registered tool, and the group it belongs to, are enabled."""
+        found = self._tools.get(name)
         return (
-            name in self._tools
+            found is not None
             and name not in self._disabled_tools
-            and self._sources[name].group_name not in self._disabled_groups
+            and found.source.group_name not in self._disabled_groups
         )
 
     def is_tool_disabled(self, name: str) -> bool:
@@ -235,17 +238,24 @@ class ToolRegistry:
         """Whether a group is disabled as a whole."""
         return name in self._disabled_groups
 
-    def get_tool(self, name: str) -> Tool | None:
-        """The tool of that name, also when it is disabled."""
+    def find(self, name: str) -> RegisteredTool | None:
+        """Return the tool of that name with its definition and source, also when it is disabled."""
         return self._tools.get(name)
 
+    def get_tool(self, name: str) -> Tool | None:
+        """Return the tool of that name, also when it is disabled."""
+        found = self._tools.get(name)
+        return found.tool if found is not None else None
+
     def get_definition(self, name: str) -> ToolDefinition | None:
-        """The definition with which the tool of that name was registered, also when it is disabled."""
-        return self._definitions_by_name.get(name)
+        """Return the definition with which the tool of that name was registered, also when it is disabled."""
+        found = self._tools.get(name)
+        return found.definition if found is not None else None
 
     def get_source_info(self, name: str) -> ToolSourceInfo | None:
-        """Where the tool of that name comes from."""
-        return self._sources.get(name)
+        """Return where the tool of that name comes from."""
+        found = self._tools.get(name)
+        return found.source if found is not None else None
 
     def get_group_definition(self, name: str) -> ToolGroupDefinition | None:
         """The metadata of a group."""
@@ -308,9 +318,9 @@ class ToolRegistry:
         if credible is None:
             path = permission.replace(".", "_")
             owners: set[str | None] = {None}
-            for name, source in self._sources.items():
+            for _, definition, source in self._tools.values():
                 is_named_alike = source.group_name is not None and path.startswith(f"{source.group_name}_")
-                if is_named_alike or permission in self._definitions_by_name[name].required_permissions:
+                if is_named_alike or permission in definition.required_permissions:
                     owners.add(source.plugin)
             said = self._meanings.get(permission, {})
             credible = tuple(meaning for plugin, (meaning, _) in said.items() if plugin in owners)
@@ -319,7 +329,7 @@ class ToolRegistry:
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
-        return [definition for name, definition in self._definitions_by_name.items() if self.is_enabled(name)]
+        return [each.definition for name, each in self._tools.items() if self.is_enabled(name)]
 
     def get_core_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of the tools in no group."""
@@ -337,30 +347,31 @@ class ToolRegistry:
         """The names of all tools, disabled ones included."""
         return list(self._tools)
 
-    def selected(self, selection: ToolSelection = ALL_TOOLS) -> SelectedTools:
-        """What an agent sees of this registry, the same object for the same selection.
+    def toolset(self, selection: ToolSelection = ALL_TOOLS) -> Toolset:
+        """Return the toolset of an agent, the same object until the registry changes.
 
         Args:
             selection: the tools that the agent may have.
         """
-        view = self._views.pop(selection, None)
-        if view is None:
-            view = SelectedTools(self, selection)
-            if len(self._views) >= _MAX_VIEWS:
-                del self._views[next(iter(self._views))]
-        self._views[selection] = view  # to the end: the one used longest ago is the first to go
-        return view
+        toolset = self._toolsets.pop(selection, None)
+        if toolset is None:
+            toolset = Toolset(self, selection)
+            if len(self._toolsets) >= _MAX_TOOLSETS:
+                del self._toolsets[next(iter(self._toolsets))]
+        self._toolsets[selection] = toolset  # to the end: the least recently used is the first to go
+        return toolset
 
     def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
         definitions = self._definitions.get(group_name)
         if definitions is None:
             names = self._names_by_group.get(group_name, ())
-            definitions = tuple(self._definitions_by_name[name] for name in names if self.is_enabled(name))
+            definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))
             self._definitions[group_name] = definitions
         return definitions
 
-    def _changed(self, group_name: str | None) -> None:
-        self._definitions.pop(group_name, None)
+    def _changed(self) -> None:
+        self._definitions.clear()
         self._available_groups = None
         self._credible_meanings.clear()
+        self._toolsets.clear()
         self.version += 1

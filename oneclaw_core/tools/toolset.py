@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import meaning_fault
-from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.tools import ToolSelection
 
 
 LOAD_TOOL_GROUP = "load_tool_group"
@@ -176,8 +176,8 @@ def one_line(text: str, limit: int | None = None) -> str:
     return line[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"
 
 
-class SelectedTools:
-    """What an agent sees of a registry: enabled tools of its selection only.
+class Toolset:
+    """The tools of a registry that an agent may use, until the registry changes.
 
     ``load_tool_group`` is in every selection for which there is a group to load, and in no other but everything.
 
@@ -186,47 +186,40 @@ class SelectedTools:
         selection: those that the agent may have.
     """
 
-    def __init__(self, registry: ToolRegistry, selection: ToolSelection = ALL_TOOLS) -> None:
+    def __init__(self, registry: ToolRegistry, selection: ToolSelection) -> None:
         self._registry = registry
         self._selection = selection
-        self._version = registry.version
-        self._core: tuple[ToolDefinition, ...] | None = None
-        self._groups: tuple[ToolGroupDefinition, ...] | None = None
         self._tools_of_groups: dict[str, tuple[ToolDefinition, ...]] = {}
-        self._all_active: ActiveTools | None = None
 
-    @property
+    @cached_property
     def core_tools(self) -> tuple[ToolDefinition, ...]:
-        """The definitions of its core tools."""
-        self._follow_registry()
-        if self._core is None:
-            everything = self._registry.get_core_tool_definitions()
-            self._core = tuple(each for each in everything if self._allows_core(each.name))
-        return self._core
+        """The definitions of its enabled core tools."""
+        return tuple(each for each in self._registry.get_core_tool_definitions() if self._allows_core(each.name))
 
-    @property
+    @cached_property
     def groups(self) -> tuple[ToolGroupDefinition, ...]:
-        """The groups that it can load now: those with at least one tool for it."""
-        self._follow_registry()
-        if self._groups is None:
-            available = self._registry.get_available_group_definitions()
-            if not self._selection.is_everything:
-                available = [each for each in available if self.has_group(each.name)]
-            self._groups = tuple(available)
-        return self._groups
+        """The groups that it can load now: those with at least one enabled tool for it."""
+        available = self._registry.get_available_group_definitions()
+        if self._selection.is_everything:
+            return tuple(available)
+        return tuple(each for each in available if self.has_group(each.name))
 
-    @property
+    @cached_property
     def all_active(self) -> ActiveTools:
-        """All its tools, those of groups too, as if every group were loaded."""
-        self._follow_registry()
-        if self._all_active is None:
-            everything = self._registry.get_all_tool_definitions()
-            self._all_active = ActiveTools(tuple(each for each in everything if self.allows(each.name)))
-        return self._all_active
+        """All its enabled tools, those of groups too, as if every group were loaded."""
+        return ActiveTools(tuple(each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)))
+
+    def active(self, group_names: Iterable[str]) -> ActiveTools:
+        """Return the active tools of a conversation.
+
+        Args:
+            group_names: the loaded groups in the order of loading; one that is gone, or has no tools, is left out.
+        """
+        loaded = (LoadedGroup(name, self.tools_of(name)) for name in dict.fromkeys(group_names))
+        return ActiveTools(self.core_tools, tuple(each for each in loaded if each.tools), self._loadable)
 
     def tools_of(self, group: str) -> tuple[ToolDefinition, ...]:
-        """The definitions of its tools of a group; none for an unknown group."""
-        self._follow_registry()
+        """Return the definitions of its enabled tools of a group; none for an unknown group."""
         found = self._tools_of_groups.get(group)
         if found is None:
             everything = self._registry.get_group_tool_definitions(group)
@@ -235,7 +228,7 @@ class SelectedTools:
         return found
 
     def allows(self, tool_name: str) -> bool:
-        """Whether a registered tool is in the selection, enabled or not."""
+        """Return True if a registered tool is in the selection, enabled or not."""
         source = self._registry.get_source_info(tool_name)
         if source is None:
             return False
@@ -244,7 +237,7 @@ class SelectedTools:
         return self._selection.allows(tool_name, source.group_name)
 
     def has_group(self, name: str) -> bool:
-        """Whether a registered group is in the selection, as a whole or in part; as a whole, it may be disabled."""
+        """Return True if a registered group is in the selection, as a whole or in part; a whole one may be disabled."""
         if self._registry.get_group_definition(name) is None:
             return False
         # A group of thousands of tools that is in it as a whole need not be gone through.
@@ -255,34 +248,5 @@ class SelectedTools:
             return self._selection.is_everything or bool(self.groups)
         return self._selection.allows(name, None)
 
-    def _follow_registry(self) -> None:
-        if self._version != self._registry.version:
-            self._version = self._registry.version
-            self._core = None
-            self._groups = None
-            self._tools_of_groups.clear()
-            self._all_active = None
-
-
-def active_tools(
-    registry: ToolRegistry, group_names: Sequence[str], selection: ToolSelection = ALL_TOOLS
-) -> ActiveTools:
-    """Find the active tools of a conversation.
-
-    Args:
-        registry: the tools there are.
-        group_names: the loaded groups in the order of loading; one that is gone, or empty for the agent, is passed
-            over.
-        selection: the tools that the agent may have.
-    """
-    tools = registry.selected(selection)
-    loaded = (LoadedGroup(name, tools.tools_of(name)) for name in dict.fromkeys(group_names))
-    return ActiveTools(
-        core=tools.core_tools,
-        groups=tuple(group for group in loaded if group.tools),
-        find_loadable=partial(_loadable_groups, tools),
-    )
-
-
-def _loadable_groups(tools: SelectedTools) -> tuple[LoadedGroup, ...]:
-    return tuple(LoadedGroup(group.name, tools.tools_of(group.name)) for group in tools.groups)
+    def _loadable(self) -> tuple[LoadedGroup, ...]:
+        return tuple(LoadedGroup(each.name, self.tools_of(each.name)) for each in self.groups)

@@ -119,7 +119,7 @@ class TurnParts:
     Attributes:
         store: keeps the history.
         registry: the tools.
-        engine: runs tool calls.
+        executor: runs tool calls.
         plugins: at work.
         cache_prefixes: of requests, kept over turns.
         tool_sizes: estimates of tools, kept over turns.
@@ -128,7 +128,7 @@ class TurnParts:
 
     store: Store
     registry: ToolRegistry
-    engine: ToolExecutor
+    executor: ToolExecutor
     plugins: Plugins
     cache_prefixes: CachePrefixes
     tool_sizes: ToolSizes

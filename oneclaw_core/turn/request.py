@@ -16,7 +16,6 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import (
     LOAD_TOOL_GROUP,
     ActiveTools,
-    active_tools,
     build_system_prompt_with_tool_groups,
     one_line,
 )
@@ -46,7 +45,7 @@ def system_prompt(
         kept_sections: sections that are kept with the session.
         current_sections: sections as they are now; left out if they are about a core tool that the agent lacks.
     """
-    selected = registry.selected(agent.selection)
+    selected = registry.toolset(agent.selection)
     core = {each.name for each in selected.core_tools}
     current = (each.text for each in current_sections if each.core_tool is None or each.core_tool in core)
     base = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *current) if part.strip())
@@ -105,7 +104,7 @@ def model_request(
         kept_sections: sections of the system prompt that are kept with the session.
         current_sections: sections of it as they are now.
     """
-    tools = active_tools(registry, groups, agent.selection)
+    tools = registry.toolset(agent.selection).active(groups)
     return ModelRequest(
         model=model,
         system_prompt=system_prompt(agent, registry, kept_sections=kept_sections, current_sections=current_sections),
@@ -193,7 +192,7 @@ def dispatched_request(request: ModelRequest) -> ModelRequest:
     only grows stays one that only grows.
 
     Args:
-        request: as it would be sent without a dispatcher; the engine still goes by its tools.
+        request: as it would be sent without a dispatcher; the executor still goes by its tools.
     """
     core_names = {definition.name for definition in request.tools.core} | {USE_TOOL}
     loads = loading_calls(request)
@@ -211,8 +210,8 @@ def dispatched_request(request: ModelRequest) -> ModelRequest:
 def undispatched_response(response: ModelResponse) -> ModelResponse:
     """Turn calls of ``use_tool`` in a response into calls of the tools they name, under the same ids.
 
-    What does not name a tool stays a call of ``use_tool``, which the engine answers with ``not_found``; arguments
-    that are none are passed on as they are, and the engine answers with ``validation_error``.
+    What does not name a tool stays a call of ``use_tool``, which the executor answers with ``not_found``; arguments
+    that are none are passed on as they are, and the executor answers with ``validation_error``.
     """
     return replace(response, tool_calls=tuple(map(_unwrapped, response.tool_calls)))
 

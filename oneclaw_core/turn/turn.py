@@ -255,7 +255,7 @@ class Turn:
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
-        outcomes = self._parts.engine.execute_as_completed(calls, scope, self._keep)
+        outcomes = self._parts.executor.execute_as_completed(calls, scope, self._keep)
         async with aclosing(self._deadline.limit(outcomes)) as items:
             async for item in items:
                 if isinstance(item, ToolProgress):
@@ -271,7 +271,7 @@ class Turn:
             group = requested_group(call.arguments) if call.id in loaded else None
             if group is not None and group not in self._groups:
                 self._groups.append(group)
-                tools = self._parts.registry.selected(context.agent.selection).tools_of(group)
+                tools = self._parts.registry.toolset(context.agent.selection).tools_of(group)
                 await self._emit(GroupLoadedEvent(group, tuple(each.name for each in tools)))
         return self._load_groups
 

@@ -154,7 +154,7 @@ class Turns:
         if message.tool_groups is not None:
             wanted = tuple(message.tool_groups)
             agent = replace(agent, selection=agent.selection.narrowed_to(ToolSelection(groups=frozenset(wanted))))
-            selected = self._parts.registry.selected(agent.selection)
+            selected = self._parts.registry.toolset(agent.selection)
             groups = tuple(name for name in wanted if selected.has_group(name))
         if message.command is not None:
             title = f"/{message.command} {text.strip()}".rstrip()

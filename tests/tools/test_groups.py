@@ -22,7 +22,7 @@ from oneclaw_core import (
     restore_loaded_groups,
 )
 from oneclaw_core.tools import ToolDefinitionError
-from oneclaw_core.tools.toolset import active_tools, generated_group_definition, one_line
+from oneclaw_core.tools.toolset import generated_group_definition, one_line
 
 
 class DescribedTool:
@@ -174,7 +174,7 @@ def names(active):
 def test_040_06_multiple_groups_come_after_the_core_in_the_order_of_loading():
     registry = registry_with_groups(google_gmail=["gmail_search"], google_drive=["drive_list"])
     registry.register(DescribedTool("core_tool", "Core"))
-    active = active_tools(registry, ["google_drive", "google_gmail"])
+    active = registry.toolset().active(["google_drive", "google_gmail"])
     assert names(active) == ["core_tool", "drive_list", "gmail_search"]
     assert active.names == {"core_tool", "drive_list", "gmail_search"}
 
@@ -182,7 +182,7 @@ def test_040_06_multiple_groups_come_after_the_core_in_the_order_of_loading():
 def test_040_07_duplicate_load_is_idempotent():
     registry = registry_with_groups(pdf=["pdf_info"])
     assert load(registry, group_name="pdf") == load(registry, group_name="pdf")
-    assert names(active_tools(registry, ["pdf", "pdf"])) == ["pdf_info"]
+    assert names(registry.toolset().active(["pdf", "pdf"])) == ["pdf_info"]
 
 
 def test_040_08_and_09_only_core_tools_first_then_the_groups_own():
@@ -191,24 +191,24 @@ def test_040_08_and_09_only_core_tools_first_then_the_groups_own():
     )
     for n in range(13):
         registry.register(DescribedTool(f"core_{n}", "Core"))
-    assert len(names(active_tools(registry, []))) == 13
-    assert len(names(active_tools(registry, ["config"]))) == 30
+    assert len(names(registry.toolset().active([]))) == 13
+    assert len(names(registry.toolset().active(["config"]))) == 30
 
 
 def test_edge_case_load_all_groups():
     groups = {f"group_{n}": [f"tool_{n}_{i}" for i in range(3)] for n in range(14)}
     registry = registry_with_groups(**groups)
-    assert len(set(names(active_tools(registry, list(groups))))) == 42
+    assert len(set(names(registry.toolset().active(list(groups))))) == 42
 
 
 def test_edge_case_group_that_is_gone_does_no_harm():
-    assert names(active_tools(registry_with_groups(pdf=["pdf_info"]), ["gone", "pdf"])) == ["pdf_info"]
+    assert names(registry_with_groups(pdf=["pdf_info"]).toolset().active(["gone", "pdf"])) == ["pdf_info"]
 
 
 def test_edge_case_disabling_a_tool_takes_it_out_of_a_loaded_group():
     registry = registry_with_groups(pdf=["pdf_info", "pdf_render_page"])
     registry.set_disabled(["pdf_info"], [])
-    assert names(active_tools(registry, ["pdf"])) == ["pdf_render_page"]
+    assert names(registry.toolset().active(["pdf"])) == ["pdf_render_page"]
 
 
 @pytest.mark.parametrize("name", ["", "with space", "ümlaut", "a" * 64, "1st", "a.b", None])

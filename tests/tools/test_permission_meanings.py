@@ -34,7 +34,6 @@ from oneclaw_core.tools.permission_meanings import (
     meaning_fault,
 )
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
-from oneclaw_core.tools.toolset import active_tools
 
 MEANING = "delete tables for good"
 SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
@@ -241,7 +240,7 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     group = tables({"tables.delete": MEANING, "shell.execute": "look at the time"})
     registry.register_group(group, "acme")
     registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
-    scope = CallScope(active_tools(registry, ["tables"]), "Tester", "session")
+    scope = CallScope(registry.toolset().active(["tables"]), "Tester", "session")
     engine = ToolExecutor(registry, PermissionPolicy({}, remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))

@@ -131,12 +131,12 @@ class Stage:
             raise AssertionError("nothing is to be remembered here")
 
         policy = PermissionPolicy({}, remember)
-        engine = ToolExecutor(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
+        executor = ToolExecutor(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
         chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
         parts = TurnParts(
             store=self.store,
             registry=self.registry,
-            engine=engine,
+            executor=executor,
             plugins=Plugins([], None),
             cache_prefixes=CachePrefixes(),
             tool_sizes=ToolSizes(),

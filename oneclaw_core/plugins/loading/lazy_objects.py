@@ -52,7 +52,7 @@ class LazyTool:
 
         Args:
             arguments: as for the tool.
-            context: likewise; by default one outside a call of the engine, in the home and the current directory.
+            context: likewise; by default one outside a call of the executor, in the home and the current directory.
 
         Raises:
             PluginError: the plugin cannot be imported, or does not have the tool any more.

@@ -30,7 +30,7 @@ class ToolEntry:
         origin: what names the target, for messages.
         isolation: ``"process"`` if it runs in a process of its own.
         asks_itself: True if its function asks for the permissions that it requires.
-        checks_own_arguments: True if the engine leaves the arguments to the tool.
+        checks_own_arguments: True if the executor leaves the arguments to the tool.
         tool: the object, where this process has it; not cached.
     """
 

@@ -1,4 +1,4 @@
-"""The hooks of plugins on one tool call, in the order in which the engine asks for them."""
+"""The hooks of plugins on one tool call, in the order in which the executor asks for them."""
 
 from __future__ import annotations
 

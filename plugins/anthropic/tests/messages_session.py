@@ -13,7 +13,7 @@ from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
-from oneclaw_core.tools.toolset import ToolGroupDefinition, active_tools, restore_loaded_groups
+from oneclaw_core.tools.toolset import ToolGroupDefinition, restore_loaded_groups
 
 SERVER = "https://api.anthropic.com"
 MODEL = "claude-test"
@@ -58,7 +58,7 @@ class Session:
             model=MODEL,
             system_prompt="Be brief.",
             messages=tuple(self.history),
-            tools=active_tools(self.registry, restore_loaded_groups(self.history)),
+            tools=self.registry.toolset().active(restore_loaded_groups(self.history)),
             session_id="s",
             parameters=self.parameters,
             tool_loading=self.loading,

@@ -49,7 +49,7 @@ def skill_needs(skill: Skill, registry: ToolRegistry, selection: ToolSelection |
         registry: the tools there are.
         selection: those that the agent may have; ``None`` for all.
     """
-    tools = registry.selected(selection or ToolSelection())
+    tools = registry.toolset(selection or ToolSelection())
     groups: dict[str, None] = {}
     missing_groups = []
     for name in skill.document.groups:

@@ -1,4 +1,4 @@
-"""What an agent sees of a registry."""
+"""Toolsets: the tools of a registry that an agent may use."""
 
 import pytest
 
@@ -14,7 +14,6 @@ from oneclaw_core import (
     ToolSourceType,
 )
 from oneclaw_core.tools import PathGuard
-from oneclaw_core.tools.toolset import active_tools
 
 
 class NamedTool:
@@ -48,10 +47,10 @@ def named(tools=None, groups=None):
 
 
 def seen(registry, selection):
-    view = registry.selected(selection)
+    toolset = registry.toolset(selection)
     return (
-        [each.name for each in view.core_tools],
-        {group.name: [each.name for each in view.tools_of(group.name)] for group in view.groups},
+        [each.name for each in toolset.core_tools],
+        {group.name: [each.name for each in toolset.tools_of(group.name)] for group in toolset.groups},
     )
 
 
@@ -72,13 +71,12 @@ def seen(registry, selection):
         (named([], []), [], {}),
     ],
 )
-def test_what_is_seen(registry, selection, core, groups):
+def test_a_toolset_has_the_enabled_tools_of_the_selection(registry, selection, core, groups):
     assert seen(registry, selection) == (core, groups)
 
 
-def test_the_view_follows_the_registry(registry):
+def test_a_toolset_follows_the_registry(registry):
     selection = named(["read_file", "new_tool"], ["pdf"])
-    before = registry.selected(selection)
     assert seen(registry, selection) == (["load_tool_group", "read_file"], {"pdf": ["pdf_list", "pdf_read"]})
     registry.set_disabled(["read_file", "pdf_list"], [])
     assert seen(registry, selection) == (["load_tool_group"], {"pdf": ["pdf_read"]})
@@ -87,21 +85,21 @@ def test_the_view_follows_the_registry(registry):
     registry.set_disabled([], [])
     add(registry, "new_tool")
     assert seen(registry, selection)[0] == ["load_tool_group", "read_file", "new_tool"]
-    assert registry.selected(selection) is before
+    assert registry.toolset(selection) is registry.toolset(selection)
 
 
 def test_a_disabled_tool_is_selected_nevertheless(registry):
     registry.set_disabled(["exec"], [])
-    view = registry.selected(named(["exec"]))
-    assert view.allows("exec")
-    assert not view.allows("read_file")
-    assert not view.allows("nothing of that name")
+    toolset = registry.toolset(named(["exec"]))
+    assert toolset.allows("exec")
+    assert not toolset.allows("read_file")
+    assert not toolset.allows("nothing of that name")
 
 
-def test_no_more_than_some_views_are_kept(registry):
+def test_no_more_than_some_toolsets_are_kept(registry):
     for number in range(600):
-        registry.selected(named([f"tool_{number}"]))
-    assert len(registry._views) == 256
+        registry.toolset(named([f"tool_{number}"]))
+    assert len(registry._toolsets) == 256
 
 
 def test_asking_again_looks_at_no_tool(registry):
@@ -115,15 +113,15 @@ def test_asking_again_looks_at_no_tool(registry):
     for number in range(2_000):
         add(registry, f"pdf_{number}", "pdf")
     selection = WatchedSelection(frozenset({"read_file"}), frozenset({"pdf", "drive"}))
-    active_tools(registry, ["drive"], selection)
+    registry.toolset(selection).active(["drive"])
     # The group of 2,000 tools is in it as a whole and not loaded.
     assert len(looked_at) == 4
-    active_tools(registry, ["drive"], selection)
+    registry.toolset(selection).active(["drive"])
     assert len(looked_at) == 4
 
 
 def test_the_active_tools_are_those_of_the_selection(registry):
-    active = active_tools(registry, ["pdf", "drive"], named(["exec", "pdf_read"]))
+    active = registry.toolset(named(["exec", "pdf_read"])).active(["pdf", "drive"])
     assert [each.name for each in active] == ["load_tool_group", "exec", "pdf_read"]
     assert [group.name for group in active.groups] == ["pdf"]
     assert [(each.name, [tool.name for tool in each.tools]) for each in active.find_loadable()] == [
@@ -141,10 +139,10 @@ def load(registry, tmp_path, selection, group):
 
 
 def test_all_tools_are_active_where_no_group_need_be_loaded(registry):
-    names = list(registry.selected().all_active.names)
+    names = list(registry.toolset().all_active.names)
     assert sorted(names) == sorted(registry.get_all_tool_names())
     registry.set_disabled(names[:1], ())
-    assert registry.selected().all_active.names == frozenset(names[1:])
+    assert registry.toolset().all_active.names == frozenset(names[1:])
 
 
 def test_loading_lists_the_tools_of_the_selection_only(registry, tmp_path):

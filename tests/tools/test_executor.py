@@ -23,7 +23,6 @@ from oneclaw_core.http import SignInNeededError
 from oneclaw_core.tools import ActiveTools, PathGuard
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
-from oneclaw_core.tools.toolset import active_tools
 from oneclaw_core.types.messages import Attachment
 
 
@@ -68,9 +67,9 @@ class Workbench:
     async def remember(self, permission, decision):
         raise AssertionError("nothing is to be remembered here")
 
-    def engine(self):
+    def executor(self):
         policy = PermissionPolicy({}, self.remember, self.ask, self.allowed)
-        self.scope = self.scope or CallScope(active_tools(self.registry, self.loaded), "Tester", "session")
+        self.scope = self.scope or CallScope(self.registry.toolset().active(self.loaded), "Tester", "session")
         return ToolExecutor(self.registry, policy, self.home, PathGuard(self.home, self.home))
 
     def outcomes(self, *calls):
@@ -80,7 +79,7 @@ class Workbench:
         ]
 
         async def run():
-            return await self.engine().execute(numbered, self.scope)
+            return await self.executor().execute(numbered, self.scope)
 
         return asyncio.run(run())
 
@@ -276,7 +275,7 @@ def test_a_tool_that_ignores_being_cancelled_holds_nobody_up(bench, monkeypatch)
     bench.add(run=stubborn, timeout_seconds=0.05)
 
     async def run():
-        (outcome,) = await bench.engine().execute([ToolCall("c", "probe", "{}")], bench.scope)
+        (outcome,) = await bench.executor().execute([ToolCall("c", "probe", "{}")], bench.scope)
         released.set()
         return outcome.result
 
@@ -340,7 +339,7 @@ def test_outcomes_arrive_when_they_are_there(bench):
 
     async def run():
         calls = [ToolCall("1", "slow", "{}"), ToolCall("2", "fast", "{}")]
-        return [item.call.name async for item in bench.engine().execute_as_completed(calls, bench.scope)]
+        return [item.call.name async for item in bench.executor().execute_as_completed(calls, bench.scope)]
 
     assert asyncio.run(run()) == ["fast", "slow"]
 
@@ -364,7 +363,7 @@ def test_cancelling_ends_the_tools_that_run(bench):
 
     async def cancel():
         calls = [ToolCall(str(n), "probe", "{}") for n in range(3)]
-        task = asyncio.create_task(bench.engine().execute(calls, bench.scope))
+        task = asyncio.create_task(bench.executor().execute(calls, bench.scope))
         while bench.registry.get_tool("probe").runs < 3:
             await asyncio.sleep(0)
         task.cancel()
@@ -408,7 +407,7 @@ def test_progress_is_passed_on_before_the_outcome(bench):
 
     async def collect():
         call = ToolCall("1", "probe", "{}")
-        return [item async for item in bench.engine().execute_as_completed([call], bench.scope)]
+        return [item async for item in bench.executor().execute_as_completed([call], bench.scope)]
 
     progress, outcome = asyncio.run(collect())
     assert isinstance(progress, ToolProgress)
@@ -491,7 +490,7 @@ def test_a_call_that_was_refused_runs_once_its_group_is_loaded(bench):
     for _ in range(3):
         assert bench.result().error_message.endswith("Call load_tool_group with group_name 'doors' first.")
     assert bench.result().error_message.startswith("Not run again")
-    bench.scope = CallScope(active_tools(bench.registry, ["doors"]), "Tester", "session", bench.scope.failures)
+    bench.scope = CallScope(bench.registry.toolset().active(["doors"]), "Tester", "session", bench.scope.failures)
     assert bench.result() == ToolResult.success("done")
     assert tool.runs == 1
 
@@ -552,9 +551,9 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
             {"network.public": Decision.DENY, "files.read": Decision.DENY, "network.private": Decision.DENY},
             bench.remember,
         )
-        engine = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
+        executor = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))
         calls = [ToolCall("1", "fetch", "{}"), ToolCall("2", "read", "{}")]
-        return await engine.execute(calls, CallScope(active_tools(bench.registry, []), "Tester"))
+        return await executor.execute(calls, CallScope(bench.registry.toolset().active([]), "Tester"))
 
     (tmp_path / "a.txt").write_text("a")
     bench = Workbench(tmp_path)
@@ -567,7 +566,7 @@ def test_arguments_that_are_no_text_at_all_still_give_a_result(bench):
     bench.add()
 
     async def run():
-        return await bench.engine().execute(
+        return await bench.executor().execute(
             [ToolCall("1", "probe", {"a": 1}), ToolCall("2", "probe", None)], bench.scope
         )
 
@@ -598,7 +597,7 @@ def test_a_fraction_that_is_none_is_left_out(bench, given, passed_on):
 
     async def collect():
         call = ToolCall("1", "probe", "{}")
-        return [item async for item in bench.engine().execute_as_completed([call], bench.scope)]
+        return [item async for item in bench.executor().execute_as_completed([call], bench.scope)]
 
     assert asyncio.run(collect())[0].fraction == passed_on
 
@@ -642,7 +641,7 @@ def test_nothing_is_heard_of_a_call_after_its_outcome_and_no_lone_surrogates_bef
     async def collect():
         items = []
         calls = [ToolCall("1", "probe", "{}"), ToolCall("2", "other", "{}")]
-        async for item in bench.engine().execute_as_completed(calls, bench.scope):
+        async for item in bench.executor().execute_as_completed(calls, bench.scope):
             items.append(item)
             if isinstance(item, ToolOutcome):
                 timed_out.set()
@@ -683,7 +682,7 @@ def test_a_tool_that_has_ended_is_not_cancelled_any_more(bench):
         bench.add(run=probe)
         bench.add("quick")
         calls = [ToolCall("c0", "probe", "{}"), ToolCall("c1", "quick", "{}")]
-        items = bench.engine().execute_as_completed(calls, bench.scope, keep)
+        items = bench.executor().execute_as_completed(calls, bench.scope, keep)
         assert (await anext(items)).call.name == "quick"
         may_end.set()
         # The tool ends in this round of the event loop, and its call hears of it in the next one.
@@ -700,7 +699,7 @@ def test_an_outcome_that_cannot_be_kept_ends_the_iteration(bench):
 
     async def run():
         bench.add()
-        async for _ in bench.engine().execute_as_completed([ToolCall("c", "probe", "{}")], bench.scope, keep):
+        async for _ in bench.executor().execute_as_completed([ToolCall("c", "probe", "{}")], bench.scope, keep):
             raise AssertionError("an outcome that is not kept is not told")
 
     with pytest.raises(OSError, match="no space left"):
