@@ -1,9 +1,14 @@
 """Where the program starts: ``oneclaw``, and ``python -m oneclaw_core``, which is the same."""
 
+import atexit
+import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 INTERRUPTED_STATUS = 130
+LEFTOVER_SECONDS = 5.0
+"""The time limit of functions that libraries and plugins registered for the end."""
 
 
 def main() -> int:
@@ -23,12 +28,30 @@ def main() -> int:
 
 def run_program() -> NoReturn:
     """Run the program, and end the process."""
-    status = main()
-    try:
-        from oneclaw_core.cli.program_end import end_program
-    except KeyboardInterrupt:
-        sys.exit(status)
-    end_program(status)
+    _end_program(main())
+
+
+def _end_program(status: int) -> NoReturn:
+    """Call the functions registered for the end of the program, and end it without waiting for threads.
+
+    A function that hangs, or raises ``SystemExit``, changes neither that the program ends nor its status.
+    """
+    import threading
+
+    _flush()
+    timer = threading.Timer(LEFTOVER_SECONDS, os._exit, (status,))
+    timer.daemon = True
+    timer.start()
+    with suppress(BaseException):  # it is foreign, and all that the program does itself is done
+        atexit._run_exitfuncs()
+    _flush()
+    os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # closed, or replaced by something else
+            stream.flush()
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
-    from oneclaw_core.cli.event_loop import run_async as run_async
-    from oneclaw_core.cli.line_reader import read_input_line as read_input_line
+    from oneclaw_core.cli.chat_input import read_input_line as read_input_line
+    from oneclaw_core.cli.conversation import chat_command_names as chat_command_names
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.output import is_terminal as is_terminal
     from oneclaw_core.cli.output import json_option as json_option
@@ -23,23 +23,22 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
-    from oneclaw_core.cli.projects import trust_project as trust_project
     from oneclaw_core.cli.run import read_stdin as read_stdin
-    from oneclaw_core.cli.slash import chat_command_names as chat_command_names
+    from oneclaw_core.cli.running import run_async as run_async
+    from oneclaw_core.cli.running import trust_project as trust_project
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
 
 _NAMES = {
     ".turn.estimate": "definition_tokens",
     "catalog": "HomeCatalog load_catalog not_found",
-    "event_loop": "run_async",
-    "line_reader": "read_input_line",
+    "chat_input": "read_input_line",
+    "conversation": "chat_command_names",
     "main": "check_commands",
     "output": (
         "is_terminal json_option print_json print_table print_text printable printable_line styled table_text warn"
     ),
-    "projects": "trust_project",
     "run": "read_stdin",
-    "slash": "chat_command_names",
+    "running": "run_async trust_project",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -7,7 +7,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from oneclaw_core.cli.line_reader import LineReader
+from oneclaw_core.cli.chat_input import LineReader
 from oneclaw_core.cli.output import is_terminal, printable_line, styled
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS
 from oneclaw_core.tools.permission_rules import SUBJECT_KINDS

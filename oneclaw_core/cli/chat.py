@@ -1,4 +1,4 @@
-"""``oneclaw chat``: a conversation in the terminal."""
+"""A conversation in the terminal: `oneclaw chat`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ import asyncio
 import logging
 import signal
 import sys
-from contextlib import nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from oneclaw_core._version import __version__
-from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
+from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
+from oneclaw_core.services.news import ServiceChange
 from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import AsyncGenerator, Coroutine
 
+    from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.chat_input import ChatInput
     from oneclaw_core.cli.conversation import Conversation
-    from oneclaw_core.cli.event_lines import EventLines
-    from oneclaw_core.cli.rendering import TurnView
+    from oneclaw_core.cli.rendering import EventLines, TurnView
+    from oneclaw_core.services.news import ServiceNews
     from oneclaw_core.types.messages import Attachment
+
+_PROMPT_POLL_SECONDS = 0.3
+_SHOWN = (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT)
 
 _log = logging.getLogger("oneclaw.cli")
 
@@ -53,7 +59,7 @@ def chat(
     When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
     attached goes with the first message. With --json, what commands print goes to standard error.
     """
-    from oneclaw_core.cli.event_lines import failures_as_events
+    from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         attachments = [read_attachment(path) for path in attach]
@@ -69,13 +75,13 @@ def _view(stdout: TextIO | None) -> TurnView | EventLines:
         from oneclaw_core.cli.rendering import TurnView
 
         return TurnView(sys.stdout)
-    from oneclaw_core.cli.event_lines import EventLines
+    from oneclaw_core.cli.rendering import EventLines
 
     return EventLines(stdout)
 
 
 def _tell_programs(view: TurnView | EventLines, error: Exception) -> None:
-    from oneclaw_core.cli.event_lines import EventLines
+    from oneclaw_core.cli.rendering import EventLines
 
     if isinstance(view, EventLines):
         view.fail(error)
@@ -97,12 +103,9 @@ async def _chat(
         Whether all went well; always, if somebody sat at the terminal and saw what did not.
     """
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.background import services_running
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
-    from oneclaw_core.cli.conversation import Conversation
-    from oneclaw_core.cli.missing_parts import note_missing_parts
-    from oneclaw_core.cli.permission_names import open_allowing
-    from oneclaw_core.cli.slash import completions
+    from oneclaw_core.cli.conversation import Conversation, completions
+    from oneclaw_core.cli.options import note_missing_parts, open_allowing
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
 
@@ -135,7 +138,7 @@ async def _greet(conversation: Conversation, full_model: str) -> None:
 
 
 async def _go_through(lines: ChatInput, conversation: Conversation, *, is_interactive: bool) -> bool:
-    from oneclaw_core.cli.slash import QuitChat, expandable_command, is_slash_command, run_slash_command
+    from oneclaw_core.cli.conversation import QuitChat, expandable_command, is_slash_command, run_slash_command
 
     is_all_well = True
     while (line := await lines.read()) is not None:
@@ -183,3 +186,36 @@ async def _cancellably(work: Coroutine[Any, Any, None]) -> None:
         click.echo("\r(stopped; the session is kept)", err=True)
     else:
         task.result()
+
+
+@asynccontextmanager
+async def services_running(claw: OneClaw) -> AsyncGenerator[None, None]:
+    """Run the services that belong to a chat until the end of the block."""
+    services = [each for each in claw.plugins.registrations(SERVICE_HOOK) if "chat" in each.options["runs_in"]]
+    if not services:
+        yield
+        return
+    texts: asyncio.Queue[str] = asyncio.Queue()
+
+    def report(news: ServiceNews) -> None:
+        if news.change in _SHOWN:
+            texts.put_nowait(str(news))
+
+    showing = asyncio.create_task(_show(texts))
+    try:
+        async with ServiceManager(claw, services, "chat", report).running():
+            yield
+    finally:
+        showing.cancel()
+        await asyncio.wait({showing})
+
+
+async def _show(texts: asyncio.Queue[str]) -> None:
+    """Show texts above the line that the user types, and nothing in the middle of an answer."""
+    from prompt_toolkit.application import get_app_or_none, run_in_terminal
+
+    while True:
+        text = await texts.get()
+        while (app := get_app_or_none()) is None or not app.is_running:  # noqa: ASYNC110  # it tells nobody
+            await asyncio.sleep(_PROMPT_POLL_SECONDS)
+        await run_in_terminal(lambda text=text: print_text(text))  # type: ignore[misc]

@@ -26,7 +26,7 @@ def config() -> None:
 @json_option
 def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     states = with_configuration(lambda changes: changes.settings.list())
     if as_json:
@@ -43,7 +43,7 @@ def list_settings(as_json: bool) -> None:
 @json_option
 def get(key: str, as_json: bool) -> None:
     """Show the value of a setting."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     state = with_configuration(lambda changes: changes.settings.get(key))
     if as_json:
@@ -59,7 +59,7 @@ def get(key: str, as_json: bool) -> None:
 @click.argument("value")
 def set_setting(key: str, value: str) -> None:
     """Store a value for a setting."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     async def change(changes: Configuration) -> Any:
         await changes.settings.set(key, value)
@@ -73,7 +73,7 @@ def set_setting(key: str, value: str) -> None:
 @click.argument("key")
 def unset(key: str) -> None:
     """Take a setting back to its default."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     was_set = with_configuration(lambda changes: changes.settings.unset(key))
     print_text(f"{key} is back to its default" if was_set else f"{key} was not set")

@@ -1,35 +1,357 @@
-"""`oneclaw doctor`: is everything as it should be, and what to do if not."""
+"""Checks of an installation: `oneclaw doctor`. Each check stands alone; a failed one hides no other."""
 
 from __future__ import annotations
 
+import logging
+import os
+import shutil
+import stat
 import sys
+import tempfile
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.cli.checks import (
-    CheckLine,
-    check_by_plugins,
-    check_database,
-    check_home,
-    check_keys,
-    check_log,
-    check_model,
-    check_package,
-    check_plugins,
-    check_python,
-    check_settings,
-    check_tools,
-    examine,
-)
+from oneclaw_core._version import __version__
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, styled
-from oneclaw_core.plugins.contract.checks import Health
+from oneclaw_core.errors import OneClawError, StoreError, UsageError
+from oneclaw_core.plugins.contract.checks import CHECK_HOOK, Health
+from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.config.home import Home
+    from oneclaw_core.plugins.registration.record import PluginRecord
+
+OLDEST_PYTHON = (3, 11)
+LITTLE_SPACE_BYTES = 50_000_000
+
+_log = logging.getLogger("oneclaw.cli")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One line of what `oneclaw doctor` shows.
+
+    Attributes:
+        check: what was looked at, such as ``home`` or ``plugin pdf``.
+        status: how it is.
+        message: one line.
+        remedy: what to do about it, ``None`` if it is as it should be.
+    """
+
+    check: str
+    status: Health
+    message: str
+    remedy: str | None = None
+
+
+def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLine]:
+    """Make a check; if it breaks, that is a finding too.
+
+    Args:
+        name: what is looked at.
+        check: gives the findings.
+    """
+    try:
+        return list(check())
+    except OneClawError as error:
+        # By convention the last part of a message says what to do.
+        cause, _, remedy = redact(str(error)).rpartition(": ")
+        return [CheckLine(name, Health.PROBLEM, cause or remedy, remedy)]
+    except Exception as error:  # noqa: BLE001  # the doctor has to go on whatever is broken
+        _log.error("checking %s", name, exc_info=error)
+        text = " ".join(redact(f"{type(error).__name__}: {error}").split())
+        return [CheckLine(name, Health.PROBLEM, f"this could not be checked: {text}", "see the log for the traceback")]
+
+
+def check_python() -> Iterator[CheckLine]:
+    """Is Python new enough?"""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        yield CheckLine("python", Health.OK, f"Python {version} at {sys.executable}")
+    else:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        yield CheckLine("python", Health.PROBLEM, f"Python {version} is too old", f"use Python {oldest} or newer")
+
+
+def check_package() -> Iterator[CheckLine]:
+    """Is what is installed what runs?"""
+    import importlib_metadata
+
+    where = Path(__file__).parents[1]
+    try:
+        installed = importlib_metadata.version("oneclaw-core")
+    except importlib_metadata.PackageNotFoundError:
+        installed = None
+    if installed == __version__:
+        yield CheckLine("oneclaw", Health.OK, f"oneclaw-core {__version__} at {where}")
+    else:
+        yield CheckLine(
+            "oneclaw",
+            Health.WARNING,
+            f"oneclaw-core {__version__} runs from {where}, but {installed or 'none'} is installed",
+            "reinstall oneclaw-core",
+        )
+
+
+def check_home(home: Home) -> Iterator[CheckLine]:
+    """Can the home be used, by its owner alone?"""
+    directory = home.path
+    try:
+        while not directory.exists():
+            directory = directory.parent
+        # The mode does not tell whether a file system is mounted for reading only.
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        state = directory.stat()
+    except OSError as error:
+        what = str(home.path) if directory == home.path else f"{home.path} cannot be made, for {directory}"
+        yield CheckLine(
+            "home",
+            Health.PROBLEM,
+            f"{what} cannot be used: {error.strerror or error}",
+            "make it a directory that this user can read and write, or set ONECLAW_HOME to another one",
+        )
+        return
+    if directory != home.path:
+        yield CheckLine("home", Health.OK, f"{home.path} does not exist yet; it is made when something is stored")
+        return
+    mode = stat.S_IMODE(state.st_mode)
+    if mode & 0o077:
+        yield CheckLine(
+            "home", Health.WARNING, f"{home.path} is open to other users (mode {mode:o})", f"chmod 700 {home.path}"
+        )
+    else:
+        yield CheckLine("home", Health.OK, str(home.path))
+    free_bytes = shutil.disk_usage(home.path).free
+    if free_bytes < LITTLE_SPACE_BYTES:
+        yield CheckLine(
+            "disk", Health.WARNING, f"only {free_bytes // 1_000_000} MB are free", "free some space on the home's disk"
+        )
+
+
+def check_database(home: Home) -> Iterator[CheckLine]:
+    """Does the database open, is its schema known, and is it whole?
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    from oneclaw_core.plugins.loading.stores import home_with_backend
+    from oneclaw_core.sessions.backend import looking_into
+
+    _, backend = home_with_backend(home, os.environ)
+    with looking_into(backend) as connection:
+        if connection is None:
+            if home.path.exists() and not home.path.is_dir():
+                raise StoreError(f"{backend.name} cannot be read: {home.path} is no directory")
+            message = f"{backend.name} does not exist yet; it is made when something is stored"
+            yield CheckLine("database", Health.OK, message)
+            return
+        found = backend.inspect(connection)
+    if found.remedy is None:
+        yield CheckLine("database", Health.OK, found.message)
+    else:
+        yield CheckLine("database", Health.PROBLEM, found.message, found.remedy)
+
+
+def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Can the settings be read, and does each fit, also those of plugins?
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    from oneclaw_core.cli.keys import all_secrets
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.setting_fields import variable_of
+    from oneclaw_core.config.setting_service import setting_states, settings_without_plugin, unknown_settings
+    from oneclaw_core.distributions import how_to_install
+    from oneclaw_core.plugins.registration.settings import registered_settings
+
+    if catalog.states_error is not None:
+        raise catalog.states_error
+    stored, plugins = catalog.states.settings, registered_settings(catalog.plugins)
+    states = setting_states(stored, os.environ, plugins, is_thorough=True)
+    faults = [state for state in states if state.problem is not None]
+    for state in faults:
+        origin, _, variable = state.source.partition(" ")
+        remedy = f"oneclaw config set {state.key} VALUE, or oneclaw config unset {state.key}"
+        if origin == "environment":
+            remedy = f"change or unset the environment variable {variable}"
+        elif origin == "default":
+            remedy = f"oneclaw config set {state.key} VALUE"
+        yield CheckLine("settings", Health.PROBLEM, state.problem or "", remedy)
+    secrets = KeyStore(catalog.home, os.environ).stored()
+    missing = [
+        each
+        for each in all_secrets(catalog, ())
+        if each.is_required and each.stored_as not in secrets and not os.environ.get(each.variable)
+    ]
+    for secret in missing:
+        message = f"the plugin {secret.plugin} needs the secret {secret.key}, and it is not set"
+        remedy = f"oneclaw keys set {secret.key}, or set the environment variable {variable_of(secret.key)}"
+        yield CheckLine("settings", Health.PROBLEM, message, remedy)
+    unknown = unknown_settings(stored, plugins)
+    for key in unknown:
+        message = f"a value is stored for {key}, and the installed version of the plugin has no such setting"
+        yield CheckLine("settings", Health.WARNING, message, f"oneclaw config unset {key}, if it is not needed")
+    without_plugin = settings_without_plugin(stored, (record.name for record in catalog.plugins))
+    for key, plugin in without_plugin.items():
+        message = f"a value is stored for {key}, and the plugin {plugin} is not installed"
+        yield CheckLine(
+            "settings", Health.WARNING, message, f"{how_to_install(plugin)}, or: oneclaw config unset {key}"
+        )
+    if not (faults or missing or unknown or without_plugin):
+        yield CheckLine("settings", Health.OK, "all values fit")
+
+
+def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Is there a service for the model that is used if none is named, and has it its key?"""
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.providers import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
+    from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install
+
+    model, source = default_model(catalog.states.settings, os.environ)
+    choose = "choose one with: oneclaw models default PROVIDER/MODEL"
+    if source.startswith("environment"):
+        choose = "change or unset the environment variable ONECLAW_MODEL"
+    try:
+        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ, catalog.known_providers))
+    except UsageError as error:
+        yield CheckLine("model", Health.PROBLEM, f"{source}: {error}", choose)
+        return
+    keys = KeyStore(catalog.home, os.environ, catalog.known_providers)
+    if config.type not in catalog.provider_types:
+        message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
+        plugin = PROVIDER_PLUGINS.get(config.type)
+        install = "repair or install the plugin that brings it" if plugin is None else how_to_install(plugin)
+        yield CheckLine("model", Health.PROBLEM, message, f"{install}, or {choose}")
+    elif lacks_key(config, keys):
+        message = f"the service of {model} ({source}) wants a key, and none is set"
+        remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"
+        yield CheckLine("model", Health.PROBLEM, message, remedy)
+    else:
+        has_key = config.type != OFFLINE_TYPE and keys.source(config.name) is not None
+        yield CheckLine("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
+
+
+def check_keys(home: Home) -> Iterator[CheckLine]:
+    """Can the stored keys be read, by their owner alone? The system keyring is not asked.
+
+    Raises:
+        OneClawError: they cannot.
+    """
+    from oneclaw_core.config.keys import KeySource, KeyStore
+
+    places = list(KeyStore(home, os.environ).stored().values())
+    if places:
+        in_keyring = places.count(KeySource.KEYRING)
+        message = f"{in_keyring} stored in the system keyring, {len(places) - in_keyring} in keys.json"
+        yield CheckLine("keys", Health.OK, message)
+
+
+def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Does every plugin work?"""
+    from oneclaw_core.config.home import find_home
+    from oneclaw_core.distributions import how_to_install, missing_parts
+    from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
+    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+    from oneclaw_core.plugins.skill_checks import report_skill_problems
+
+    report_skill_problems(catalog)
+    timeouts = HookTimeouts(find_home().hook_timeouts)
+    for record in catalog.plugins:
+        yield from _check_plugin(record)
+        for hook in () if record.is_disabled else timeouts.switched_off(record):
+            message = f"its hook {hook} is switched off for an hour: it timed out three times within ten minutes"
+            remedy = (
+                f"try it again at once with: oneclaw plugins enable {record.name}; or disable the plugin with: "
+                f"oneclaw plugins disable {record.name}"
+            )
+            yield CheckLine(f"plugin {record.name}", Health.PROBLEM, message, remedy)
+    installed = {record.name for record in catalog.plugins}
+    for plugin, message in missing_parts(catalog.home.path, installed).items():
+        yield CheckLine("plugins", Health.WARNING, message, how_to_install(plugin))
+    for name in sorted(disabled_plugins(catalog.states.settings, os.environ) - installed - {""}):
+        message = f"{name!r} is disabled, but no plugin of that name is installed"
+        yield CheckLine("plugins", Health.WARNING, message, "correct the setting disabled_plugins, if it is a slip")
+
+
+def _check_plugin(record: PluginRecord) -> Iterator[CheckLine]:
+    check, about = f"plugin {record.name}", record.package or record.target
+    if record.is_disabled:
+        yield CheckLine(check, Health.OK, f"{about}, disabled")
+        return
+    about += f", {len(record.tools)} {'tool' if len(record.tools) == 1 else 'tools'}"
+    if record.import_ms is not None:
+        about += f", imported in {record.import_ms:.1f} ms"
+    for problem in record.problems:
+        status = Health.PROBLEM if problem.is_error else Health.WARNING
+        yield CheckLine(check, status, f"{about}: {problem.where}: {problem.cause}", problem.remedy)
+    if not record.problems:
+        yield CheckLine(check, Health.OK, about)
+
+
+def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Report the results of the plugins' own checks.
+
+    Raises:
+        OneClawError: the home cannot be opened.
+    """
+    from oneclaw_core.cli.running import run_async
+    from oneclaw_core.plugins.contract.checks import PluginCheck
+
+    registrations = (each for record in catalog.plugins for each in record.registrations)
+    if not any(each.hook == CHECK_HOOK and "of" not in each.options for each in registrations):
+        return
+
+    async def run() -> list[PluginCheck]:
+        from oneclaw_core.app import OneClaw
+
+        async with OneClaw.open(catalog.home.path) as claw:
+            return await claw.plugins.run_checks()
+
+    for made in run_async(run()):
+        for each in made.results:
+            name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"
+            yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy))
+
+
+def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Are there tools?"""
+    registry = catalog.registry
+    count, enabled = len(registry.get_all_tool_names()), len(registry.get_all_tool_definitions())
+    core, groups = len(registry.get_core_tool_definitions()), len(registry.get_all_group_definitions())
+    where = "1 group" if groups == 1 else f"{groups} groups"
+    message = f"{count} tools in {where}, {enabled} of them enabled; {core} are always sent"
+    if registry.get_tool("load_tool_group") is None:
+        remedy = "reinstall oneclaw-core: its built-in tools are missing"
+        yield CheckLine("tools", Health.PROBLEM, f"{message}; load_tool_group is missing", remedy)
+    else:
+        yield CheckLine("tools", Health.OK, message)
+
+
+def check_log(home: Home) -> Iterator[CheckLine]:
+    """Can the log be written?"""
+    path = home.log_file
+    try:
+        size_bytes = path.stat().st_size
+        is_writable = os.access(path, os.W_OK)
+    except FileNotFoundError:
+        yield CheckLine("log", Health.OK, f"{path} does not exist yet; it is made when there is something to log")
+        return
+    except OSError:
+        is_writable = False
+    if is_writable:
+        yield CheckLine("log", Health.OK, f"{path}, {size_bytes / 1_000_000:.1f} MB")
+    else:
+        yield CheckLine("log", Health.WARNING, f"{path} cannot be written", "let this user write it")
+
 
 _COLOURS = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "red"}
 

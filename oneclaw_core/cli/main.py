@@ -55,10 +55,10 @@ BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
     "chat": BuiltinCommand("chat:chat", "Talk with a model in the terminal."),
     "serve": BuiltinCommand("serve:serve", "Run the services of plugins, such as the tasks worker."),
-    "call": BuiltinCommand("call:call", "Run one tool and print its result."),
+    "call": BuiltinCommand("run:call", "Run one tool and print its result."),
     "prompt": BuiltinCommand("prompt:prompt", "Show exactly what a model would be sent next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
-    "groups": BuiltinCommand("groups:groups", "List the tool groups."),
+    "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
     "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export and delete sessions."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
@@ -91,7 +91,7 @@ class CommandLine(click.Group):
         builtin = BUILTIN_COMMANDS.get(cmd_name)
         if builtin is not None:
             return builtin.load()
-        from oneclaw_core.cli.plugin_commands import load_command, require_command
+        from oneclaw_core.cli.command_group import load_command, require_command
 
         of_plugin = self._plugin_commands().get(cmd_name)
         if of_plugin is None:

@@ -1,13 +1,22 @@
-"""The options that the commands about a conversation share."""
+"""Options of the commands about a conversation, and the permissions that `--allow` grants."""
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from oneclaw_core.cli.output import warn
+from oneclaw_core.distributions import how_to_install, missing_parts
+from oneclaw_core.errors import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.registry import ToolRegistry
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
@@ -46,3 +55,96 @@ def conversation_options(command: Decorated) -> Decorated:
 def stored_conversation_options(command: Decorated) -> Decorated:
     """The same for a command that begins no session."""
     return _STORED_SESSION(_AGENT(_MODEL(command)))
+
+
+_MISSPELT = 0.8
+
+
+def permissions_by_name(registry: ToolRegistry) -> dict[str, list[str]]:
+    """The permissions that OneClaw or a group explains and those that tools declare, each with the tools that do."""
+    tools: dict[str, list[str]] = {name: [] for name in registry.get_permission_meanings()}
+    for tool_name in registry.get_all_tool_names():
+        tool = registry.get_tool(tool_name)
+        for permission in tool.definition.required_permissions if tool is not None else ():
+            tools.setdefault(permission, []).append(tool_name)
+    return tools
+
+
+def check_has_pattern(text: str, known: Mapping[str, object]) -> None:
+    """Refuse a pattern for a permission that takes none.
+
+    Raises:
+        UsageError: it names those that do.
+    """
+    from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
+
+    name, colon, _ = text.partition(":")
+    if colon and text not in known and name in known and name not in SUBJECT_KINDS:
+        raise UsageError(f"{name} takes no pattern; what does: {', '.join(SUBJECT_KINDS)}")
+
+
+def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
+    """Refuse what ``--allow`` cannot mean.
+
+    A plugin may ask for a permission that none of its tools declares. So a name is refused if it looks like a known
+    one that is misspelt, lies in OneClaw's own part of the names, or has no dot.
+
+    Raises:
+        UsageError: with the name that may be meant.
+    """
+    from difflib import get_close_matches
+
+    from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
+    from oneclaw_core.tools.permission_rules import PermissionRule
+
+    known = permissions_by_name(registry)
+    own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}
+    for text in allowed:
+        check_has_pattern(text, known)
+        name = PermissionRule.check(text).permission
+        if name in known:
+            continue
+        tool = registry.get_tool(name)
+        if tool is not None and tool.definition.required_permissions:
+            needed = ", ".join(tool.definition.required_permissions)
+            raise UsageError(f"--allow takes a permission, and {name!r} is a tool; it needs: {needed}")
+        close = get_close_matches(name, known, cutoff=_MISSPELT)
+        part, dot, _ = name.partition(".")
+        if close or not dot or part in own_parts:
+            hint = f"did you mean {' or '.join(close)}?" if close else "list them with: oneclaw permissions list"
+            raise UsageError(f"there is no permission {name!r}; {hint}")
+
+
+@asynccontextmanager
+async def open_allowing(
+    allowed: Iterable[str], ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None
+) -> AsyncGenerator[OneClaw, None]:
+    """Open the user's home, with what ``--allow`` grants.
+
+    Raises:
+        UsageError: there is no such permission.
+    """
+    from oneclaw_core.app import OneClaw
+
+    allowed = tuple(allowed)
+    async with OneClaw.open(ask=ask, allow=allowed) as claw:
+        check_allowed(allowed, claw.catalog.registry)
+        yield claw
+
+
+_NOTED = "missing_plugins_noted"
+"""The stored value with the names of the plugins whose absence the user was told."""
+
+
+async def note_missing_parts(claw: OneClaw) -> None:
+    """Warn about each part of the home whose plugin is missing, unless that was done before."""
+    missing = missing_parts(claw.home.path, (record.name for record in claw.catalog.plugins))
+    if not missing:
+        return
+    stored = (await claw.store.settings()).get(_NOTED)
+    noted = stored if isinstance(stored, list) else []
+    new = {plugin: message for plugin, message in missing.items() if plugin not in noted}
+    for plugin, message in new.items():
+        warn(f"{message}: {how_to_install(plugin)}")
+    if new:
+        await claw.store.set_setting(_NOTED, [*noted, *new])

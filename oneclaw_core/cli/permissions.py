@@ -9,8 +9,8 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.options import check_has_pattern, permissions_by_name
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.cli.permission_names import check_has_pattern, permissions_by_name
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def reset(name: str | None) -> None:
 
     The default holds again.
     """
-    from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.cli.running import with_store
     from oneclaw_core.tools.permission_rules import PermissionRule
 
     if name is None:
@@ -88,7 +88,7 @@ def reset(name: str | None) -> None:
 
 
 def _decide(name: str, decision: Decision, outcome: str) -> None:
-    from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.cli.running import with_store
     from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import PermissionRule
 

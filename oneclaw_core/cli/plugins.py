@@ -64,7 +64,7 @@ def forget(name: str, is_confirmed: bool) -> None:
 
     The plugin itself stays installed, and begins anew. What is in its folder of the home stays.
     """
-    from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.cli.running import with_store
 
     found = with_store(lambda store: store.plugin_content(name))
     if not found.values and not found.tables:
@@ -136,7 +136,7 @@ def _is_installed(name: str) -> bool:
 
 def _change(name: str, *, is_disabled: bool) -> bool:
     """Put a plugin on the list of disabled ones or take it off; say whether it was on it."""
-    from oneclaw_core.cli.stored import with_store
+    from oneclaw_core.cli.running import with_store
 
     def names(stored: Any) -> list[str]:
         # A value that does not fit is replaced: this command is a way to repair it.

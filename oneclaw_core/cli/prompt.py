@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import stored_conversation_options
 from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
+from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
 from oneclaw_core.providers.base import ToolLoading
 from oneclaw_core.turn.estimate import definition_tokens, message_tokens, text_tokens

@@ -45,7 +45,7 @@ def list_providers(as_json: bool) -> None:
 @click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
 def add(name: str, type_name: str, base_url: str | None, display_name: str | None) -> None:
     """Add a model service, or change one that was added."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     state = with_configuration(
         lambda changes: changes.providers.add(name, type_name, base_url, display_name, may_replace=True)
@@ -73,7 +73,7 @@ def disable(name: str) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove a model service that was added."""
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     with_configuration(lambda changes: changes.providers.remove(name))
     print_text(f"provider {name} is removed")
@@ -83,7 +83,7 @@ def remove(name: str) -> None:
 
 
 def _switch(name: str, *, is_enabled: bool) -> None:
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     with_configuration(lambda changes: changes.providers.change(name, is_enabled=is_enabled))
     print_text(f"provider {name} is {'enabled' if is_enabled else 'disabled'}")

@@ -1,14 +1,15 @@
-"""Showing the events of a turn: the model's text on stdout, tool calls on stderr, a line each."""
+"""Events of a turn: for people (text on stdout, tool calls on stderr) and for programs (JSON lines on stdout)."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
-from oneclaw_core.cli.output import is_terminal, printable, printable_line, styled
+from oneclaw_core.cli.output import is_terminal, print_json, printable, printable_line, styled
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
     ReasoningEvent,
@@ -240,3 +241,47 @@ def _indented(text: str) -> str:
     shown = printable(text[:_VERBOSE_CHARACTERS])
     more = f"\n… {len(text) - _VERBOSE_CHARACTERS:,} characters more" if len(text) > _VERBOSE_CHARACTERS else ""
     return "\n".join("    " + line for line in (shown + more).splitlines())
+
+
+class EventLines:
+    """Prints events; stands where :class:`~oneclaw_core.cli.rendering.TurnView` shows turns to people.
+
+    Args:
+        stdout: where they go.
+    """
+
+    def __init__(self, stdout: TextIO) -> None:
+        self._stdout = stdout
+
+    def show(self, event: TurnEvent) -> None:
+        """Print an event."""
+        print_json(event.to_dict(), indent=None, stream=self._stdout)
+
+    def fail(self, error: Exception) -> None:
+        """Print that a turn failed: whoever reads the events learns from them alone why the last one is missing."""
+        document = {"event": "error", "error_type": type(error).__name__, "message": redact(str(error))}
+        print_json(document, indent=None, stream=self._stdout)
+
+    def giving_way(self) -> AbstractContextManager[None]:
+        """Do nothing: a question to the user goes to stderr."""
+        return nullcontext()
+
+    def finish(self) -> None:
+        """Do nothing: every line is whole."""
+
+
+@contextmanager
+def failures_as_events(stdout: TextIO | None) -> Iterator[None]:
+    """Print as an event why the block fails, and let it fail.
+
+    Args:
+        stdout: where events go; ``None`` if nobody reads any.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if stdout is not None:
+            EventLines(stdout).fail(error)
+        raise

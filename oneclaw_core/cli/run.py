@@ -1,4 +1,4 @@
-"""``oneclaw run``: one message, one answer."""
+"""One message or one tool call: `oneclaw run` and `oneclaw call`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
-from oneclaw_core.cli.output import is_terminal, reserved_stdout, styled
+from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
+from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
 from oneclaw_core.turn.attachments import read_attachment
 
@@ -48,9 +48,9 @@ def run(
 
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
     """
-    from oneclaw_core.cli.event_lines import failures_as_events
-    from oneclaw_core.cli.missing_parts import note_missing_parts
-    from oneclaw_core.cli.slash import expandable_command
+    from oneclaw_core.cli.conversation import expandable_command
+    from oneclaw_core.cli.options import note_missing_parts
+    from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
         attachments = [read_attachment(path) for path in attach]
@@ -83,8 +83,8 @@ def read_stdin() -> str:
 
 async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) -> None:
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.event_lines import EventLines
-    from oneclaw_core.cli.permission_names import open_allowing
+    from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.rendering import EventLines
 
     lines = EventLines(stdout)
     async with open_allowing(allow, terminal_asker()) as claw, aclosing(await send(claw)) as events:
@@ -100,7 +100,7 @@ async def _show_turn(
     model: str | None,
 ) -> None:
     from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.permission_names import open_allowing
+    from oneclaw_core.cli.options import open_allowing
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.types.events import UsageEvent
@@ -123,3 +123,31 @@ async def _show_turn(
             "or for good with: oneclaw models default PROVIDER/MODEL"
         )
         click.echo(styled(hint, sys.stderr, dim=True), err=True)
+
+
+@click.command()
+@allow_option
+@click.argument("tool")
+@click.argument("arguments", metavar="[JSON]", default="{}")
+@click.pass_context
+def call(context: click.Context, tool: str, arguments: str, allow: tuple[str, ...]) -> None:
+    """Run one tool as a model would, and print its result as JSON.
+
+    JSON is an object with the tool's arguments; - reads it from standard input. Tools of all groups can be called.
+    The exit status is 1 if the tool did not do what it was asked.
+    """
+    text = read_stdin() if arguments == "-" else arguments
+    with reserved_stdout() as stdout:
+        document = run_async(_call(tool, text, allow))
+        print_json(document, indent=2 if is_terminal(stdout) else None, stream=stdout)
+    if document["status"] != "success":
+        context.exit(1)
+
+
+async def _call(tool: str, arguments: str, allow: tuple[str, ...]) -> dict[str, object]:
+    from oneclaw_core.cli.asking import terminal_asker
+    from oneclaw_core.cli.options import open_allowing
+
+    async with open_allowing(allow, terminal_asker()) as claw:
+        outcome = await claw.call_tool(tool, arguments, caller="command line")
+        return outcome.result.to_dict()

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
-from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
-from oneclaw_core.cli.plugin_commands import make_option
 from oneclaw_core.errors import OneClawError, UsageError
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _print_services(records: list[PluginRecord], *, as_json: bool) -> None:
 async def _serve(
     names: set[tuple[str, str]], allow: tuple[str, ...], options: dict[str, dict[str, Any]], stop: _Stop
 ) -> None:
-    from oneclaw_core.cli.permission_names import open_allowing
+    from oneclaw_core.cli.options import open_allowing
     from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
 
     stop.loop = asyncio.get_running_loop()

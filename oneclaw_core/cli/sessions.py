@@ -1,18 +1,18 @@
-"""`oneclaw sessions`: the conversations that are stored."""
+"""Stored conversations: `oneclaw sessions`."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.event_loop import run_async
 from oneclaw_core.cli.output import (
     is_terminal,
     json_option,
@@ -24,13 +24,16 @@ from oneclaw_core.cli.output import (
     printable_name,
     warn,
 )
-from oneclaw_core.cli.stored import with_store
+from oneclaw_core.cli.running import run_async, with_store
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.tools.toolset import one_line
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
 
+    from oneclaw_core.search.ranking import Hit
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.messages import Message
@@ -51,8 +54,6 @@ def sessions() -> None:
 @json_option
 def list_sessions(limit: int | None, as_json: bool) -> None:
     """List sessions, the one used last first."""
-    from oneclaw_core.cli.transcript import session_document, timestamp
-
     found = with_store(lambda store: store.list_sessions(limit))
     if as_json:
         print_json([session_document(each) | {"message_count": each.message_count} for each in found])
@@ -83,7 +84,6 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     What was said and the titles are searched. All words are looked for; if nothing has all of them, any. Case and
     accents make no difference.
     """
-    from oneclaw_core.cli.transcript import hit_document, timestamp
     from oneclaw_core.turn.conversations import SessionQuery, search_sessions
 
     first, last = (None if each is None else each.date() for each in (since, until))
@@ -108,7 +108,6 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show the conversation of a session, by its name or id."""
-    from oneclaw_core.cli.transcript import compact_text, message_document, session_document
 
     async def work(store: Store) -> None:
         session = await _find(store, name)
@@ -198,7 +197,6 @@ async def _write(
 
 
 async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, ensure_ascii: bool) -> None:
-    from oneclaw_core.cli.transcript import message_document, session_document
 
     head = json.dumps(session_document(session), indent=2, ensure_ascii=ensure_ascii)
     write(head.removesuffix("\n}") + ',\n  "messages": [')
@@ -210,7 +208,6 @@ async def _write_json(store: Store, session: Session, write: Callable[[str], obj
 
 
 async def _write_markdown(store: Store, session: Session, write: Callable[[str], object]) -> None:
-    from oneclaw_core.cli.transcript import markdown_entry, markdown_head
 
     write(markdown_head(session))
     async for message in _messages(store, session):
@@ -248,3 +245,115 @@ def _private(path: str, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+_COMPACT_CHARACTERS = 200
+
+
+def timestamp(moment: datetime | None) -> str | None:
+    """A point in time as ISO 8601 in UTC, such as ``2026-11-21T08:30:00Z``."""
+    return None if moment is None else moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """A session as JSON can hold it."""
+    return {
+        "id": session.id,
+        "name": session.name,
+        "title": session.title,
+        "agent": session.agent,
+        "model": session.model,
+        "created_at": timestamp(session.created_at),
+        "updated_at": timestamp(session.updated_at),
+        "parent_id": session.parent_id,
+    }
+
+
+def message_document(message: Message) -> dict[str, Any]:
+    """A history's entry as JSON can hold it, texts and results whole; what does not apply to its type is left out.
+
+    What a wire format wants back verbatim is of no use elsewhere and left out as well.
+    """
+    document = {
+        "sequence": message.sequence,
+        "type": str(message.type),
+        "created_at": timestamp(message.created_at),
+        "content": message.content,
+        "tool_call_id": message.tool_call_id,
+        "tool_name": message.tool_name,
+        "tool_input": message.tool_input,
+        "tool_status": None if message.tool_status is None else str(message.tool_status),
+        "error_type": message.error_type,
+        "duration_ms": message.duration_ms,
+    }
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def hit_document(hit: Hit) -> dict[str, Any]:
+    """What a search has found as JSON can hold it; what does not apply is null."""
+    passage = hit.passage
+    return {
+        "source": str(passage.source),
+        "session": passage.session_id,
+        "session_name": passage.session_name,
+        "session_title": passage.session_title,
+        "sequence": passage.sequence,
+        "role": passage.role,
+        "created_at": timestamp(passage.moment),
+        "score": round(hit.score, 4),
+        "text": hit.excerpt,
+    }
+
+
+def compact_text(message: Message) -> str:
+    """An entry as it is read on a terminal: what was said in full, calls and results on a line each."""
+    match message.type:
+        case MessageType.USER:
+            return f"You: {message.content}\n"
+        case MessageType.ASSISTANT:
+            return f"OneClaw: {message.content}\n" if message.content else ""
+        case MessageType.TOOL_CALL:
+            return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
+        case MessageType.TOOL_RESULT:
+            return f"  <- {_outcome(message)}: {one_line(message.content, _COMPACT_CHARACTERS)}"
+
+
+def markdown_head(session: Session) -> str:
+    """What a Markdown export begins with."""
+    facts = {
+        "Session": f"{session.name} ({session.id})" if session.name else session.id,
+        "Agent": session.agent,
+        "Model": session.model or "default",
+        "Begun": timestamp(session.created_at),
+        "Last used": timestamp(session.updated_at),
+    }
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    title = one_line(session.title or session.name or session.id)
+    return f"# {title}\n\n" + "\n".join(lines) + "\n"
+
+
+def markdown_entry(message: Message) -> str:
+    """An entry as Markdown, results whole."""
+    match message.type:
+        case MessageType.USER:
+            return f"\n## User\n\n{message.content}\n"
+        case MessageType.ASSISTANT:
+            return f"\n## Assistant\n\n{message.content}\n" if message.content else ""
+        case MessageType.TOOL_CALL:
+            return f"\n### Call of `{message.tool_name}`\n\n{_fenced(message.tool_input or '', 'json')}"
+        case MessageType.TOOL_RESULT:
+            return f"\n### Result of `{message.tool_name}` ({_outcome(message)})\n\n{_fenced(message.content)}"
+
+
+def _outcome(message: Message) -> str:
+    words = [message.error_type or str(message.tool_status or "")]
+    if message.duration_ms is not None:
+        words.append(f"{message.duration_ms:.0f} ms")
+    return ", ".join(words)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    # CommonMark: a fence is closed by one at least as long, so it must be longer than any in the text.
+    longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}\n"

@@ -1,4 +1,4 @@
-"""`oneclaw tools`: the tools there are, and enabling and disabling them."""
+"""Tools and tool groups: `oneclaw tools` and `oneclaw groups`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo
+    from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 _DESCRIPTION_CHARACTERS = 100
 
@@ -37,7 +38,7 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
         raise _no_group(registry, group)
     names = registry.get_all_tool_names() if group is None else registry.get_tool_groups().get(group, [])
     if agent is not None:
-        from oneclaw_core.cli.stored import with_agents
+        from oneclaw_core.cli.running import with_agents
 
         selected = registry.toolset(with_agents(lambda service: service.get(agent)).selection)
         names = [name for name in names if selected.allows(name)]
@@ -71,7 +72,7 @@ def disable(name: str, is_group: bool) -> None:
 
 
 def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
-    from oneclaw_core.cli.stored import with_configuration
+    from oneclaw_core.cli.running import with_configuration
 
     kind: SwitchKind = "group" if is_group else "tool"
     with_configuration(lambda changes: changes.tools.switch(kind, name, is_enabled=is_enabled))
@@ -112,3 +113,54 @@ def _registered(registry: ToolRegistry, name: str) -> tuple[ToolDefinition, Tool
     assert tool is not None, name
     assert source is not None, name
     return tool.definition, source
+
+
+@click.group(cls=CommandGroup)
+def groups() -> None:
+    """List tool groups; `oneclaw tools disable --group NAME` disables one."""
+
+
+@groups.command("list")
+@json_option
+def list_groups(as_json: bool) -> None:
+    """List all tool groups, disabled ones included."""
+    catalog = load_catalog()
+    tool_names = catalog.registry.get_tool_groups()
+    documents = [
+        _group_document(catalog, group, tool_names.get(group.name, []))
+        for group in catalog.registry.get_all_group_definitions()
+    ]
+    if as_json:
+        print_json(documents)
+    else:
+        print_table(("name", "plugin", "tools", "state", "description"), [_group_row(each) for each in documents])
+
+
+def _group_document(catalog: HomeCatalog, group: ToolGroupDefinition, tool_names: list[str]) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "display_name": group.display_name,
+        "description": group.description,
+        "plugin": _plugin_of_group(catalog, group.name, tool_names),
+        "tools": tool_names,
+        "enabled": group.name not in catalog.states.disabled_groups,
+    }
+
+
+def _plugin_of_group(catalog: HomeCatalog, name: str, tool_names: list[str]) -> str | None:
+    """The plugin that the group's metadata come from; of generated ones, the plugin of the first tool."""
+    for record in catalog.plugins:
+        if name in record.groups:
+            return record.name
+    source = catalog.registry.get_source_info(tool_names[0]) if tool_names else None
+    return source.plugin if source is not None else None
+
+
+def _group_row(document: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        document["name"],
+        document["plugin"] or "",
+        str(len(document["tools"])),
+        "enabled" if document["enabled"] else "disabled",
+        one_line(document["description"], _DESCRIPTION_CHARACTERS),
+    )

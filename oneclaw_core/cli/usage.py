@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_name
-from oneclaw_core.cli.stored import with_store
+from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.budget import dollars
 

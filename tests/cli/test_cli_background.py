@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 from oneclaw_core import hookimpl
-from oneclaw_core.cli import background
-from oneclaw_core.cli.background import services_running
+from oneclaw_core.cli import chat as background
+from oneclaw_core.cli.chat import services_running
 
 
 class Plugin:

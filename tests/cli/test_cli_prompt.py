@@ -5,7 +5,7 @@ import os
 import pytest
 from model_server import text
 
-from oneclaw_core.cli.stored import with_store
+from oneclaw_core.cli.running import with_store
 
 
 @pytest.fixture

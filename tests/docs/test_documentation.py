@@ -15,8 +15,8 @@ from oneclaw_devtools.conformance import imports
 from page_reader import PageReader, assert_shown
 
 from oneclaw_core import TurnEvent, errors
+from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
-from oneclaw_core.cli.slash import SLASH_COMMANDS
 from oneclaw_core.config.keys import KeySource
 from oneclaw_core.config.models import ModelOverrides
 from oneclaw_core.config.providers import provider_configs

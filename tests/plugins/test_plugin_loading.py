@@ -13,7 +13,7 @@ import pytest
 from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl
-from oneclaw_core.cli.plugin_commands import make_option
+from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
 from oneclaw_core.plugins.registration.commands import plugin_commands

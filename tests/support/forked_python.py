@@ -13,7 +13,7 @@ PRELOADED = (
     "oneclaw_core.app",
     "oneclaw_core.builtin",
     "oneclaw_core.turn.turn",
-    "oneclaw_core.cli.call",
+    "oneclaw_core.cli.run",
     "oneclaw_core.cli.chat",
     "oneclaw_core.cli.chat_input",
     "oneclaw_core.cli.conversation",

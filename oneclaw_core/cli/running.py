@@ -1,20 +1,58 @@
-"""Opening the store for one command."""
+"""Asynchronous work of a command, with the open store where it needs one."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import TYPE_CHECKING, TypeVar
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.config.home import find_home
+from oneclaw_core.config.home import TRUST_SETTING, find_home, trusted_projects
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
+    from pathlib import Path
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.sessions.store import Store
 
 Value = TypeVar("Value")
+
+TERMINATED_STATUS = 128 + signal.SIGTERM
+
+
+def run_async(coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """Run a coroutine; a signal cancels it, and what it has open is closed.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended it.
+        SystemExit: SIGTERM ended it; the status is the one shells give such a program.
+    """
+    is_terminated = False
+
+    async def terminable() -> Value:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def terminate() -> None:
+            nonlocal is_terminated
+            is_terminated = True
+            task.cancel()
+
+        loop.add_signal_handler(signal.SIGTERM, terminate)
+        try:
+            return await coroutine
+        finally:
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    try:
+        return asyncio.run(terminable())
+    except asyncio.CancelledError:
+        if not is_terminated:
+            raise
+        sys.exit(TERMINATED_STATUS)
 
 
 def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
@@ -29,7 +67,6 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
     Raises:
         OneClawError: the home or its database cannot be used; the message says what to do.
     """
-    from oneclaw_core.cli.event_loop import run_async
     from oneclaw_core.plugins.loading.stores import home_with_backend
     from oneclaw_core.sessions.store import Store
 
@@ -86,3 +123,26 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
         return work(AgentService(store, catalog.registry, check_model))
 
     return with_store(run)
+
+
+def trust_project(directory: Path, *, is_trusted: bool = True) -> bool:
+    """Trust a directory from now on, or stop trusting it.
+
+    Args:
+        directory: of the project.
+        is_trusted: False to stop.
+
+    Returns:
+        True if it was trusted before.
+
+    Raises:
+        OneClawError: the home or its database cannot be used.
+    """
+    project = os.path.realpath(directory)
+
+    def change(stored: Any) -> list[str]:
+        others = [name for name in trusted_projects({TRUST_SETTING: stored}) if name != project]
+        return [*others, project] if is_trusted else others
+
+    before = with_store(lambda store: store.change_setting(TRUST_SETTING, change))
+    return project in trusted_projects({TRUST_SETTING: before})
