@@ -3,6 +3,8 @@
 Usage: ``python .ci/retrying.py ARGUMENTS``, with pytest's arguments. Some tests watch real processes and clocks; on a
 machine that is busy with all the others, such a one can fail for want of time. What fails again is a fault, and so is
 it if more fail than can be chance.
+
+Assertions are taken apart only for what is run once more: to prepare all of them takes as long as hundreds of tests.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ def main(arguments: list[str]) -> int:
     """Run pytest; give its exit status."""
     with TemporaryDirectory() as cache:
         pytest = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
-        status = subprocess.call(pytest)  # noqa: S603  # whoever calls this can run what they like
+        status = subprocess.call([*pytest, "--assert=plain"])  # noqa: S603  # whoever calls this can run what they like
         if status != 1:  # of failed tests, not of a run that was broken off
             return status
         failed = json.loads(Path(cache, "v", "cache", "lastfailed").read_text(encoding="utf-8"))

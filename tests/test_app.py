@@ -29,6 +29,8 @@ from oneclaw_core import (
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
 
+pytestmark = pytest.mark.every_python
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 

@@ -8,6 +8,8 @@ import pytest
 from oneclaw_core import OneClawError
 from oneclaw_core.private_files import KeptFiles, read_private, write_private
 
+pytestmark = pytest.mark.every_python
+
 LONG_AGO = time.time() - 3600
 
 

@@ -16,6 +16,8 @@ from oneclaw_core.builtin import clock
 from oneclaw_core.builtin.clock import find_zone, get_current_time, human_readable, iso8601
 from oneclaw_core.tools import PathGuard
 
+pytestmark = pytest.mark.every_python
+
 MANIFEST = Path(clock.__file__).parent / "manifests" / "get_current_time.json"
 
 

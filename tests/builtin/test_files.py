@@ -21,6 +21,8 @@ from oneclaw_core import PermissionDeniedError, ToolContext, ToolResult, builtin
 from oneclaw_core.builtin.files import read_file, write_file
 from oneclaw_core.tools import PathGuard, text_content
 
+pytestmark = pytest.mark.every_python
+
 MANIFESTS = Path(builtin.__file__).parent / "manifests"
 
 

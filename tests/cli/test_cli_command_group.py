@@ -7,6 +7,8 @@ from oneclaw_core.cli.main import BUILTIN_COMMANDS, check_commands
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.plugins.registration.commands import COMMAND_GROUPS
 
+pytestmark = pytest.mark.lowest_versions
+
 PLUGIN = """
     from oneclaw_core import hookimpl
 

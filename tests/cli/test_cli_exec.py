@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.every_python
+
 
 def result_of(outcome):
     events = [json.loads(line) for line in outcome.stdout.splitlines()]

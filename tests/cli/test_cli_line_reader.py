@@ -7,6 +7,8 @@ import pytest
 from oneclaw_core.cli.chat_input import LineReader
 from oneclaw_core.errors import UsageError
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.fixture
 def pipe():

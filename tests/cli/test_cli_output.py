@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.cli.output import print_json, print_table, printable, printable_line, reserved_stdout, styled
 
+pytestmark = pytest.mark.lowest_versions
+
 
 class Terminal(io.StringIO):
     encoding = "utf-8"

@@ -7,6 +7,8 @@ from model_server import text
 
 from oneclaw_core.cli.running import with_store
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.fixture
 def worked_session(oneclaw, all_plugins):

@@ -19,6 +19,8 @@ from oneclaw_core.types.events import (
 )
 from oneclaw_core.types.messages import StopReason
 
+pytestmark = pytest.mark.lowest_versions
+
 ERASE = "\r\x1b[K"
 
 

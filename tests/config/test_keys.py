@@ -21,6 +21,8 @@ from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, ch
 from oneclaw_core.secrets import store as module
 from oneclaw_core.secrets.redaction import REDACTED, redact
 
+pytestmark = pytest.mark.lowest_versions
+
 KEY = "sk-canary-0123456789"
 
 

@@ -14,6 +14,8 @@ from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import TokenUsage
 
+pytestmark = pytest.mark.lowest_versions
+
 TOKENS = TokenUsage(input_tokens=1_000_000, output_tokens=1_000_000)
 
 KNOWN = load_plugins(frozenset()).known_providers

@@ -17,6 +17,8 @@ from oneclaw_core.config.providers import (
 )
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
+pytestmark = pytest.mark.lowest_versions
+
 KNOWN = load_plugins(frozenset()).known_providers
 PRECONFIGURED = ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama"]
 

@@ -9,6 +9,8 @@ from pydantic import AliasChoices, BaseModel, Field, SecretStr
 from oneclaw_core import PluginError
 from oneclaw_core.config.setting_fields import fields_of, schema_of, variable_of
 
+pytestmark = pytest.mark.lowest_versions
+
 
 class Colour(StrEnum):
     RED = "red"

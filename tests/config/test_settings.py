@@ -7,6 +7,8 @@ from oneclaw_core.config.setting_fields import CORE_KEYS
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.config.settings import Settings, core_reader
 
+pytestmark = pytest.mark.lowest_versions
+
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
     stored = {"turn_max_tool_rounds": 7, "session_wait_seconds": 5, "provider:box": {"type": "x"}}

@@ -23,6 +23,8 @@ from oneclaw_core.http.clients import (
 )
 from oneclaw_core.threads import start_in_background
 
+pytestmark = pytest.mark.every_python
+
 PUBLIC = [
     "1.1.1.1",
     "8.8.8.8",

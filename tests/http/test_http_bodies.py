@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.http.messages import PIECE_BYTES, body_pieces
 
+pytestmark = pytest.mark.lowest_versions
+
 
 def bare(content):
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)

@@ -14,6 +14,8 @@ from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import addresses
 from oneclaw_core.http.proxy import USER_NAME, guarded_proxy
 
+pytestmark = pytest.mark.lowest_versions
+
 
 class Gates:
     """Notes what it is asked, and permits what it is told to."""

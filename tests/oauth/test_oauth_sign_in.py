@@ -12,6 +12,8 @@ from oneclaw_core import UsageError
 from oneclaw_core.http import OAuthError, OAuthUnavailableError
 from oneclaw_core.testing import AuthorizationServer
 
+pytestmark = pytest.mark.every_python
+
 
 def sign_in(client, user, **options):
     return asyncio.run(client.sign_in(**{**user.options, **options}))

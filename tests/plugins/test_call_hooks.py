@@ -10,6 +10,8 @@ from stand_ins import plugin
 
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, hookimpl, tool
 
+pytestmark = pytest.mark.every_python
+
 span = contextvars.ContextVar("span", default="none")
 
 

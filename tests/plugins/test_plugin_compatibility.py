@@ -18,6 +18,8 @@ from oneclaw_core.plugins.catalogue.compatibility import (
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.plugins.registration import hook_marks as contract
 
+pytestmark = pytest.mark.lowest_versions
+
 HEAD = "Metadata-Version: 2.4\nName: acme-tools\nVersion: 3.1\n"
 
 

@@ -18,6 +18,8 @@ from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
 from oneclaw_core.plugins.registration.commands import plugin_commands
 
+pytestmark = pytest.mark.every_python
+
 OURS = sorted(
     name
     for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml")

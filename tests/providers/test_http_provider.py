@@ -17,6 +17,8 @@ from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.providers import http_provider
 from oneclaw_core.providers.base import TextDelta
 
+pytestmark = pytest.mark.every_python
+
 
 def gemini(text, **more):
     return {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}} | more]}

@@ -8,6 +8,8 @@ from oneclaw_core import NotFoundError
 from oneclaw_core.providers import ProviderConfig, pool
 from oneclaw_core.providers.pool import ProviderPool
 
+pytestmark = pytest.mark.every_python
+
 
 class Service:
     def __init__(self, config, closed, fault=None):

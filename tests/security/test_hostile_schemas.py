@@ -16,6 +16,8 @@ from oneclaw_core.tools import arguments as arguments_module
 from oneclaw_core.tools.arguments import SearchTakesTooLongError, argument_faults, compile_schema, is_found, is_quick
 from oneclaw_core.tools.schema import check_parameters_schema
 
+pytestmark = pytest.mark.lowest_versions
+
 DOUBLING = {"a0": {"type": "integer"}} | {
     f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number - 1}"}] * 2} for number in range(1, 40)
 }

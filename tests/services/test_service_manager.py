@@ -10,6 +10,8 @@ from oneclaw_core.services import manager
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
 from oneclaw_core.services.news import ServiceChange
 
+pytestmark = pytest.mark.every_python
+
 
 class Plugin:
     """A plugin with services, by name."""

@@ -18,6 +18,8 @@ from oneclaw_core.sessions import settings
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.database import Database
 
+pytestmark = pytest.mark.every_python
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path

@@ -16,6 +16,8 @@ from histories import opened, rows, user
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
 from oneclaw_core.sessions.locks import FileLocks
 
+pytestmark = pytest.mark.every_python
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path

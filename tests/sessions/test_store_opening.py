@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.migrations import Migration
 
 # What PostgreSQL does: tests/sessions/test_store_postgres.py.
-pytestmark = pytest.mark.only("sqlite")
+pytestmark = [pytest.mark.every_python, pytest.mark.only("sqlite")]
 
 
 def open_and_close(home: Path) -> None:

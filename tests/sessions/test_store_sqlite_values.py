@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # PostgreSQL takes no such values.
-pytestmark = pytest.mark.only("sqlite")
+pytestmark = [pytest.mark.every_python, pytest.mark.only("sqlite")]
 
 
 def filled(home: Path) -> str:

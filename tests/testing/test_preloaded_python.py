@@ -12,6 +12,8 @@ import preloaded_python
 import pytest
 from preloaded_python import PreloadedPython
 
+pytestmark = pytest.mark.every_python
+
 DEADLINE_SECONDS = 60
 # Heavy enough to be told from what is imported anyway, and not imported by Python itself.
 MODULE = "xml.dom.minidom"

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.lowest_versions
+
 pytest_plugins = ["pytester"]
 
 PLUGIN = """

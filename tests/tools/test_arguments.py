@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments, without_absent
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.mark.parametrize("text", ["", "  ", "\n", "{}"])
 def test_nothing_counts_as_no_arguments(text):

@@ -25,6 +25,8 @@ from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, To
 from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.messages import Attachment
 
+pytestmark = pytest.mark.every_python
+
 
 class Tool:
     """A hand-written tool around a function of arguments and context."""

@@ -26,6 +26,8 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.tools import ToolResult
 
+pytestmark = pytest.mark.every_python
+
 if typing.TYPE_CHECKING:
     import decimal
 

@@ -19,6 +19,8 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult
 
+pytestmark = pytest.mark.every_python
+
 
 @pytest.fixture
 def context(tmp_path):

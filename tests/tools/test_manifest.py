@@ -31,6 +31,8 @@ from oneclaw_core.tools.manifest import (
     parse_tool_manifest,
 )
 
+pytestmark = pytest.mark.lowest_versions
+
 SEARCH = {
     "name": "gmail_search",
     "description": "Search Gmail messages",

@@ -12,6 +12,8 @@ from oneclaw_core.tools import schema as schema_module
 from oneclaw_core.tools.arguments import argument_faults, compile_schema, json_pointer
 from oneclaw_core.tools.schema import check_parameters_schema
 
+pytestmark = pytest.mark.lowest_versions
+
 METASCHEMA = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
 
 SCALARS = st.sampled_from(

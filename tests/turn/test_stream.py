@@ -10,6 +10,8 @@ from oneclaw_core import UsageError
 from oneclaw_core.errors import TurnDeadlineError
 from oneclaw_core.turn.stream import Deadline, TurnTracker
 
+pytestmark = pytest.mark.every_python
+
 
 class Turn:
     """A turn of three events, the last of which never comes."""

@@ -31,6 +31,8 @@ from oneclaw_core.turn.context import TurnLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 
+pytestmark = pytest.mark.every_python
+
 
 @pytest.fixture
 def stage(tmp_path):

@@ -20,6 +20,8 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
 
+pytestmark = pytest.mark.every_python
+
 MARK = {"type": "ephemeral"}
 PNG_BLOCK = {
     "type": "image",

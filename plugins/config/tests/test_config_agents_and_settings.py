@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.lowest_versions
+
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 

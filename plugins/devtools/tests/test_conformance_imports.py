@@ -1,6 +1,9 @@
 """What importing costs is read from Python's own measurement."""
 
+import pytest
 from oneclaw_devtools.conformance.imports import import_costs, import_findings
+
+pytestmark = pytest.mark.every_python
 
 STDERR = """\
 import time:       100 |        100 | pluggy

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_gemini.schema import gemini_schema
 
+pytestmark = pytest.mark.lowest_versions
+
 # What google-genai documents at GenerateContentConfig.response_json_schema.
 READ_KEYWORDS = frozenset(
     {"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems"}

@@ -18,6 +18,8 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
 
+pytestmark = pytest.mark.every_python
+
 SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"
 SIGNATURE = base64.b64encode(b"what I thought").decode()

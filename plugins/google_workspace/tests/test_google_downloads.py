@@ -4,6 +4,8 @@ import pytest
 from oneclaw_google_workspace import downloads
 from oneclaw_google_workspace.problems import GoogleError
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.mark.parametrize(
     ("link", "is_wanted"),

@@ -21,6 +21,8 @@ from oneclaw_google_workspace.accounts import AccountBook
 
 from oneclaw_core import OneClawError
 
+pytestmark = pytest.mark.every_python
+
 CLIENT_FILE = {"installed": {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": []}}
 
 

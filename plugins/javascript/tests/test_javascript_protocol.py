@@ -21,6 +21,8 @@ from oneclaw_javascript.result import ConsoleLine
 from oneclaw_javascript.running import run_javascript
 from worker_processes import started
 
+pytestmark = pytest.mark.every_python
+
 __all__ = ["started"]  # a fixture
 
 FAILURE = {

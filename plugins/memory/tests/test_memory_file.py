@@ -14,6 +14,8 @@ from oneclaw_memory.file import MAX_CONTENT_CHARACTERS, MAX_FILE_CHARACTERS, Mem
 
 from oneclaw_core import OneClawError
 
+pytestmark = pytest.mark.every_python
+
 WRITER = """
 import sys
 from pathlib import Path

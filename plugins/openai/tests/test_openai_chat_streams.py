@@ -16,6 +16,8 @@ from oneclaw_core.providers.base import ModelResponse, RetryNotice
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall
 
+pytestmark = pytest.mark.lowest_versions
+
 service = Service(OpenAIChatProvider, "openai_compatible", hello("m"))
 CALLS = (ToolCall("x", "move", '{"from": "/a/b", "to": [1, {"k": 2}]}'), ToolCall("y", "stop", '{"now": true}'))
 

@@ -9,6 +9,8 @@ from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 
+pytestmark = pytest.mark.lowest_versions
+
 SERVER = "http://localhost:8000"
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
 

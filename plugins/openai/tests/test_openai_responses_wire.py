@@ -17,6 +17,8 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup, restore_loaded_groups
 from oneclaw_core.types.messages import Attachment
 
+pytestmark = pytest.mark.every_python
+
 SERVER = "https://api.openai.com"
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from oneclaw_pdf.tools import pdf_extract_text, pdf_info, pdf_render_page
 from pdf_files import make_pdf
 
+pytestmark = pytest.mark.lowest_versions
+
 TOOLS = [
     pdf_info,
     pdf_extract_text,

@@ -9,6 +9,8 @@ from pdf_files import make_pdf, one_page, write_objects
 
 from oneclaw_core import PermissionDeniedError
 
+pytestmark = pytest.mark.lowest_versions
+
 
 def lines_of(result) -> list[str]:
     assert result.is_success, result.error_message

@@ -11,6 +11,8 @@ from oneclaw_pdf.tools import pdf_render_page
 from pdf_files import make_pdf, one_page
 from PIL import Image
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.fixture
 def report(project):

@@ -9,6 +9,8 @@ from oneclaw_postgres.backend import PostgresBackend
 from oneclaw_core import OneClaw
 from oneclaw_core.plugins.loading.stores import backend_of
 
+pytestmark = pytest.mark.every_python
+
 
 @pytest.mark.parametrize("scheme", ["postgresql+psycopg", "postgresql", "postgres", "POSTGRESQL"])
 def test_every_scheme_is_opened(scheme):

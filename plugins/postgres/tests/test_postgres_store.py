@@ -32,6 +32,8 @@ from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
 
+pytestmark = pytest.mark.lowest_versions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -10,6 +10,8 @@ from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 
+pytestmark = pytest.mark.every_python
+
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

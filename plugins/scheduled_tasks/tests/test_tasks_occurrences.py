@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from oneclaw_scheduled_tasks.occurrences import Occurrences
 from oneclaw_scheduled_tasks.schedules import Cron, Daily, Interval, OneTime, Weekly
 
+pytestmark = pytest.mark.lowest_versions
+
 ANCHOR = datetime(2024, 1, 1, tzinfo=UTC)
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
 

@@ -11,6 +11,8 @@ from oneclaw_scheduled_tasks.zones import find_zone, user_zone_name
 
 from oneclaw_core import UsageError
 
+pytestmark = pytest.mark.lowest_versions
+
 
 @pytest.mark.parametrize(
     ("words", "text"),

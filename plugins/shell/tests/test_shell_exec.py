@@ -19,7 +19,10 @@ from oneclaw_core import ToolContext
 from oneclaw_core.process import programs, supervisor
 from oneclaw_core.tools import PathGuard
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+pytestmark = [
+    pytest.mark.every_python,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
+]
 DEADLINE_SECONDS = 10
 
 

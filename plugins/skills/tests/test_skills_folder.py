@@ -8,6 +8,8 @@ from oneclaw_skills.errors import SkillError
 from oneclaw_skills.folder import MAX_FILE_BYTES, MAX_SKILL_FILE_BYTES, SkillFile, SkillFolder
 from skill_files import write_skill
 
+pytestmark = pytest.mark.every_python
+
 
 @pytest.fixture
 def root(tmp_path):

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from oneclaw_skills.format import is_skill_name, parse_document
 from oneclaw_skills.front_matter import FrontMatterError, read_fields
 
+pytestmark = pytest.mark.lowest_versions
+
 MINIMAL = "name: report\ndescription: Write reports."
 
 

@@ -22,6 +22,8 @@ from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
 from oneclaw_core.tools.call import RunningCall
 
+pytestmark = pytest.mark.lowest_versions
+
 PAGES = Path(__file__).parent / "pages"
 EXPECTED = json.loads((PAGES / "expected.json").read_text(encoding="utf-8"))
 
