@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_offline.literals import Literal, blanked, find_literals
-from oneclaw_offline.parameters import Parameter, read_parameters
-from oneclaw_offline.remainder import remaining_text
-from oneclaw_offline.words import HARMFUL_TERMS, stem, stems, terms
+from oneclaw_offline.values import Literal, Parameter, blanked, find_literals, read_parameters
+from oneclaw_offline.words import (
+    GENERIC_TERMS,
+    HARMFUL_TERMS,
+    STOP_WORDS,
+    SYNONYMS,
+    is_question,
+    stem,
+    stems,
+    terms,
+    word_set,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from oneclaw_core import ToolDefinition
 
 _MOST_CALLS = 8
 _TITLE_CHARACTERS = 60
 _NEAR_CHARACTERS = 40
+_READ_CHARACTERS = 2_000
 _TEXT_KINDS = ("text", "query", "id")
 _LITERAL_KINDS = ("path", "url", "email", "date", "datetime", "time", "zone")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _LIMIT_TERMS = stems("count number max min limit id")
 _PHRASE_END = re.compile(r"[,;.:!?()\n]|\b(?:with|for|in|at|from|to|by|on|and|or)\b", re.IGNORECASE)
-_COMPOUND = re.compile(r"(?<= )\d+-[a-z]+", re.IGNORECASE)  # "20-sided" between a number and what it counts
 _PAGES = re.compile(r"\bpages?\s+(\d{1,9}(?:(?:\s{0,3}(?:-|–|,|&|to|and)\s{0,3}){1,2}\d{1,9}){0,50})", re.IGNORECASE)  # noqa: RUF001
 _RANGE = re.compile(r"\s*(?:–|-|to)\s*", re.IGNORECASE)  # noqa: RUF001
 _CLOCK = re.compile(r"\bat\s+(\d{1,2})(?:[:.](\d\d))?\b(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
 _TITLED = re.compile(r"\b(?:named|called|titled)\s+(?:[\"“'`«]([^\"”'`»]+)[\"”'`»]|([^\s\"“”'`,;]+))", re.IGNORECASE)
 _PLACE = re.compile(r"\bin\s+([^\W\d_]+)(?:[\s-]([^\W\d_]+))?(?:[\s-]([^\W\d_]+))?", re.IGNORECASE)
+_FILLERS = word_set("please can could would will you help me my use the a an for to about of with in on this and")
+_CLAUSES = word_set("that which who")
+_SILENT_WORDS = STOP_WORDS - word_set("hello hi hey thanks yes no ok okay") | word_set("today tomorrow")
+_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+_LEAD = re.compile(
+    r"\s*\b(?:to|in|into|from|of|at|on|as)(?:\s+(?:the|a|my))?(?:\s+(?:file|page|url))?\s*$", re.IGNORECASE
+)
+_BEFORE_COLON = re.compile(r"[^:\n]{1,80}:\s+")
+_BY_MEANS = re.compile(r"\s(?:in|with|using|by)\s+(?:the\s+)?(\w+)$", re.IGNORECASE)
+_TOPIC = re.compile(r"\b(?:for|about|on|regarding)\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -40,23 +56,21 @@ class Filling:
     """The arguments that a message gives a tool.
 
     Attributes:
-        calls: the arguments of each call; several if a parameter that takes one value has several.
-        missing: the required parameters without a value.
-        is_guess: True if a required text is what the message says beyond the request.
+        calls: Arguments of each call; several if a parameter that takes one value has several.
+        missing: Required parameters without a value.
     """
 
     calls: list[dict[str, Any]] = field(default_factory=list)
     missing: list[Parameter] = field(default_factory=list)
-    is_guess: bool = False
 
 
 def fill(tool: ToolDefinition, message: str, answers: Sequence[tuple[str, str]] = ()) -> Filling:
     """Fill the parameters of a tool.
 
     Args:
-        tool: the tool.
-        message: of the user.
-        answers: the names of parameters that the user was asked for, each with the answer.
+        tool: Tool to call.
+        message: Message of the user.
+        answers: Names of parameters that the user was asked for, each with the answer.
     """
     filler = _Filler(tool, read_parameters(tool.parameters), message)
     for name, answer in answers:
@@ -69,8 +83,7 @@ def fill(tool: ToolDefinition, message: str, answers: Sequence[tuple[str, str]] 
         return Filling([], missing)
     single = {name: values[0] for name, values in filler.values.items()}
     several = next((name for name, values in filler.values.items() if len(values) > 1), None)
-    calls = [single | {several: each} for each in filler.values[several][:_MOST_CALLS]] if several else [single]
-    return Filling(calls, is_guess=filler.is_guess)
+    return Filling([single | {several: each} for each in filler.values[several][:_MOST_CALLS]] if several else [single])
 
 
 class _Filler:
@@ -78,7 +91,6 @@ class _Filler:
 
     def __init__(self, tool: ToolDefinition, parameters: Sequence[Parameter], message: str) -> None:
         self.values: dict[str, list[Any]] = {}
-        self.is_guess = False
         self._tool = tool
         self._parameters = parameters
         self._message = message
@@ -142,31 +154,23 @@ class _Filler:
         elif parameter.kind == "flag":
             flag = re.search(rf"\b(?:(no|not|without)\s+)?{name}\b", self._plain, re.IGNORECASE)
             self._set(parameter, [flag[1] is None] if flag else [])
-        elif parameter.kind == "other" and parameter.is_required:
-            self._set(parameter, _json_in(self._message))
 
     def _take_nearest(self) -> None:
-        """Give each literal to the parameter whose words stand nearest to it, or else to the first that needs one."""
+        """Give each literal to the parameter whose name stands nearest to it, or else to the first that needs one."""
         wanting = self.wanting(*_TEXT_KINDS, "number", *_LITERAL_KINDS)
-        described = Counter(term for each in wanting for term in frozenset(terms(each.description)))
-        named = {each: stems(each.name) - _LIMIT_TERMS for each in wanting}
         # A bare count counts what its tool is about.
-        told = {
-            each: {term for term in terms(each.description) if described[term] == 1}
-            | (stems(self._tool.name) if not named[each] else set())
-            for each in wanting
-        }
+        named = {each.name: stems(each.name) - _LIMIT_TERMS or stems(self._tool.name) for each in wanting}
         pairs = []
         for literal in self._unused:
-            behind = _COMPOUND.sub("", self._plain[literal.end : literal.end + _NEAR_CHARACTERS])
+            behind = self._plain[literal.end : literal.end + _NEAR_CHARACTERS]
             before = self._plain[max(0, literal.start - _NEAR_CHARACTERS) : literal.start].rstrip(":= ")
             near = frozenset((*terms(_PHRASE_END.split(behind)[0]), *terms(_PHRASE_END.split(before)[-1])[-1:]))
             for parameter in wanting:
                 is_text = literal.is_quoted and parameter.kind in {*_TEXT_KINDS, "path"}
-                worth = 2 if near & named[parameter] else 1 if near & told[parameter] else 0
-                is_wanted = worth > 0 or parameter.is_required or self._is_clear(parameter)
+                is_near = bool(near & named[parameter.name])
+                is_wanted = is_near or parameter.is_required or self._is_clear(parameter)
                 if is_wanted and (is_text or literal.kind == parameter.kind):
-                    pairs.append((-worth, literal.kind != parameter.kind, parameter, literal))
+                    pairs.append((not is_near, literal.kind != parameter.kind, parameter, literal))
         taken: dict[str, Literal] = {}
         for _, _, parameter, literal in sorted(pairs, key=lambda pair: pair[:2]):
             if literal in self._unused and parameter.name not in taken:
@@ -194,25 +198,56 @@ class _Filler:
         # What leaves the machine or is lost must be said in so many words.
         if len(bodies) != 1 or stems(self._tool.name) & HARMFUL_TERMS:
             return
-        text = remaining_text(self._message, self._spans, self._tool, bodies[0])
+        text = _remaining_text(self._message, self._spans, self._tool, bodies[0])
         for parameter in wanted if text else ():
             title = text[:1].upper() + text[1:_TITLE_CHARACTERS].rstrip()
             self._set(parameter, [text if parameter in bodies else title])
-            self.is_guess |= parameter.is_required
+
+
+def _remaining_text(message: str, spans: Iterable[tuple[int, int]], tool: ToolDefinition, parameter: Parameter) -> str:
+    """Cut from a message the request and the values of other parameters, which stand at the spans."""
+    text, at = "", 0
+    for start, end in sorted(spans):
+        first = max(at, start - _NEAR_CHARACTERS)
+        text += f"{message[at:first]}{_LEAD.sub('', message[first:start])} " if start >= at else ""
+        at = max(at, end)
+    text = re.sub(r"(?<=\w)[.?!]+$", "", (text + message[at:]).strip())
+    introduction = _BEFORE_COLON.match(text)
+    if introduction is not None:
+        return text[introduction.end() :].strip()
+    is_query = parameter.kind == "query"
+    if is_question(message) or not parameter.is_required:
+        topic = _TOPIC.search(text) if is_query else None
+        return topic[1].strip() if topic else text if is_query and parameter.is_required else ""
+    first_sentence = tool.description[:_READ_CHARACTERS].partition(". ")[0]
+    own = stems(" ".join((tool.name, first_sentence, *tool.parameters["properties"])))
+    text = text[_request_end(text[:_READ_CHARACTERS], stems(f"{tool.name} {parameter.name}"), own) :].strip(" ,;\n\t")
+    means = _BY_MEANS.search(text[-_NEAR_CHARACTERS:])
+    text = text.removesuffix(means[0]) if means is not None and stem(means[1]) in own else text
+    words = [word.lower() for word in _WORD.findall(text[:_READ_CHARACTERS])]
+    is_silent = all(word in _SILENT_WORDS or (stem(word) in own and not is_query) for word in words)
+    return "" if words and is_silent else text
+
+
+def _request_end(text: str, named: frozenset[str], own: frozenset[str]) -> int:
+    """Find the end of the words that only ask for the tool."""
+    end = 0
+    words = list(_WORD.finditer(text))
+    for match, follower in zip(words, [*words[1:], None], strict=False):
+        word, term = match[0].lower(), stem(match[0])
+        if word in _CLAUSES:
+            return match.end()
+        is_request = not named.isdisjoint((term, *SYNONYMS.get(term, ()))) or term in GENERIC_TERMS or term in SYNONYMS
+        is_told = term in own and (follower is None or end == 0 or follower[0].lower() in _FILLERS | _CLAUSES)
+        if not (word in _FILLERS or is_request or is_told):
+            break
+        end = match.end()
+    return end
 
 
 def _number(text: str) -> float:
     number = float(text)
     return int(number) if number.is_integer() else number
-
-
-def _json_in(text: str) -> list[Any]:
-    """Parse the JSON object or array that begins in a text."""
-    start = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
-    try:
-        return [json.JSONDecoder().raw_decode(text, start)[0]]
-    except (ValueError, RecursionError):
-        return []
 
 
 def _choices_in(text: str, choices: Sequence[str]) -> list[Literal]:
@@ -229,8 +264,7 @@ def _zones_in(text: str) -> list[str]:
     for match in _PLACE.finditer(text[:2000]):
         words = [word.casefold() for word in match.groups() if word is not None]
         names = (" ".join(words[:length]) for length in range(len(words), 0, -1))
-        zone = next((_zones_by_city()[name] for name in names if name in _zones_by_city()), None)
-        if zone is not None:
+        if zone := next((_zones_by_city()[name] for name in names if name in _zones_by_city()), None):
             return [zone]
     return []
 

@@ -21,8 +21,6 @@ from oneclaw_core.providers import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-__all__ = ["MODEL", "OfflineProvider"]
-
 MODEL = "rules"
 _PIECES = 4
 _CHARACTERS_PER_TOKEN = 4
@@ -80,8 +78,6 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _characters(request: ModelRequest) -> int:
     """Count the characters that a language model would be sent, roughly."""
-    import json
-
-    tools = ((each.name, each.description, each.parameters) for each in request.tools)
+    tools = sum(len(f"{each.name}{each.description}{each.parameters}") for each in request.tools)
     messages = sum(len(message.content) + len(message.tool_input or "") for message in request.messages)
-    return len(request.system_prompt) + messages + sum(len(json.dumps(tool, default=str)) for tool in tools)
+    return len(request.system_prompt) + messages + tools

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_offline.literals import blanked, find_literals
+from oneclaw_core import ToolCallStatus
+from oneclaw_offline.values import blanked, find_literals
 from oneclaw_offline.words import is_question, stems, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_offline.conversation import Outcome
+    from oneclaw_core import Message
 
 _SHORT_CHARACTERS = 600
 _SEARCHED_CHARACTERS = 50_000
@@ -20,6 +21,13 @@ _PARSED_CHARACTERS = 2_000_000
 _HOW_MANY = re.compile(r"\b(?:how many|number of)\s+([^\W\d_]+)", re.IGNORECASE)
 _PAIR = re.compile(r"\s*(?:[-*] )?([^\W_][\w ()/-]{0,40}?)\s*:\s+(\S.*)")
 _NUMBER = re.compile(r"\d[\d,]*\b")
+
+
+class Outcome(NamedTuple):
+    """The result of a call, and the arguments of that call."""
+
+    result: Message
+    arguments: Mapping[str, Any]
 
 
 def report(message: str, outcomes: Iterable[Outcome]) -> str:
@@ -30,7 +38,7 @@ def report(message: str, outcomes: Iterable[Outcome]) -> str:
 def _report_one(message: str, outcome: Outcome) -> str:
     result = outcome.result
     tool = f"`{result.tool_name}`"
-    if not outcome.is_success:
+    if result.tool_status is not ToolCallStatus.SUCCESS:
         kind = f" ({result.error_type})" if result.error_type else ""
         return f"{tool} failed{kind}: {_cut(result.content.strip() or 'it gave no reason')}"
     text = _readable(result.content).strip()
@@ -44,9 +52,7 @@ def _report_one(message: str, outcome: Outcome) -> str:
 def _cut(text: str) -> str:
     if len(text) <= _SHORT_CHARACTERS:
         return text
-    head = text[:_SHORT_CHARACTERS]
-    kept = head.rsplit(None, 1)[0] if " " in head else head
-    return f"{kept} …\n\n(This is the beginning of {len(text):,} characters.)"
+    return f"{text[:_SHORT_CHARACTERS].rsplit(None, 1)[0]} …\n\n(This is the beginning of {len(text):,} characters.)"
 
 
 def _readable(text: str) -> str:
@@ -54,11 +60,9 @@ def _readable(text: str) -> str:
     if len(text) > _PARSED_CHARACTERS or not text[:1000].lstrip().startswith("{"):
         return text
     try:
-        values = json.loads(text).items()
-        lines = [
-            f"{key}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}" for key, each in values
-        ]
-        readable = "\n".join(lines)
+        pairs = json.loads(text).items()
+        texts = ((key, each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)) for key, each in pairs)
+        readable = "\n".join(f"{key}: {each}" for key, each in texts)
         readable.encode()  # JSON can escape half a character, which cannot be printed
     except (ValueError, RecursionError):
         return text
@@ -77,12 +81,9 @@ def _sentence(message: str, arguments: Mapping[str, Any], lines: Sequence[str]) 
     for key, value in pairs if noun else ():
         number = _NUMBER.match(value)
         if number is not None and stems(key) - stems("number count total of") == stems(noun):
-            is_one = number[0] == "1" and noun.endswith("s") and not noun.endswith("ss")
-            return f"{subject or 'The result'} has {number[0]} {noun[:-1] if is_one else noun}."
+            return f"{subject or 'The result'} has {number[0]} {noun.removesuffix('s') if number[0] == '1' else noun}."
     words = stems(blanked(message))
-    fitting = [
-        (key, value) for key, value in pairs if terms(key) and words.issuperset(terms(key)) and len(value) <= 300
-    ]
+    fitting = [(key, value) for key, value in pairs if terms(key) and words.issuperset(terms(key))]
     if len(fitting) != 1 or len(lines) < 2 or not is_question(message):
         return None
     key, value = fitting[0]

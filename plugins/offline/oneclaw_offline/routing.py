@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.search import bm25
 from oneclaw_offline.arguments import Filling, fill
-from oneclaw_offline.literals import blanked, file_extension, find_literals
-from oneclaw_offline.parameters import read_parameters
+from oneclaw_offline.values import blanked, file_extension, find_literals, read_parameters
 from oneclaw_offline.words import (
     CHANGING_TERMS,
     GENERIC_TERMS,
@@ -26,19 +25,13 @@ from oneclaw_offline.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from oneclaw_core import ToolDefinition
 
 _ROUTED_CHARACTERS = 4_000
 _MOST_TERMS = 40
 _MOST_FILLED = 6
-_SYNONYM_SHARE = 0.6
-_SIMILAR_SHARE = 0.5
-_TELLING_COUNT = 0.4
-# A short message may match in one word of many; one word of a long one is chance.
-_LEAST_SHARE = 0.1
-_ENOUGH_TERMS = 2
 _LOAD_TERMS = stems("load activate enable")
 _LOADED_TERMS = stems("tool toolset group")
 _INFORMING = {"info": 0.5, "read": 0.45, "list": 0.4, "search": 0.4}
@@ -49,9 +42,6 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _RECORDED = {"history": 1.0, stem("conversation"): 0.9}
-# "For X, use other_tool" and "not for X" say what a tool does not do.
-_CLAUSE = re.compile(r"(?<=[.;:])\s+")
-_POINTS_ELSEWHERE = re.compile(r"\buse [a-z][a-z0-9_]*[.;:]?$|^not for\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,45 +63,39 @@ def group_to_load(message: str, groups: Iterable[str]) -> str | None:
     return min((name for name in groups if named <= stems(name)), key=len, default=None)
 
 
-def choose(
-    message: str, tools: Mapping[str, ToolDefinition], groups: Mapping[str, str], newest: Collection[str] = ()
-) -> Choice | None:
+def choose(message: str, tools: Mapping[str, ToolDefinition], groups: Mapping[str, str]) -> Choice | None:
     """Choose the tool or group that fits a message best, or None if none fits.
 
     Args:
-        message: of the user.
-        tools: that can be called, by name.
-        groups: that can be loaded, by name, with their descriptions.
-        newest: the tools that were loaded for this message; a common verb is enough to choose one.
+        message: Message of the user.
+        tools: Tools that can be called, by name.
+        groups: Descriptions of the groups that can be loaded, by name.
     """
-    query = _query(message)
-    words = stems(message[:_ROUTED_CHARACTERS])
+    text = message[:_ROUTED_CHARACTERS]
+    query, words = _query(text), stems(text)
     order = frozenset() if is_question(message) else words.union(*(SYNONYMS.get(word, ()) for word in words))
-    asked = READING_TERMS if is_question(message) else _kind_of_verb(terms(message[:_ROUTED_CHARACTERS]))
+    asked = READING_TERMS if is_question(message) else _kind_of_verb(terms(text))
     documents = {name: _document(tool) for name, tool in tools.items() if _is_allowed(name, order)}
     documents |= {f"group {name}": _weighed(name, description, "") for name, description in groups.items()}
     choices = []
-    for key, score in sorted(_scores(query, documents, newest).items(), key=lambda each: -each[1]):
+    for key, score in sorted(_scores(query, documents).items(), key=lambda each: -each[1]):
         name = key.removeprefix("group ")
         score *= _name_share(name, query)
         if name != key:
             choices.append(Choice(1.25 * score, name))
         elif sum(choice.tool is not None for choice in choices) < _MOST_FILLED:
             filling = fill(tools[name], message)
-            use = (0.8 if filling.is_guess else 1.0) * (1 + 0.15 * len(filling.calls[0])) if filling.calls else 0.5
+            use = 1 + 0.15 * len(filling.calls[0]) if filling.calls else 0.5
             choices.append(Choice(score * use * _verb_share(name, asked), "", tools[name], filling))
-    has_new = any(choice.tool is not None and choice.tool.name in newest for choice in choices)
-    choices = [choice for choice in choices if choice.tool is not None or not has_new]
     return max(choices, key=lambda choice: choice.score, default=None)
 
 
-def _query(message: str) -> dict[str, Mapping[str, float]]:
+def _query(text: str) -> dict[str, Mapping[str, float]]:
     """Return the terms to look for, each with the terms that count for it and their share."""
-    text = message[:_ROUTED_CHARACTERS]
     literals = find_literals(text)
     words = terms(blanked(text)) or terms(" ".join(each.value for each in literals if each.kind == "text"))
     query: dict[str, Mapping[str, float]] = {
-        word: {other: _SYNONYM_SHARE - 0.05 * at for at, other in enumerate(SYNONYMS.get(word, ()))} | {word: 1.0}
+        word: {other: 0.6 - 0.05 * at for at, other in enumerate(SYNONYMS.get(word, ()))} | {word: 1.0}
         for word in words
     }
     for each in literals:
@@ -120,49 +104,32 @@ def _query(message: str) -> dict[str, Mapping[str, float]]:
             query[f"<{each.kind}>"] = {f"<{each.kind}>": 0.5 if is_path else 1.0}
             extension = file_extension(each.value) if each.kind != "email" else None
             query |= {f".{extension}": {extension: 2.0 if is_path else 0.5}} if extension else {}
-    query |= {"?": _INFORMING} if is_question(message) else {}
+    query |= {"?": _INFORMING} if is_question(text) else {}
     query |= {"<past>": _RECORDED} if _PAST.search(text) else {}
     return dict(list(query.items())[:_MOST_TERMS])
 
 
-def _scores(
-    query: Mapping[str, Mapping[str, float]], documents: Mapping[str, Mapping[str, float]], newest: Collection[str]
-) -> dict[str, float]:
-    """Score the documents that have a telling term of a query."""
-    vocabulary = frozenset[str]().union(*documents.values())
+def _scores(query: Mapping[str, Mapping[str, float]], documents: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Score the documents that have a term of a query that is not generic."""
     counts: dict[str, list[float]] = {key: [] for key in documents}
     weights = []
     for term, wanted in query.items():
-        if vocabulary.isdisjoint(wanted):
-            wanted = {other: _SIMILAR_SHARE for other in vocabulary if _are_similar(term, other)}
         for key, document in documents.items():
-            shares = [share * document[other] for other, share in wanted.items() if other in document]
-            counts[key].append(max(shares, default=0))
+            counts[key].append(max((share * document.get(other, 0) for other, share in wanted.items()), default=0))
         having = sum(each[-1] > 0 for each in counts.values())
         rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
         weights.append(rarity * (0.4 if _is_generic(term) else 0.5 if term in RUNNING_TERMS else 1.0))
-    telling = [not _is_generic(term) for term in query]
     sizes = {key: sum(document.values()) for key, document in documents.items()}
     average = sum(sizes.values()) / (len(sizes) or 1)
     return {
         key: bm25(found, weights, 0.6 + 0.4 * sizes[key] / average)
         for key, found in counts.items()
-        if sum(count > 0 for count in found) >= min(_ENOUGH_TERMS, _LEAST_SHARE * len(query))
-        and any(
-            count > 0 and (key in newest or (tells and count >= _TELLING_COUNT))
-            for count, tells in zip(found, telling, strict=True)
-        )
+        if any(count > 0 and not _is_generic(term) for count, term in zip(found, query, strict=True))
     }
 
 
 def _is_generic(term: str) -> bool:
     return term in GENERIC_TERMS or term == "?" or term.isdigit() or (len(term) == 1 and term.isascii())
-
-
-def _are_similar(term: str, other: str) -> bool:
-    """Return True if words are probably forms of one word, or one is the beginning of the other."""
-    shared = max(4, math.ceil(0.7 * min(len(term), len(other))))
-    return term[:shared] == other[:shared] and not term.isdigit()
 
 
 def _is_allowed(name: str, order: frozenset[str]) -> bool:
@@ -182,11 +149,9 @@ def _verb_share(name: str, asked: frozenset[str] | None) -> float:
 
 
 def _name_share(name: str, query: Mapping[str, Mapping[str, float]]) -> float:
-    """Favour what is named in full, and what has the extension of a file in its name."""
+    """Favour what is named in full."""
     words = frozenset(terms(name))
-    covered = sum(any(word in wanted for wanted in query.values()) for word in words)
-    is_special = any(f".{word}" in query for word in words)
-    return (1.5 if is_special else 1.0) * (0.7 + 0.3 * covered / (len(words) or 1))
+    return 0.7 + 0.3 * sum(any(word in wanted for wanted in query.values()) for word in words) / (len(words) or 1)
 
 
 def _document(tool: ToolDefinition) -> Mapping[str, float]:
@@ -198,8 +163,7 @@ def _document(tool: ToolDefinition) -> Mapping[str, float]:
 @lru_cache(maxsize=4096)
 def _weighed(name: str, description: str, parameters: str) -> dict[str, float]:
     """Weigh the terms that a tool or group is found by."""
-    clauses = [clause for clause in _CLAUSE.split(description[:2000]) if not _POINTS_ELSEWHERE.search(clause)]
     weighed: dict[str, float] = {}
-    for text, weight in ((name, 3.0), (" ".join(clauses), 1.0), (parameters, 0.6)):
+    for text, weight in ((name, 3.0), (description[:2000], 1.0), (parameters, 0.6)):
         weighed |= {term: weighed.get(term, 0) + weight for term in terms(text)}
     return weighed

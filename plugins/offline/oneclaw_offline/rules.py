@@ -7,24 +7,25 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import ToolCall
+from oneclaw_core import MessageType, ToolCall, ToolCallStatus, restore_loaded_groups
 from oneclaw_core.tools import LOAD_TOOL_GROUP
 from oneclaw_offline.arguments import Filling, fill
-from oneclaw_offline.conversation import Turn, question_for, read_turn
-from oneclaw_offline.parameters import read_parameters
-from oneclaw_offline.report import report
+from oneclaw_offline.report import Outcome, report
 from oneclaw_offline.routing import choose, group_to_load
+from oneclaw_offline.values import read_parameters
 from oneclaw_offline.words import is_question
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core import ToolDefinition
+    from oneclaw_core import Message, ToolDefinition
     from oneclaw_core.providers import ModelRequest
 
+_MESSAGE_CHARACTERS = 20_000
 _MOST_LOADS = 3
 _NAMES_SHOWN = 20
-_LISTED_TOOL = re.compile(r"^- ([\w-]+):", re.MULTILINE)
+_ASKED = re.compile(r"To use `([\w-]+)` I need `([^`\n]+)`")
+_CALL_ID = re.compile(r"call_(\d{1,18})")
 _GROUPS_HEADING = "## Available Tool Groups"
 _GROUP_LINE = re.compile(r"^- ([A-Za-z_][A-Za-z0-9_-]{0,62}): (.+)$", re.MULTILINE)
 _NEXT_HEADING = re.compile(r"^#{1,2} |^---\s*$", re.MULTILINE)
@@ -47,44 +48,74 @@ class Answer:
 
 def decide(request: ModelRequest) -> Answer:
     """Decide on the answer to a request; equal requests get equal answers."""
-    turn = read_turn(request.messages)
-    if turn.message is None:
+    messages = request.messages
+    last = max((at for at, each in enumerate(messages) if each.type is MessageType.USER), default=None)
+    if last is None:
         return Answer(f"There is no message to answer. {WHO_I_AM}")
-    sent = _SENT_SKILL.match(turn.message)
+    message = messages[last].content[:_MESSAGE_CHARACTERS]
+    sent = _SENT_SKILL.match(message)
     if sent is not None:
         return Answer(f"The skill `{sent[1]}` is here, but it takes a language model to follow it. {WHO_I_AM}")
-    failed = [load for load in turn.loads if not load.is_success]
-    if turn.results or failed:
-        return Answer(report(turn.message, turn.results or failed))
+    outcomes = _outcomes(messages[last + 1 :])
+    loads = [each for each in outcomes if each.result.tool_name == LOAD_TOOL_GROUP]
+    results = [each for each in outcomes if each not in loads]
+    results = results or [each for each in loads if each.result.tool_status is not ToolCallStatus.SUCCESS]
+    if results:
+        return Answer(report(message, results))
     tools = {definition.name: definition for definition in request.tools}
     groups = _listed_groups(request.system_prompt) if tools.pop(LOAD_TOOL_GROUP, None) is not None else {}
-    loaded = turn.loaded | {group.name for group in request.tools.groups}
-    return _act(turn, turn.message, tools, groups, loaded)
-
-
-def _act(
-    turn: Turn, message: str, tools: Mapping[str, ToolDefinition], groups: Mapping[str, str], loaded: frozenset[str]
-) -> Answer:
-    loadable = {name: about for name, about in groups.items() if name not in loaded and len(turn.loads) < _MOST_LOADS}
-    newest = frozenset(name for load in turn.loads for name in _LISTED_TOOL.findall(load.result.content))
-    choice = choose(message, tools, loadable, newest)
-    asked = tools.get(turn.asked_tool)
-    if asked is not None:
-        filling = fill(asked, turn.request, turn.answers)
-        is_answer = turn.answers[-1][0] not in {parameter.name for parameter in filling.missing}
+    loaded = {*restore_loaded_groups(messages)} | {group.name for group in request.tools.groups}
+    loadable = {name: about for name, about in groups.items() if name not in loaded and len(loads) < _MOST_LOADS}
+    choice = choose(message, tools, loadable)
+    tool, answers, first = _asked_for(messages, last)
+    if tool in tools:
+        filling = fill(tools[tool], first, answers)
+        is_answer = answers[-1][0] not in {parameter.name for parameter in filling.missing}
         if (is_answer and not is_question(message)) or choice is None:
-            return _call_or_ask(turn, asked, filling)
+            return _call_or_ask(messages, tools[tool], filling)
     group = group_to_load(message, groups)
     if group is not None:
-        done = next((load for load in turn.loads if load.arguments.get("group_name") == group), None)
-        return (
-            Answer(done.result.content) if done is not None else _call(turn, LOAD_TOOL_GROUP, [{"group_name": group}])
-        )
+        done = next((load for load in loads if load.arguments.get("group_name") == group), None)
+        return Answer(done.result.content) if done else _call(messages, LOAD_TOOL_GROUP, [{"group_name": group}])
     if choice is None:
-        return _nothing_found(turn, list(tools), list(loadable))
+        return _nothing_found([load.result.content for load in loads], list(tools), list(loadable))
     if choice.tool is None:
-        return _call(turn, LOAD_TOOL_GROUP, [{"group_name": choice.group}])
-    return _call_or_ask(turn, choice.tool, choice.filling)
+        return _call(messages, LOAD_TOOL_GROUP, [{"group_name": choice.group}])
+    return _call_or_ask(messages, choice.tool, choice.filling)
+
+
+def _outcomes(messages: Iterable[Message]) -> list[Outcome]:
+    inputs: dict[str | None, dict[str, Any]] = {}
+    outcomes = []
+    for each in messages:
+        if each.type is MessageType.TOOL_CALL:
+            try:
+                arguments = json.loads(each.tool_input or "{}")
+            except (ValueError, RecursionError):
+                arguments = {}
+            inputs[each.tool_call_id] = arguments if isinstance(arguments, dict) else {}
+        elif each.type is MessageType.TOOL_RESULT:
+            outcomes.append(Outcome(each, inputs.get(each.tool_call_id, {})))
+    return outcomes
+
+
+def _asked_for(messages: Sequence[Message], last: int) -> tuple[str, list[tuple[str, str]], str]:
+    """Find the questions that the user's last messages answer.
+
+    Returns:
+        The tool that needs the parameters, each parameter with its answer, and the message that began it.
+    """
+    of_user = [at for at, each in enumerate(messages[: last + 1]) if each.type is MessageType.USER]
+    tool = ""
+    answers: list[tuple[str, str]] = []
+    while of_user[-1] > 0:
+        before = messages[of_user[-1] - 1]
+        asked = _ASKED.match(before.content) if before.type is MessageType.ASSISTANT else None
+        if asked is None or tool not in {"", asked[1]} or len(of_user) == 1:
+            break
+        tool = asked[1]
+        answers.insert(0, (asked[2], messages[of_user.pop()].content[:_MESSAGE_CHARACTERS]))
+    return tool, answers, messages[of_user[-1]].content[:_MESSAGE_CHARACTERS]
 
 
 def _listed_groups(system_prompt: str) -> dict[str, str]:
@@ -96,17 +127,24 @@ def _listed_groups(system_prompt: str) -> dict[str, str]:
     return dict(_GROUP_LINE.findall(system_prompt, start, end.start() if end else len(system_prompt)))
 
 
-def _call_or_ask(turn: Turn, tool: ToolDefinition, filling: Filling) -> Answer:
+def _call_or_ask(messages: Sequence[Message], tool: ToolDefinition, filling: Filling) -> Answer:
     filling = _validated(tool, filling)
     if filling.missing:
-        return Answer(question_for(tool.name, filling.missing[0].name, filling.missing[0].description))
+        missing = filling.missing[0]
+        about = " ".join(missing.description[:300].split()).rstrip(".")
+        about = f" ({about})" if about else ""
+        # _asked_for finds these words again.
+        return Answer(f"To use `{tool.name}` I need `{missing.name}`{about}. What should it be?")
     if not filling.calls:
         return Answer(f"I cannot fill in the parameters of `{tool.name}` from your message. {WHO_I_AM}")
-    return _call(turn, tool.name, filling.calls)
+    return _call(messages, tool.name, filling.calls)
 
 
-def _call(turn: Turn, name: str, arguments: Sequence[Mapping[str, Any]]) -> Answer:
-    numbered = enumerate(arguments, start=turn.next_call_number)
+def _call(messages: Sequence[Message], name: str, arguments: Sequence[Mapping[str, Any]]) -> Answer:
+    # Numbers beyond the history's sequence are new even if the request has only the end of the history.
+    numbers = [each.sequence or 0 for each in messages]
+    numbers += [int(known[1]) for each in messages if (known := _CALL_ID.fullmatch(each.tool_call_id or ""))]
+    numbered = enumerate(arguments, start=max(numbers) + 1)
     return Answer(
         "", tuple(ToolCall(f"call_{at}", name, json.dumps(each, ensure_ascii=False)) for at, each in numbered)
     )
@@ -128,9 +166,9 @@ def _validated(tool: ToolDefinition, filling: Filling) -> Filling:
     return Filling(calls, filling.missing)
 
 
-def _nothing_found(turn: Turn, tools: Sequence[str], groups: Sequence[str]) -> Answer:
-    if turn.loads:
-        results = "\n\n".join(load.result.content for load in turn.loads)
+def _nothing_found(loaded: Sequence[str], tools: Sequence[str], groups: Sequence[str]) -> Answer:
+    if loaded:
+        results = "\n\n".join(loaded)
         return Answer(f"I loaded tools, but found none among them for this. {WHO_I_AM}\n\n{results}")
     offered = [f"use the {_listed('tool', tools)}"] if tools else []
     offered += [f"load the {_listed('tool group', groups)}"] if groups else []

@@ -238,29 +238,9 @@ def test_a_huge_result_is_reported_quickly_and_in_short(message, result):
     assert time.process_time() - start < BOUND_SECONDS
 
 
-@pytest.mark.parametrize("start", ["read ", "", "pages 1 -", "```", "an agent named ", "render page 3 of x.pdf: "])
+@pytest.mark.parametrize("start", ["read ", "pages 1 -", "render page 3 of x.pdf: "])
 @pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        " ",
-        "'",
-        '"',
-        "“",
-        "```\n",
-        "a@",
-        "a.",
-        "/",
-        "/a-",
-        "1,",
-        "in A ",
-        "page 1, ",
-        "{",
-        "字",
-        " 'a",
-        " a.b",
-        "at 1 ",
-    ],
+    "piece", ["a", " ", "'", "“", "```\n", "a@", "/a-", "1,", "in A ", "page 1, ", "字", " a.b", "at 1 "]
 )
 def test_a_message_of_a_megabyte_is_answered_quickly(start, piece):
     conversation = Conversation()
@@ -297,11 +277,6 @@ def test_a_flag_is_asked_for(answer, value):
     conversation = Conversation(core=core, listed={})
     assert "I need `power`" in conversation.say("Switch the lamp")[1].text
     assert calls_of(conversation.say(answer)[1]) == [("switch_lamp", {"power": value})]
-
-
-def test_an_object_is_taken_from_json():
-    core = (define("save_options", "Save options.", ["options"], options={"type": "object"}),)
-    assert ask('Save the options {"a": [1]}', core=core) == ([], [("save_options", {"options": {"a": [1]}})])
 
 
 # Schemas that are valid, and of no use.
