@@ -66,7 +66,7 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
         catalog: what is installed.
 
     Raises:
-        NotFoundError: the plugin has other secrets.
+        NotFoundError: the plugin has no setting of that name; with the names that can be set.
         UsageError: the plugin has a setting of that name that is no secret.
     """
     plugin = max((each.name for each in catalog.plugins if key.startswith(f"{each.name}.")), key=len, default=None)
@@ -77,9 +77,11 @@ def find_secret(key: str, catalog: HomeCatalog) -> PluginSecret | None:
         if field.key == key and not field.is_secret:
             raise UsageError(f"{key} is no secret: set it with: oneclaw config set {key} VALUE")
     secrets = [field.key for field in fields if field.is_secret]
-    if secrets and key not in secrets:
+    if key not in secrets:  # it is not repeated, for it may be a key
         close = get_close_matches(key, secrets, cutoff=0.6) or secrets
-        raise NotFoundError(f"the plugin {plugin} has no such secret; did you mean {' or '.join(close)}?")
+        names = [*catalog.known_providers.preconfigured, *(each.key for each in all_secrets(catalog, ()))]
+        hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
+        raise NotFoundError(f"the plugin {plugin} has no such secret; {hint}")
     return PluginSecret(plugin, key.removeprefix(f"{plugin}."))
 
 

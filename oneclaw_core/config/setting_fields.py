@@ -89,7 +89,8 @@ class SettingField:
         properties = {key: value for key, value in self.schema.items() if key != "$defs"}
         schema = {"type": "object", "properties": {self.name: properties}, "$defs": self.schema.get("$defs", {})}
         faults = argument_faults(compile_schema(schema), {self.name: value})
-        return faults[0] if faults else None
+        # A fault names its place in the object, which is none that the user has written.
+        return faults[0].removeprefix(f"/{self.name}").removeprefix(": ") if faults else None
 
 
 def variable_of(key: str) -> str:

@@ -154,6 +154,9 @@ def test_a_secret_is_stored_listed_and_removed(ok, set_secret, home):
     ("name", "secret", "cause"),
     [
         ("weather.api_kye", SECRET, "did you mean weather.api_key?"),
+        ("openai.token", SECRET, "the plugin openai has no such secret; there are: "),
+        ("openai.token", SECRET, "openai, "),
+        ("openai.token", SECRET, "weather.api_key"),
         ("weather.units", SECRET, "oneclaw config set weather.units VALUE"),
         ("thunder.api_key", SECRET, "there is no provider of that name"),
         ("weather.api_key", " \n", "the secret is empty"),

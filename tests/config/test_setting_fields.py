@@ -113,3 +113,14 @@ def test_a_secret_within_another_value_is_refused(hint):
 
     with pytest.raises(PluginError, match="'held' of Settings holds a secret"):
         schema_of(Settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("whole", "many", "'many' is not of type 'integer'"),
+        ("numbers", [1, "many"], "/1: 'many' is not of type 'integer'"),
+    ],
+)
+def test_a_fault_names_no_place_that_the_user_has_not_written(name, value, fault):
+    assert FIELDS[name].fault(value) == fault
