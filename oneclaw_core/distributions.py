@@ -106,10 +106,16 @@ def how_to_install(plugin: str) -> str:
     """Say how to install a plugin that something belongs to, as the end of a sentence."""
     distribution = OUR_DISTRIBUTIONS.get(plugin)
     if distribution is None:
-        return f"install the package that brings the plugin {plugin}, with: oneclaw plugins install PACKAGE"
-    # The command that installs plugins comes with one of them.
-    installer = "pip install" if plugin == "devtools" else "oneclaw plugins install"
-    return f"install it with: {installer} {distribution}"
+        return f"install the package that brings the plugin {plugin}, with: {install_command('PACKAGE')}"
+    return f"install it with: {install_command(distribution)}"
+
+
+def install_command(distribution: str) -> str:
+    """Return the command that installs a distribution: pip without the plugin that has ``oneclaw plugins install``."""
+    from importlib.util import find_spec
+
+    has_installer = distribution != OUR_DISTRIBUTIONS["devtools"] and find_spec("oneclaw_devtools") is not None
+    return f"{'oneclaw plugins install' if has_installer else 'pip install'} {distribution}"
 
 
 def missing_part(kind: str, name: str) -> str | None:

@@ -21,7 +21,7 @@
     │   ├── ConstraintError         a constraint of a table refuses a row
     │   └── SessionBusyError        another process is in the middle of a turn
     ├── OAuthError                  a service that users sign in to gives no access
-    │   ├── SignInNeededError       nobody is signed in, or the sign-in has ended: the message names the command
+    │   ├── SignInNeededError       no user is signed in, or the sign-in has ended: the message names the command
     │   └── OAuthUnavailableError   unreachable, overloaded or broken; worth another try
     ├── ProviderError               the model service could not answer
     │   ├── ProviderUnavailableError    unreachable, overloaded or broken; worth another try

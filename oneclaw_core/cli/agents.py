@@ -316,7 +316,7 @@ def delete(name: str, is_confirmed: bool) -> None:
     agent = with_agents(lambda service: service.get(name))
     if not is_confirmed and not agent.is_builtin:
         if not is_terminal(sys.stdin):
-            raise UsageError(f"nobody can be asked here whether to delete agent {agent.name!r}: add --yes")
+            raise UsageError(f"no one can be asked here whether to delete agent {agent.name!r}: add --yes")
         if not click.confirm(f"Delete agent {printable_line(agent.name)}?", err=True):
             raise OneClawError("nothing was deleted")
     _, sessions = with_agents(lambda service: service.delete(agent.id))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_chat_commands
 from oneclaw_core.channels.chat_commands import ChatCommands
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
-from oneclaw_core.distributions import missing_part
+from oneclaw_core.distributions import how_to_install, missing_part
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.toolset import one_line
@@ -227,6 +227,8 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     known = [each.strip() for each in await completions(conversation.claw)]
     close = get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
+    if all(record.name != "skills" for record in conversation.claw.catalog.plugins):
+        hint += f" If it is a skill, it needs the plugin skills: {how_to_install('skills')}."
     raise UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
 
 

@@ -67,9 +67,8 @@ def migrate(url: str | None) -> None:
 def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
     """Copy everything into an empty database, and check it row by row.
 
-    Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Let nobody
-    use OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made
-    are not copied.
+    Without FROM_URL, it is the database that OneClaw uses now. An interrupted copy leaves nothing behind. Do not use
+    OneClaw meanwhile: what is stored after the copy began is not in it. Tables that plugins made are not copied.
     """
     from oneclaw_core.sessions import copying
 

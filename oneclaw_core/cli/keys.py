@@ -216,7 +216,7 @@ def remove(name: str) -> None:
     store = KeyStore(find_home(), os.environ)
     secrets = {shown_key(each): each for each in store.stored()}
     if name not in secrets:
-        listed = ", ".join(secrets) or "nobody"
+        listed = ", ".join(secrets) or "none"
         raise NotFoundError(f"no key is stored under that name; stored are those of: {listed}")
     store.remove(secrets[name])
     is_secret = "." in name

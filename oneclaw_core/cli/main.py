@@ -70,7 +70,7 @@ BUILTIN_COMMANDS = {
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
     "config": BuiltinCommand("config:config", "Show and change settings."),
     "db": BuiltinCommand("db:db", "Show, migrate and copy the database."),
-    "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to mend."),
+    "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to fix."),
 }
 
 

@@ -16,6 +16,7 @@ from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
 from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, install_command
 from oneclaw_core.errors import OneClawError, UsageError
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.services.news import ServiceNews
 
-_NOTHING = (
-    "nothing to run: no installed plugin has a service. Plugins bring some, such as: "
-    "oneclaw plugins install oneclaw-scheduled-tasks"
-)
 STOP_SECONDS = 75.0
 """How long stopping may take before the program ends itself, whatever a service does."""
 
@@ -81,7 +78,8 @@ def serve(
         raise UsageError("--json goes with --list")
     chosen = _chosen(_services(records), only)
     if not chosen:
-        raise OneClawError(_NOTHING)
+        command = install_command(OUR_DISTRIBUTIONS["scheduled_tasks"])
+        raise OneClawError(f"nothing to run: no installed plugin has a service. Plugins bring some, such as: {command}")
     names = {(each.plugin, each.name) for each in chosen}
     with _signals() as stop:
         asyncio.run(_serve(names, allow, _options_by_plugin(context, given), stop))

@@ -163,7 +163,7 @@ def delete(name: str, is_confirmed: bool) -> None:
     shown = printable_name(session.name or session.id)
     if not is_confirmed:
         if not is_terminal(sys.stdin):
-            raise UsageError(f"nobody can be asked here whether to delete session {shown!r}: add --yes")
+            raise UsageError(f"no one can be asked here whether to delete session {shown!r}: add --yes")
         if not click.confirm(f"Delete session {shown} with its {count} messages?", err=True):
             raise OneClawError("nothing was deleted")
     run_async(remove(session.id))

@@ -1,5 +1,6 @@
 """What is missing because its plugin is not installed, and which distribution brings it."""
 
+import importlib.util
 import sys
 
 import pytest
@@ -47,8 +48,12 @@ def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monke
     assert f"the command {command} needs the plugin {plugin}: {how_to_install(plugin)}" in outcome.stderr
 
 
-def test_the_command_that_installs_plugins_is_installed_with_pip():
+def test_without_the_command_that_installs_plugins_pip_does(monkeypatch):
+    assert how_to_install("memory") == "install it with: oneclaw plugins install oneclaw-memory"
     assert how_to_install("devtools") == "install it with: pip install oneclaw-devtools"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert how_to_install("memory") == "install it with: pip install oneclaw-memory"
+    assert how_to_install("weather").endswith("with: pip install PACKAGE")
 
 
 @pytest.fixture
@@ -131,11 +136,30 @@ def test_all_tool_groups_of_our_plugins_are_known():
     assert groups == GROUPS.keys()
 
 
+@pytest.fixture
+def chat(oneclaw, tmp_path, monkeypatch):
+    """Types a line in a chat, and returns the last line of stderr."""
+
+    def run(line):
+        (tmp_path / "lines").write_text(f"{line}\n")
+        with (tmp_path / "lines").open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return oneclaw("chat").stderr.splitlines()[-1]
+
+    return run
+
+
 @pytest.mark.parametrize("command", ["memory", "skills"])
-def test_a_chat_command_of_a_missing_plugin_says_what_to_install(bare, oneclaw, tmp_path, monkeypatch, command):
-    (tmp_path / "lines").write_text(f"/{command}\n")
-    with (tmp_path / "lines").open() as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        outcome = oneclaw("chat")
-    assert f"there is no command /{command}: it needs the plugin {command}" in outcome.stderr
-    assert how_to_install(command) in outcome.stderr.splitlines()[-1]
+def test_a_chat_command_of_a_missing_plugin_says_what_to_install(bare, chat, command):
+    error = chat(f"/{command}")
+    assert f"there is no command /{command}: it needs the plugin {command}" in error
+    assert how_to_install(command) in error
+
+
+def test_following_a_skill_without_the_plugin_says_what_to_install(bare, chat):
+    error = chat("/quarterly-figures sales.pdf")
+    assert f"If it is a skill, it needs the plugin skills: {how_to_install('skills')}." in error
+
+
+def test_an_unknown_command_with_the_plugin_is_nothing_to_install(home, chat):
+    assert "install" not in chat("/quarterly-figures sales.pdf")
