@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.tools.toolset import restore_loaded_groups as restore_loaded_groups
-    from oneclaw_core.turn.request import RequestPreview as RequestPreview
+    from oneclaw_core.turn.preview import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
@@ -155,7 +155,7 @@ _NAMES = {
     "config.model_service": "ModelState",
     "config.providers": "ProviderState",
     "config.setting_service": "SettingState",
-    "turn.request": "RequestPreview",
+    "turn.preview": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (
         "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "

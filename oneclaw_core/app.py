@@ -30,18 +30,19 @@ from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
-from oneclaw_core.tools.executor import CallScope, ToolExecutor
+from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions
 from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
 from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model import ModelChooser
+from oneclaw_core.turn.plugin_question import answer_plugin
+from oneclaw_core.turn.preview import next_request, preview
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
-from oneclaw_core.types.messages import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.toolset import ToolGroupDefinition
-    from oneclaw_core.turn.request import RequestPreview
+    from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -111,25 +112,22 @@ class OneClaw:
                 permissions=permissions,
                 read_settings=store.settings,
                 storage=store.plugin_storage,
-                ask_model=lambda *question: self._turns.answer_plugin(*question),
+                ask_model=lambda *question: answer_plugin(self._parts, *question),
                 services=self.services,
             ).make,
             order=plugin_order(stored or {}, environ),
             limits=hook_timeouts(stored or {}, environ),
             timeouts=HookTimeouts(home.hook_timeouts),
         )
-        self._settings = core_reader(environ)
+        settings = core_reader(environ)
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self._executor = ToolExecutor(
-            catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps
-        )
         self._providers = ProviderPool(catalog.provider_types)
         self._models = ModelChooser(
             store,
             self.agents,
-            self._settings,
+            settings,
             environ,
             catalog.known_providers,
             KeyStore(home, environ, catalog.known_providers),
@@ -137,23 +135,21 @@ class OneClaw:
             self._providers,
         )
         self._conversations = Conversations(store, self.plugins)
-        self._turns = Turns(
-            TurnParts(
-                store=store,
-                registry=catalog.registry,
-                executor=self._executor,
-                plugins=self.plugins,
-                cache_prefixes=CachePrefixes(),
-                tool_sizes=ToolSizes(),
-                refresh_tools=self._tool_sources.refresh,
-            ),
+        self._parts = TurnParts(
+            store=store,
+            registry=catalog.registry,
+            executor=ToolExecutor(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps),
+            plugins=self.plugins,
+            permissions=permissions,
+            settings=settings,
             models=self._models,
             providers=self._providers,
-            permissions=permissions,
-            settings=self._settings,
-            conversations=self._conversations,
-            obey=self._obey,
+            cache_prefixes=CachePrefixes(),
+            tool_sizes=ToolSizes(),
+            refresh_tools=self._tool_sources.refresh,
+            apply_settings=self._apply_settings,
         )
+        self._turns = Turns(self._parts, self._conversations)
 
     @classmethod
     @asynccontextmanager
@@ -321,7 +317,7 @@ class OneClaw:
         Returns:
             The request, and the full name of the model.
         """
-        request, chosen = await self._turns.next_request(session, agent, model)
+        request, chosen = await next_request(self._parts, session, agent, model)
         return request, chosen.full_name
 
     async def preview_request(
@@ -344,7 +340,7 @@ class OneClaw:
             UsageError: there is no such agent, provider or model.
             ProviderError: the provider cannot write it.
         """
-        return await self._turns.preview(session, agent, model, is_wired=is_wired)
+        return await preview(self._parts, session, agent, model, is_wired=is_wired)
 
     async def call_tool(
         self,
@@ -361,15 +357,7 @@ class OneClaw:
             caller: what makes the call, for plugins.
         """
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        stored = await self.store.settings()
-        await self.plugins.refresh_settings(stored)
-        self._obey(stored)
-        await self._tool_sources.refresh()
-        active = self.catalog.registry.toolset().all_active
-        scope = CallScope(active, GENERAL_ASSISTANT.name, caller=caller)
-        with self._turns.tracker.of_this_task():
-            (outcome,) = await self._executor.execute([ToolCall("call_1", name, text)], scope)
-        return outcome
+        return await self._turns.call_tool(name, text, caller)
 
     async def settings(self) -> Settings:
         """Read the settings as they are now.
@@ -377,7 +365,7 @@ class OneClaw:
         Raises:
             SettingsError: a value does not fit.
         """
-        return self._settings.read(await self.store.settings())
+        return self._parts.settings.read(await self.store.settings())
 
     async def default_model(self) -> str:
         """Say which ``PROVIDER/MODEL`` a session uses for which none was chosen."""
@@ -396,7 +384,7 @@ class OneClaw:
         states = await self.store.tool_states()
         self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
 
-    def _obey(self, stored: Mapping[str, Any]) -> None:
+    def _apply_settings(self, stored: Mapping[str, Any]) -> None:
         """Use stored settings that another process may have changed."""
         self._project.is_trusted = is_trusted(self._project.directory, stored)
         self._tool_sources.set_disabled(disabled_plugins(stored, self._environ))

@@ -17,7 +17,7 @@ from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.turn.request import RequestPreview
+    from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.types.messages import Message
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnknownModelError, UsageError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderError
     from oneclaw_core.providers.base import ModelRequest, ModelResponse
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
@@ -140,16 +142,6 @@ def plan(
     return CompactionPlan(tuple(history[:boundary]), tuple(history[boundary:]), summary, reason)
 
 
-def may_be_too_long(history: Sequence[Message], limits: ContextLimits) -> bool:
-    """Whether a request has to be estimated to know if :func:`plan` would summarise anything.
-
-    Args:
-        history: as for :func:`plan`.
-        limits: what may be sent.
-    """
-    return limits.context_window is not None or _reached_limit(history, 0, limits) is not None
-
-
 def with_summary(history: Sequence[Message], summary: str | None) -> list[Message]:
     """Put the summary before the history, as a message of the user, which every wire format can begin with.
 
@@ -254,14 +246,13 @@ class Compactor:
     Args:
         store: where the history lies.
         session_id: whose session's lock the caller holds.
-        ask: sends a request to the model; ``None`` for one that writes no summaries, see
-            :func:`oneclaw_core.turn.summary.can_summarise`. Then the oldest turns are left to the store's limit.
+        ask: sends a request to the model; ``None`` for one that writes no summaries. Then the oldest turns are left
+            to the store's limit.
         record: stores what a request used.
         emit: hands events to the listener.
         limits: what the model may be sent.
-        summary: what the store has for the part that precedes the history, ``None`` for nothing.
-        summarised_until: the ``sequence`` of that part's last message; ``None`` if it is not known.
-        last_input_tokens: what the service counted for the session's last request; ``None`` if it is not known.
+        start: the stored summary of the part that precedes the history, and what the service counted for the session's
+            last request.
         tool_sizes: estimates of tools, kept over turns.
     """
 
@@ -273,10 +264,8 @@ class Compactor:
         record: Callable[[TokenUsage], Awaitable[UsageEvent]],
         emit: Emit,
         limits: ContextLimits,
-        summary: str | None = None,
-        summarised_until: int | None = None,
-        last_input_tokens: int | None = None,
-        tool_sizes: ToolSizes | None = None,
+        start: TurnStart,
+        tool_sizes: ToolSizes,
     ) -> None:
         self._store = store
         self._session_id = session_id
@@ -284,10 +273,16 @@ class Compactor:
         self._record = record
         self._emit = emit
         self._limits = limits
-        self._summary = summary
-        self._until = 0 if summary is None else summarised_until
-        self._last_input_tokens = last_input_tokens
-        self._estimator = Estimator(tool_sizes)
+        self._summary = start.summary
+        self._until = 0 if start.summary is None else start.summary_until
+        self._tool_sizes = tool_sizes
+        self._last_input_tokens = start.last_input_tokens
+        self._observed: tuple[ModelRequest, int] | None = None
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        # Made when an estimate is wanted: most turns are short and want none.
+        return Estimator(self._tool_sizes)
 
     @property
     def summary(self) -> str | None:
@@ -310,7 +305,8 @@ class Compactor:
             request: as it was sent.
             usage: of that request.
         """
-        self._estimator.observe(request, usage.input_tokens)
+        if usage.input_tokens:
+            self._observed = request, usage.input_tokens
 
     async def fit(self, request: ModelRequest, reason: CompactionReason | None = None) -> bool:
         """Summarise the oldest part of the conversation if a request would not fit.
@@ -331,12 +327,15 @@ class Compactor:
             if reason is CompactionReason.REQUESTED:
                 raise UsageError("this model is no language model and writes no summaries: choose another to compact")
             return False
-        if self._last_input_tokens is not None:
-            self._estimator.observe_earlier(request, self._last_input_tokens)
-            self._last_input_tokens = None
         history = request.messages if self._summary is None else request.messages[1:]
-        if reason is None and not may_be_too_long(history, self._limits):
+        limits = self._limits
+        if reason is None and limits.context_window is None and _reached_limit(history, 0, limits) is None:
             return False
+        if self._observed is not None:
+            self._estimator.observe(*self._observed)
+        elif self._last_input_tokens is not None:
+            self._estimator.observe_earlier(request, self._last_input_tokens)
+        self._observed = self._last_input_tokens = None
         estimated = self._estimator.request(request)
         chosen = plan(history, self._summary, estimated, self._limits, reason=reason, weigh=self._estimator.message)
         if chosen is None:

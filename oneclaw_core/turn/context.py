@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from shlex import quote
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
+from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
+from oneclaw_core.tools.permissions import read_decisions
 from oneclaw_core.turn.compaction import ContextLimits
-from oneclaw_core.types.budget import SpendingLimits
+from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from typing import Any
 
-    from oneclaw_core.config.settings import Settings
+    from oneclaw_core.config.settings import Settings, SettingsReader
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.executor import ToolExecutor
-    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.estimate import ToolSizes
-    from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.model import ChosenModel, ModelChooser
     from oneclaw_core.turn.request import CachePrefixes
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, AgentLimits
     from oneclaw_core.types.messages import Attachment
+
+# Kept free for the answer where the length of one is unknown.
+RESERVED_TOKENS = 16_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,59 +67,6 @@ class NewMessage:
             raise UsageError("the message is empty: say what you want")
 
 
-def check_texts(**given: object) -> None:
-    """Refuse arguments that are neither texts nor ``None``.
-
-    Raises:
-        UsageError: one is something else.
-    """
-    for name, value in given.items():
-        if not isinstance(value, str | None):
-            raise UsageError(f"{name} must be a text or None, not {type(value).__name__}")
-
-
-# Kept free for the answer where the length of one is unknown.
-RESERVED_TOKENS = 16_000
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """Limits of a turn.
-
-    Attributes:
-        deadline_seconds: as a whole.
-        max_tool_rounds: of tool calls.
-        result_max_characters: of each result that the model is shown.
-        context: how much the model may be sent.
-        spending: how much may be spent.
-        agent_spending: how much the agent may spend.
-        own_spending: how much the one who sent the message allows; all three hold.
-    """
-
-    deadline_seconds: float
-    max_tool_rounds: int
-    result_max_characters: int
-    context: ContextLimits = field(default_factory=ContextLimits)
-    spending: SpendingLimits = field(default_factory=SpendingLimits)
-    agent_spending: SpendingLimits = field(default_factory=SpendingLimits)
-    own_spending: SpendingLimits = field(default_factory=SpendingLimits)
-
-    @property
-    def all_spending(self) -> tuple[SpendingLimits, ...]:
-        """All limits of spending, the narrowest first."""
-        return self.own_spending, self.agent_spending, self.spending
-
-    def rounds_message(self, agent: Agent) -> str:
-        """Say that the rounds are used up, and what to do."""
-        option = "raise the setting turn_max_tool_rounds"
-        if agent.limits.max_tool_rounds == self.max_tool_rounds:
-            option = f"raise the agent's limit with: oneclaw agents edit {quote(agent.name)} --max-tool-rounds NUMBER"
-        return (
-            f"the turn was stopped after {self.max_tool_rounds} rounds of tool calls; send another message to go on, "
-            f"or {option}"
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
     """The parts of an open home that every turn works with.
@@ -121,18 +76,41 @@ class TurnParts:
         registry: the tools.
         executor: runs tool calls.
         plugins: at work.
+        permissions: the user's decisions.
+        settings: reads the settings.
+        models: chooses agent and model.
+        providers: open connections.
         cache_prefixes: of requests, kept over turns.
         tool_sizes: estimates of tools, kept over turns.
         refresh_tools: brings the registry up to date before each request.
+        apply_settings: passes stored settings, which another process may have changed, to the rest of the home.
     """
 
     store: Store
     registry: ToolRegistry
     executor: ToolExecutor
     plugins: Plugins
+    permissions: PermissionPolicy
+    settings: SettingsReader[Settings]
+    models: ModelChooser
+    providers: ProviderPool
     cache_prefixes: CachePrefixes
     tool_sizes: ToolSizes
     refresh_tools: Callable[[], Awaitable[None]]
+    apply_settings: Callable[[Mapping[str, Any]], None]
+
+    def apply_states(self, start: TurnStart) -> None:
+        """Use the stored permissions and disabled tools, which another process may have changed."""
+        self.permissions.replace_decisions(read_decisions(start.permissions))
+        self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+
+    async def kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
+        """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
+        if not is_new:
+            kept = await self.store.kept_sections(session.id)
+            if kept is not None:
+                return kept
+        return await self.plugins.prompt_sections(session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +121,10 @@ class TurnContext:
         session: whose lock the caller holds.
         agent: on whose behalf, with its toolset for this turn.
         model: answers the turn.
-        limits: of the turn.
+        budget: the rounds, tokens and money that it may take.
+        deadline: the end of its time.
+        context_limits: how much the model may be sent.
+        result_max_characters: of each result that the model is shown.
         within: the tool call that it is run for, ``None`` for a turn of the user.
         hooks: of plugins on the turn; ``None`` for none.
     """
@@ -151,39 +132,80 @@ class TurnContext:
     session: Session
     agent: Agent
     model: ChosenModel
-    limits: TurnLimits
+    budget: TurnBudget
+    deadline: Deadline
+    context_limits: ContextLimits
+    result_max_characters: int
     within: ToolContext | None = None
     hooks: TurnHooks | None = None
 
 
-def turn_limits(settings: Settings, agent: Agent, model: ChosenModel, own: AgentLimits) -> TurnLimits:
-    """Put the limits of a turn together; the strictest hold.
+def turn_context(
+    session: Session,
+    agent: Agent,
+    model: ChosenModel,
+    settings: Settings,
+    hooks: TurnHooks | None,
+    own: AgentLimits | None = None,
+    within: ToolContext | None = None,
+) -> TurnContext:
+    """Put the context of a turn together; of its limits, the strictest hold. Its time begins now.
 
     Args:
-        settings: of the home.
+        session: whose lock the caller holds.
         agent: with its limits.
         model: answers the turn.
-        own: of the message.
+        settings: of the home.
+        hooks: of plugins on the turn.
+        own: limits of the message.
+        within: the tool call that it is run for.
     """
-    most_rounds = (settings.turn_max_tool_rounds, agent.limits.max_tool_rounds, own.max_tool_rounds)
-    reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
-    return TurnLimits(
-        deadline_seconds=settings.turn_deadline_seconds,
-        max_tool_rounds=min(each for each in most_rounds if each is not None),
-        result_max_characters=settings.tool_result_max_characters,
-        context=ContextLimits(model.info.context_window, reserve, settings.history_max_characters),
-        spending=SpendingLimits(
+    rounds = min(settings.turn_max_tool_rounds, agent.limits.max_tool_rounds or settings.turn_max_tool_rounds)
+    spending = [
+        SpendingLimits(
+            turn_max_tokens=agent.limits.turn_max_tokens,
+            turn_max_cost=agent.limits.turn_max_cost,
+            agent=agent.name,
+        ),
+        SpendingLimits(
             turn_max_tokens=settings.turn_max_tokens,
             turn_max_cost=settings.turn_max_cost,
             day_max_tokens=settings.day_max_tokens,
             day_max_cost=settings.day_max_cost,
         ),
-        agent_spending=SpendingLimits(
-            turn_max_tokens=agent.limits.turn_max_tokens,
-            turn_max_cost=agent.limits.turn_max_cost,
-            agent=agent.name,
-        ),
-        own_spending=SpendingLimits(
+    ]
+    if own is not None:
+        rounds = min(rounds, own.max_tool_rounds or rounds)
+        limits = SpendingLimits(
             turn_max_tokens=own.turn_max_tokens, turn_max_cost=own.turn_max_cost, is_of_message=True
-        ),
+        )
+        spending.insert(0, limits)
+    outer = within.turn.budget if within is not None and within.turn is not None else None
+    reserve = model.max_output_tokens or min(model.info.max_output_tokens or RESERVED_TOKENS, RESERVED_TOKENS)
+    return TurnContext(
+        session=session,
+        agent=agent,
+        model=model,
+        budget=TurnBudget(spending, rounds, outer),
+        deadline=Deadline.after(settings.turn_deadline_seconds),
+        context_limits=ContextLimits(model.info.context_window, reserve, settings.history_max_characters),
+        result_max_characters=settings.tool_result_max_characters,
+        within=within,
+        hooks=hooks,
     )
+
+
+def session_info(session: Session) -> SessionInfo:
+    """Describe a stored session for plugins."""
+    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+
+
+def check_texts(**given: object) -> None:
+    """Refuse arguments that are neither texts nor ``None``.
+
+    Raises:
+        UsageError: one is something else.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str | None):
+            raise UsageError(f"{name} must be a text or None, not {type(value).__name__}")

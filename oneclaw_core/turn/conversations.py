@@ -7,17 +7,18 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, UsageError
-from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, Passage, rank
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.toolset import one_line
+from oneclaw_core.turn.context import session_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.search.query import Query
     from oneclaw_core.search.ranking import Passage
@@ -144,11 +145,6 @@ class SessionReader:
             query, since, until, max_results, frozenset(asking_sessions), tuple(passages), in_sessions
         )
         return await search_sessions(self._store, wanted)
-
-
-def session_info(session: Session) -> SessionInfo:
-    """Describe a stored session for plugins."""
-    return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
 
 
 MAX_RESULTS = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -20,8 +20,7 @@ from oneclaw_core.config.providers import (
 from oneclaw_core.errors import NotFoundError, SpendingLimitError
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
 from oneclaw_core.sessions.usage import UsageRecord
-from oneclaw_core.turn.request import is_dispatched, prepare_request, undispatched_response
-from oneclaw_core.turn.turn_hooks import observed_request
+from oneclaw_core.turn.request import prepare_request, undispatched_response
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import UsageEvent
@@ -242,15 +241,16 @@ class ModelCalls:
             # Their import takes longer than a turn; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
         sent = prepare_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
-        calls_dispatcher = is_dispatched(request, self._tool_loading)
-        async with observed_request(self._hooks, sent, self._chosen, purpose) as observe:
+        is_dispatched = self._tool_loading is ToolLoading.DISPATCH
+        hooks = self._hooks
+        async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
             response, refused = await self._answer(sent, show, observe)
         if response is None:
             return None
         if refused is not None:
             # Only now is it sure that the way of loading was what the service refused.
             await self._remember_refusal(refused)
-        return undispatched_response(response) if calls_dispatcher else response
+        return undispatched_response(response) if is_dispatched else response
 
     async def _answer(
         self,
@@ -288,8 +288,7 @@ class ModelCalls:
             _log.exception("the price of %s cannot be found", self._chosen.full_name)
             cost = None
         self._budget.add(usage, cost)
-        warning = self._budget.warning(self._chosen.full_name, has_price=cost is not None)
-        if warning is not None and not self._has_warned:
+        if cost is None and not self._has_warned and (warning := self._budget.warning(self._chosen.full_name)):
             self._has_warned = True
             _log.warning("%s", warning)
         record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
@@ -305,7 +304,7 @@ class ModelCalls:
         return record, UsageEvent(self._chosen.full_name, usage, cost)
 
     async def _check_limits(self) -> None:
-        day = await self._store.spent_since(start_of_day()) if self._budget.limit_days else Spending()
+        day = await self._store.spent_since(start_of_day()) if self._budget.limits_days else Spending()
         reached = self._budget.exceeded(day)
         if reached is not None:
             raise SpendingLimitError(reached)

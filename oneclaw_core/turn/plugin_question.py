@@ -9,55 +9,56 @@ from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ModelRequest
 from oneclaw_core.tools.arguments import argument_faults, compile_schema
 from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.turn.model import ModelCalls
+from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.model import ModelCalls
+    from oneclaw_core.turn.context import TurnParts
 
 _ATTEMPTS = 2
 
 
-async def ask_model(
-    store: Store, calls: ModelCalls, model: str, session_id: str, prompt: str, schema: Mapping[str, Any] | None = None
-) -> Any:
-    """Ask a model, and store what it used.
+async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
+    """Ask the default model, and note its usage for a session of the plugin.
 
-    Args:
-        store: where usage is stored.
-        calls: to the model.
-        model: its name at its provider.
-        session_id: the session that usage is stored for.
-        prompt: the question.
-        schema: JSON Schema of the answer; ``None`` for text.
-
-    Returns:
-        The answer's text; with a schema, the JSON data in it.
-
-    Raises:
-        ProviderError: the model could not be asked, or did not answer by the schema.
-        SpendingLimitError: a limit of the day is reached.
+    See :meth:`oneclaw_core.PluginContext.ask_model`.
     """
+    setup = await parts.store.turn_setup(None, None)
+    settings = parts.settings.read(setup.settings)
+    _, chosen = await parts.models.choose(setup, None, None)
+    session = await parts.store.find_or_create_session(
+        f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
+    )
+    spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
+    deadline = Deadline.after(settings.turn_deadline_seconds)
+    calls = ModelCalls(parts.store, session.id, chosen, TurnBudget((spending,), 1), parts.cache_prefixes, deadline)
     if schema is not None:
         prompt += "\n\nAnswer with JSON alone, which this JSON Schema describes:\n" + json.dumps(schema)
+    question = ModelRequest(
+        model=chosen.info.name,
+        system_prompt="",
+        messages=(Message(type=MessageType.USER, content=prompt),),
+        tools=ActiveTools(()),
+        session_id=session.id,
+    )
     fault = "it gave no answer"
-    for _ in range(_ATTEMPTS):
-        message = Message(type=MessageType.USER, content=prompt)
-        request = ModelRequest(
-            model=model, system_prompt="", messages=(message,), tools=ActiveTools(()), session_id=session_id
-        )
-        response = await calls.ask(request)
-        if response is None:
-            continue
-        record, _event = await calls.note(response.usage)
-        await store.record_usage(session_id, record)
-        if schema is None:
-            return response.text
-        value, fault = _json_in(response.text, schema)
-        if not fault:
-            return value
+    async with parts.providers.acquired(chosen.provider):
+        for _ in range(_ATTEMPTS):
+            response = await calls.ask(question)
+            if response is None:
+                continue
+            record, _event = await calls.note(response.usage)
+            await parts.store.record_usage(session.id, record)
+            if schema is None:
+                return response.text
+            value, fault = _json_in(response.text, schema)
+            if not fault:
+                return value
     raise ProviderError(f"the model did not answer as it was asked: {fault}")
 
 

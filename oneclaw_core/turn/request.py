@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.providers.history import loading_calls
+from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.definition import ToolDefinition
-from oneclaw_core.tools.toolset import (
-    LOAD_TOOL_GROUP,
-    ActiveTools,
-    build_system_prompt_with_tool_groups,
-    one_line,
-)
-from oneclaw_core.turn.attachments import with_files_taken
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, build_system_prompt_with_tool_groups, one_line
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.text import shown_part
 
@@ -27,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.plugins.contract.arguments import PromptSection
-    from oneclaw_core.providers.base import ModelInfo, ModelResponse, WireRequest
+    from oneclaw_core.providers.base import ModelInfo, ModelResponse
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import LoadedGroup
     from oneclaw_core.types.agents import Agent
-    from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.messages import Attachment, Message
 
 
 def system_prompt(
@@ -115,26 +110,6 @@ def model_request(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestPreview:
-    """What a model would be sent next.
-
-    Attributes:
-        model: ``PROVIDER/MODEL``.
-        provider_type: the wire format.
-        tool_loading: how loaded groups are told to the model; never a way that its provider does not have.
-        request: what is sent, whichever the wire format.
-        wire: the same as its provider writes it; ``None`` if nobody asked, for a provider that does not show it, or
-            sends nothing.
-    """
-
-    model: str
-    provider_type: str
-    tool_loading: ToolLoading
-    request: ModelRequest
-    wire: WireRequest | None
-
-
 def prepare_request(
     request: ModelRequest, info: ModelInfo, tool_loading: ToolLoading, max_output_tokens: int | None
 ) -> ModelRequest:
@@ -144,27 +119,58 @@ def prepare_request(
         request: as it would be for any model.
         info: what is known about the model.
         tool_loading: how loaded groups are told to it.
-        max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit.
+        max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit; a request with a
+            limit of its own keeps it as far as the model can.
     """
+    longest = max_output_tokens
+    if request.max_output_tokens is not None:
+        longest = min(request.max_output_tokens, info.max_output_tokens or request.max_output_tokens)
     made = replace(
         request,
         messages=with_files_taken(request.messages, info.input_media_types),
         tool_loading=tool_loading,
-        max_output_tokens=_longest_answer(request, info, max_output_tokens),
+        max_output_tokens=longest,
     )
-    return dispatched_request(made) if is_dispatched(request, tool_loading) else made
+    # A request for a summary has no tools, and is to get none.
+    is_dispatched = tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
+    return dispatched_request(made) if is_dispatched else made
 
 
-def is_dispatched(request: ModelRequest, tool_loading: ToolLoading) -> bool:
-    """Whether a request is rewritten for the dispatcher; one for a summary has no tools, and is to get none."""
-    return tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
+def with_files_taken(messages: Sequence[Message], accepted: Sequence[str] | None) -> tuple[Message, ...]:
+    """Put a note in the place of every file that cannot be sent: services refuse a request with one.
+
+    The same messages in give the same messages out.
+
+    Args:
+        messages: as they would be sent.
+        accepted: prefixes of the media types that the model takes; ``None`` if nobody says.
+    """
+    if not any(message.attachments for message in messages):
+        return tuple(messages)
+    sent = sent_files(messages)
+    return tuple(
+        _with_notes(message, accepted, is_old=place not in sent) if message.attachments else message
+        for place, message in enumerate(messages)
+    )
 
 
-def _longest_answer(request: ModelRequest, info: ModelInfo, max_output_tokens: int | None) -> int | None:
-    """How long the answer may be: as the request says, if the model can; else as is set for the model."""
-    if request.max_output_tokens is None:
-        return max_output_tokens
-    return min(request.max_output_tokens, info.max_output_tokens or request.max_output_tokens)
+def _with_notes(message: Message, accepted: Sequence[str] | None, *, is_old: bool) -> Message:
+    taken = []
+    notes = []
+    for each in message.attachments:
+        if accepted is not None and not each.media_type.lower().startswith(tuple(accepted)):
+            notes.append(f"[{_named(each)} cannot be shown to this model]")
+        elif is_old or each.left_out_bytes is not None:
+            notes.append(f"[{_named(each)} was shown here and is not sent again: ask for it if you need it]")
+        else:
+            taken.append(each)
+    if not notes:
+        return message
+    return replace(message, content="\n".join([*filter(None, [message.content]), *notes]), attachments=tuple(taken))
+
+
+def _named(attachment: Attachment) -> str:
+    return f"{attachment.name} ({attachment.media_type})"
 
 
 USE_TOOL = "use_tool"

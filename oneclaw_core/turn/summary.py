@@ -14,7 +14,7 @@ from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.providers.base import ModelResponse, Provider
+    from oneclaw_core.providers.base import ModelResponse
 
 SUMMARY_MAX_CHARACTERS = 12_000
 # Room for the thoughts of a model that thinks before it writes its 500 words.
@@ -38,11 +38,6 @@ Write the summary alone, without an introduction, and invent nothing."""
 
 _FEWEST_CHARACTERS = 200  # of a text that is shortened
 _LEAST_TRANSCRIPT_BYTES = 2_000
-
-
-def can_summarise(provider: Provider) -> bool:
-    """Whether the provider's models write summaries; what is no language model says so of itself."""
-    return bool(getattr(provider, "is_language_model", True))
 
 
 def summary_request(

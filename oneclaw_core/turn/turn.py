@@ -15,18 +15,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnLimitError
-from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta, writes_summaries
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, RepeatedFailures, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
-from oneclaw_core.turn.conversations import session_info
+from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.request import model_request, shown_history
-from oneclaw_core.turn.stream import Deadline
-from oneclaw_core.turn.summary import can_summarise
-from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
@@ -103,15 +100,11 @@ class Turn:
         self._emit = emit
         self._store = parts.store
         self._session_id = context.session.id
-        limits, within, hooks = context.limits, context.within, context.hooks
-        outer = within.turn.budget if within is not None and within.turn is not None else None
-        self._budget = TurnBudget(limits.all_spending, limits.max_tool_rounds, outer)
+        model, hooks = context.model, context.hooks
         info = hooks.info if hooks is not None else None
-        self._scope = TurnScope(self._budget, within, context.model.full_name, info)
-        # Waiting for the session's lock was no part of the turn.
-        self._deadline = Deadline.after(limits.deadline_seconds)
+        self._scope = TurnScope(context.budget, context.within, model.full_name, info)
         self._model_calls = ModelCalls(
-            parts.store, self._session_id, context.model, self._budget, parts.cache_prefixes, self._deadline, hooks
+            parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks
         )
         self._failures = RepeatedFailures()
         self._storing = asyncio.Lock()
@@ -174,13 +167,11 @@ class Turn:
         self._compactor = Compactor(
             self._store,
             self._session_id,
-            self._ask_for_summary if can_summarise(self._context.model.provider) else None,
+            self._ask_for_summary if writes_summaries(self._context.model.provider) else None,
             self._record,
             self._emit,
-            self._context.limits.context,
-            start.summary,
-            start.summary_until,
-            start.last_input_tokens,
+            self._context.context_limits,
+            start,
             self._parts.tool_sizes,
         )
 
@@ -202,8 +193,9 @@ class Turn:
 
     async def _ask_model(self) -> _State:
         """Ask the model once; a conversation that is too long for it is summarised first."""
-        if not self._budget.take_round():
-            raise TurnLimitError(self._context.limits.rounds_message(self._context.agent))
+        budget = self._context.budget
+        if not budget.take_round():
+            raise TurnLimitError(budget.rounds_message(self._context.agent))
         reason: CompactionReason | None = None
         refused: ContextTooLongError | None = None
         while True:
@@ -251,18 +243,18 @@ class Turn:
             self._failures,
             context.agent.selection,
             self._scope,
-            context.limits.result_max_characters,
+            context.result_max_characters,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
         outcomes = self._parts.executor.execute_as_completed(calls, scope, self._keep)
-        async with aclosing(self._deadline.limit(outcomes)) as items:
+        async with aclosing(context.deadline.limit(outcomes)) as items:
             async for item in items:
                 if isinstance(item, ToolProgress):
                     await self._emit(ToolProgressEvent(item.call.id, item.call.name, item.message, item.fraction))
                     continue
                 await self._emit(ToolResultEvent(item.call.id, item.call.name, item.result, item.duration_ms))
-                if _has_loaded_a_group(item):
+                if item.call.name == LOAD_TOOL_GROUP and item.result.is_success:
                     loaded.add(item.call.id)
                 needed[item.call.id] = item.result.loads_groups
         self._take_results(calls)
@@ -370,7 +362,7 @@ class Turn:
 
     async def _keep(self, outcome: ToolOutcome) -> None:
         """Store an outcome, together with those that arrive while others are being stored."""
-        self._outcomes.append(_result_message(outcome, self._context.limits.result_max_characters))
+        self._outcomes.append(_result_message(outcome, self._context.result_max_characters))
         async with self._storing:
             waiting = list(self._outcomes)
             if not waiting:
@@ -420,10 +412,6 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
         duration_ms=outcome.duration_ms,
         attachments=result.attachments,
     )
-
-
-def _has_loaded_a_group(outcome: ToolOutcome) -> bool:
-    return outcome.call.name == LOAD_TOOL_GROUP and outcome.result.is_success
 
 
 def _readable(arguments: str) -> Any:

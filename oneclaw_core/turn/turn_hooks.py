@@ -108,13 +108,27 @@ class TurnHooks:
                     around.set_result(outcome)
                 self._observe("turn_finished", turn=self.info, outcome=outcome)
 
-    @asynccontextmanager
-    async def request(self, call: ModelCall) -> AsyncIterator[Callable[[ModelEvent], None]]:
+    def request(
+        self, request: ModelRequest, chosen: ChosenModel, purpose: Literal["answer", "summary"]
+    ) -> AbstractAsyncContextManager[Callable[[ModelEvent], None] | None]:
         """Observe a request to a model, within the context managers of plugins.
 
-        Yields:
-            A function to call with each event of the provider.
+        Args:
+            request: as it is sent.
+            chosen: the model.
+            purpose: of the request.
+
+        Returns:
+            A context manager that gives a function to call with each event of the provider; ``None`` if no plugin
+            observes requests.
         """
+        if self._plugins.hooks.isdisjoint({"around", "before_model_request", "after_model_response"}):
+            return nullcontext()
+        name, provider_type = chosen.full_name, chosen.config.type
+        return self._observed(ModelCall(model=name, provider_type=provider_type, purpose=purpose, request=request))
+
+    @asynccontextmanager
+    async def _observed(self, call: ModelCall) -> AsyncIterator[Callable[[ModelEvent], None]]:
         answer, started = _INTERRUPTED, 0.0
 
         def observe(event: ModelEvent) -> None:
@@ -139,11 +153,6 @@ class TurnHooks:
                     around.set_result(answer)
                 self._observe("after_model_response", turn=self.info, request=call, response=answer)
 
-    @property
-    def has_request_hooks(self) -> bool:
-        """True if a plugin observes requests to models."""
-        return not self._plugins.hooks.isdisjoint({"around", "before_model_request", "after_model_response"})
-
     def _begin_attempt(self, call: ModelCall) -> float:
         self._observe("before_model_request", turn=self.info, request=call)
         return time.perf_counter()
@@ -154,23 +163,6 @@ class TurnHooks:
     def _observe(self, hook: str, **arguments: Any) -> None:
         if hook in self._plugins.hooks:
             self._plugins.observe(hook, **arguments)
-
-
-def observed_request(
-    hooks: TurnHooks | None, request: ModelRequest, chosen: ChosenModel, purpose: Literal["answer", "summary"]
-) -> AbstractAsyncContextManager[Callable[[ModelEvent], None] | None]:
-    """Observe a request to a model if plugins do so.
-
-    Args:
-        hooks: of plugins on the turn.
-        request: as it is sent.
-        chosen: the model.
-        purpose: of the request.
-    """
-    if hooks is None or not hooks.has_request_hooks:
-        return nullcontext()
-    call = ModelCall(model=chosen.full_name, provider_type=chosen.config.type, purpose=purpose, request=request)
-    return hooks.request(call)
 
 
 def _marked(plugin: str, text: str) -> str:

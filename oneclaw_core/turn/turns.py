@@ -5,45 +5,37 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import how_to_install
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.providers.base import ToolLoading, attachment_media_types, loads_natively, wire_request
+from oneclaw_core.providers.base import attachment_media_types
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.permissions import read_decisions
-from oneclaw_core.tools.toolset import restore_loaded_groups
+from oneclaw_core.tools.executor import CallScope
 from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
-from oneclaw_core.turn.compaction import with_summary
-from oneclaw_core.turn.context import TurnContext, check_texts, turn_limits
-from oneclaw_core.turn.conversations import no_session, session_info, shortened
-from oneclaw_core.turn.model import ModelCalls
-from oneclaw_core.turn.plugin_question import ask_model
-from oneclaw_core.turn.request import RequestPreview, model_request, prepare_request, shown_history
-from oneclaw_core.turn.stream import Deadline, TurnTracker
+from oneclaw_core.turn.context import check_texts, session_info, turn_context
+from oneclaw_core.turn.conversations import no_session, shortened
+from oneclaw_core.turn.stream import TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.types.budget import SpendingLimits, TurnBudget
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.events import CompactedEvent
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.tools import ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable
 
-    from oneclaw_core.config.settings import Settings, SettingsReader
+    from oneclaw_core.config.settings import Settings
     from oneclaw_core.plugins.contract.arguments import ExpandedMessage
-    from oneclaw_core.providers.base import ModelRequest
-    from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.turns import TurnSetup, TurnStart
+    from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.permissions import PermissionPolicy
+    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.turn.context import NewMessage, TurnParts
     from oneclaw_core.turn.conversations import Conversations
-    from oneclaw_core.turn.model import ChosenModel, ModelChooser
+    from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
@@ -87,37 +79,18 @@ class Turns:
 
     Args:
         parts: that every turn works with.
-        models: chooses agent and model.
-        providers: open connections.
-        permissions: the user's decisions.
-        settings: reads the settings.
         conversations: begins sessions.
-        obey: uses the stored settings for what other parts of the home read from them.
+
+    Attributes:
+        tracker: knows the turns that run.
     """
 
-    def __init__(
-        self,
-        parts: TurnParts,
-        *,
-        models: ModelChooser,
-        providers: ProviderPool,
-        permissions: PermissionPolicy,
-        settings: SettingsReader[Settings],
-        conversations: Conversations,
-        obey: Callable[[Mapping[str, Any]], None],
-    ) -> None:
+    def __init__(self, parts: TurnParts, conversations: Conversations) -> None:
         self._parts = parts
         self._store = parts.store
-        self._models = models
-        self._providers = providers
-        self._permissions = permissions
         self._plugins = parts.plugins
-        self._settings = settings
         self._conversations = conversations
-        self._obey = obey
         self.tracker = TurnTracker()
-
-    # Sending a message
 
     def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
         """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""
@@ -125,10 +98,10 @@ class Turns:
 
     async def _send(self, message: NewMessage, emit: Emit) -> None:
         prepared = await self._prepare(message)
-        async with self._providers.acquired(prepared.model.provider):
+        async with self._parts.providers.acquired(prepared.model.provider):
             session, info = await self._session_of(prepared)
             async with self._store.session_lock(info.id, prepared.settings.session_wait_seconds):
-                with self._permissions.answered_by(info.id, message.ask):
+                with self._parts.permissions.answered_by(info.id, message.ask):
                     hooks = self._hooks(info, prepared.agent, prepared.model, prepared.text, message.within)
                     async with hooks.turn() if hooks is not None else nullcontext() as observe:
                         if observe is not None:
@@ -138,14 +111,14 @@ class Turns:
     async def _prepare(self, message: NewMessage) -> _Prepared:
         """Settle who answers what, before the session is locked or begun."""
         message.check()
-        attachments = checked_attachments(message.attachments)
+        attachments = () if message.attachments == () else checked_attachments(message.attachments)
         setup = await self._store.turn_setup(message.session, message.agent)
-        settings = self._settings.read(setup.settings)
+        settings = self._parts.settings.read(setup.settings)
         await self._plugins.refresh_settings(setup.settings)
-        agent, model = await self._models.choose(setup, message.agent, message.model, message.within)
+        agent, model = await self._parts.models.choose(setup, message.agent, message.model, message.within)
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
-        self._obey(setup.settings)
+        self._parts.apply_settings(setup.settings)
         text = title = message.text
         groups: tuple[str, ...] = ()
         if message.command is not None or message.tool_groups is not None:
@@ -160,8 +133,9 @@ class Turns:
             title = f"/{message.command} {text.strip()}".rstrip()
             expanded = await self._expanded(message.command, text, agent)
             text, groups = expanded.text, (*groups, *expanded.groups)
-        accepted = accepted_media_types(attachment_media_types(model.provider), model.info.input_media_types)
-        check_attachments(attachments, accepted, model.full_name)
+        if attachments:
+            accepted = accepted_media_types(attachment_media_types(model.provider), model.info.input_media_types)
+            check_attachments(attachments, accepted, model.full_name)
         return _Prepared(
             message=message,
             setup=setup,
@@ -210,7 +184,7 @@ class Turns:
             content = await hooks.with_context(content)
         message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
         settings = prepared.settings
-        sections = await self._kept_sections(info, is_new=session is None)
+        sections = await self._parts.kept_sections(info, is_new=session is None)
         if session is not None:
             start = await self._store.begin_turn(
                 session.id, message, INTERRUPTED, settings.history_max_characters, sections
@@ -226,32 +200,11 @@ class Turns:
                 prompt_sections=sections,
             )
             self._conversations.observe("session_created", session)
-        self._take_over(start)
-        context = self._context(
+        self._parts.apply_states(start)
+        context = turn_context(
             session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
         )
         await Turn(self._parts, context, emit).run(start, prepared.groups)
-
-    def _context(
-        self,
-        session: Session,
-        agent: Agent,
-        model: ChosenModel,
-        settings: Settings,
-        hooks: TurnHooks | None,
-        limits: AgentLimits | None = None,
-        within: ToolContext | None = None,
-    ) -> TurnContext:
-        return TurnContext(
-            session=session,
-            agent=agent,
-            model=model,
-            limits=turn_limits(settings, agent, model, limits or AgentLimits()),
-            within=within,
-            hooks=hooks,
-        )
-
-    # Compacting, previews, questions of plugins
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
         """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
@@ -264,105 +217,34 @@ class Turns:
 
         with self.tracker.of_this_task():
             setup = await self._store.turn_setup(session, agent)
-            settings = self._settings.read(setup.settings)
+            settings = self._parts.settings.read(setup.settings)
             found = setup.session
             if found is None:
                 raise no_session(session)
-            persona, chosen = await self._models.choose(setup, agent, model)
+            persona, chosen = await self._parts.models.choose(setup, agent, model)
             hooks = self._hooks(session_info(found), persona, chosen, "", None)
             async with (
-                self._providers.acquired(chosen.provider),
+                self._parts.providers.acquired(chosen.provider),
                 self._store.session_lock(found.id, settings.session_wait_seconds),
             ):
-                sections = await self._kept_sections(session_info(found))
+                sections = await self._parts.kept_sections(session_info(found))
                 start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
-                self._take_over(start)
-                context = self._context(found, persona, chosen, settings, hooks)
+                self._parts.apply_states(start)
+                context = turn_context(found, persona, chosen, settings, hooks)
                 await Turn(self._parts, context, emit).compact(start)
         return compacted[-1] if compacted else None
 
-    async def preview(
-        self, session: str | None, agent: str | None, model: str | None, *, is_wired: bool = False
-    ) -> RequestPreview:
-        """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
-        request, chosen = await self.next_request(session, agent, model)
-        loading = chosen.tool_loading
-        if loading.is_native and not loads_natively(chosen.provider):
-            loading = ToolLoading.APPEND
-        sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
-        return RequestPreview(
-            model=chosen.full_name,
-            provider_type=chosen.config.type,
-            tool_loading=loading,
-            request=sent,
-            wire=wire_request(chosen.provider, sent) if is_wired else None,
-        )
-
-    async def next_request(
-        self, session: str | None, agent: str | None, model: str | None
-    ) -> tuple[ModelRequest, ChosenModel]:
-        """Make the next request, without the user's message; see :meth:`oneclaw_core.OneClaw.next_request`."""
-        check_texts(session=session, agent=agent, model=model)
-        setup = await self._store.turn_setup(session, agent)
-        settings = self._settings.read(setup.settings)
-        found = setup.session
-        if session is not None and found is None:
-            raise no_session(session)
-        persona, chosen = await self._models.choose(setup, agent, model)
-        await self._plugins.refresh_settings(setup.settings)
-        self._obey(setup.settings)
-        await self._parts.refresh_tools()
-        history: list[Message] = []
-        groups: list[str] = []
-        info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
-        sections = await self._kept_sections(info, is_new=found is None)
-        if found is not None:
-            start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
-            self._take_over(start)
-            sections = start.prompt_sections
-            history = with_summary(shown_history(start.history), start.summary)
-            groups = restore_loaded_groups(start.group_loads)
-        request = model_request(
-            persona,
-            self._parts.registry,
-            chosen.info.name,
-            found.id if found else "",
-            history,
-            groups,
-            kept_sections=sections,
-            current_sections=await self._plugins.current_sections(info),
-        )
-        return request, chosen
-
-    async def answer_plugin(self, plugin: str, prompt: str, schema: Mapping[str, Any] | None) -> Any:
-        """Have the default model answer a plugin; its usage is that of a session of the plugin."""
-        setup = await self._store.turn_setup(None, None)
-        settings = self._settings.read(setup.settings)
-        _, chosen = await self._models.choose(setup, None, None)
-        session = await self._store.find_or_create_session(
-            f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
-        )
-        spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
-        budget = TurnBudget((spending,), 1, None)
-        deadline = Deadline.after(settings.turn_deadline_seconds)
-        calls = ModelCalls(self._store, session.id, chosen, budget, self._parts.cache_prefixes, deadline)
-        async with self._providers.acquired(chosen.provider):
-            return await ask_model(self._store, calls, chosen.info.name, session.id, prompt, schema)
-
-    async def _kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
-        """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
-        if not is_new:
-            kept = await self._store.kept_sections(session.id)
-            if kept is not None:
-                return kept
-        return await self._plugins.prompt_sections(session)
-
-    # What other processes may have changed
-
-    def _take_over(self, start: TurnStart) -> None:
-        """Use the stored permissions and disabled tools."""
-        self._permissions.replace_decisions(read_decisions(start.permissions))
-        self._parts.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+    async def call_tool(self, name: str, arguments: str, caller: Literal["program", "command line"]) -> ToolOutcome:
+        """Run one tool outside a conversation; see :meth:`oneclaw_core.OneClaw.call_tool`."""
+        parts = self._parts
+        stored = await parts.store.settings()
+        await parts.plugins.refresh_settings(stored)
+        parts.apply_settings(stored)
+        await parts.refresh_tools()
+        scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
+        with self.tracker.of_this_task():
+            (outcome,) = await parts.executor.execute([ToolCall("call_1", name, arguments)], scope)
+        return outcome
 
     def _hooks(
         self, session: SessionInfo, agent: Agent, model: ChosenModel, text: str, within: ToolContext | None
@@ -379,7 +261,7 @@ class Turns:
             agent=agent.name,
             model=model.full_name,
             text=text,
-            can_ask=self._permissions.can_ask_in(asking),
+            can_ask=self._parts.permissions.can_ask_in(asking),
             parent_call_id=within.call_id if within is not None else None,
         )
         return TurnHooks(self._plugins, turn)

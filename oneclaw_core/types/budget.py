@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import TokenUsage
 
 
@@ -63,17 +64,12 @@ class SpendingLimits:
     agent: str | None = None
     is_of_message: bool = False
 
-    @property
-    def limit_days(self) -> bool:
-        """Whether it has to be known what was spent today."""
-        return self.day_max_tokens is not None or self.day_max_cost is not None
-
     def exceeded(self, turn: Spending, day: Spending) -> str | None:
         """Find the limit that is reached, so that no further model request may be sent.
 
         Args:
             turn: what the turn has spent so far.
-            day: what was spent since :func:`start_of_day`; any value if :attr:`limit_days` is false.
+            day: what was spent since :func:`start_of_day`.
 
         Returns:
             What to tell the user; ``None`` if another request may be sent.
@@ -93,16 +89,15 @@ class SpendingLimits:
                 return self._message(setting, at_least + dollars(spent.cost), dollars(allowed))
         return None
 
-    def warning(self, model: str, *, has_price: bool) -> str | None:
-        """Say that a limit in money does not hold for a model; ``None`` if all is well.
+    def warning(self, model: str) -> str | None:
+        """Say that the limits in money do not hold for a model without a known price; ``None`` if there are none.
 
         Args:
             model: ``PROVIDER/MODEL``.
-            has_price: whether its price is known.
         """
         settings = ("turn_max_cost", "day_max_cost")
         missed = " and ".join(name for name in settings if getattr(self, name) is not None)
-        if has_price or not missed:
+        if not missed:
             return None
         return (
             f"the price of {model} is not known, so its requests count as $0 for {missed}: set "
@@ -142,7 +137,7 @@ def dollars(amount: float) -> str:
 
 
 class TurnBudget:
-    """Counts what one turn has taken; what a turn within it takes counts for both.
+    """The rounds of tool calls, tokens and money that one turn may take; a turn within it takes of both.
 
     Args:
         limits: all of them hold.
@@ -151,13 +146,16 @@ class TurnBudget:
 
     Attributes:
         spent: so far, turns within this one included.
+        limits_days: True if a limit counts what was spent today.
     """
 
     def __init__(self, limits: Sequence[SpendingLimits], max_tool_rounds: int, outer: TurnBudget | None = None) -> None:
         self._limits = tuple(limits)
-        self._rounds_left = max_tool_rounds
+        self._max_tool_rounds = self._rounds_left = max_tool_rounds
         self._outer = outer
         self.spent = Spending()
+        is_by_day = any(each.day_max_tokens is not None or each.day_max_cost is not None for each in limits)
+        self.limits_days: bool = is_by_day or (outer is not None and outer.limits_days)
 
     def take_round(self) -> bool:
         """Take a round of tool calls from what is left; say whether there was one."""
@@ -177,16 +175,23 @@ class TurnBudget:
         if self._outer is not None:
             self._outer.add(usage, cost)
 
-    @property
-    def limit_days(self) -> bool:
-        """Whether it has to be known what was spent today."""
-        return any(each.limit_days for each in self._limits) or (self._outer is not None and self._outer.limit_days)
+    def rounds_message(self, agent: Agent) -> str:
+        """Say that the rounds are used up, and what to do."""
+        option = "raise the setting turn_max_tool_rounds"
+        if agent.limits.max_tool_rounds == self._max_tool_rounds:
+            option = (
+                f"raise the agent's limit with: oneclaw agents edit {shlex.quote(agent.name)} --max-tool-rounds NUMBER"
+            )
+        return (
+            f"the turn was stopped after {self._max_tool_rounds} rounds of tool calls; send another message to go on, "
+            f"or {option}"
+        )
 
     def exceeded(self, day: Spending) -> str | None:
         """Find the limit that is reached, so that no further model request may be sent.
 
         Args:
-            day: what was spent today; any value if :attr:`limit_days` is false.
+            day: what was spent today; any value if :attr:`limits_days` is false.
 
         Returns:
             What to tell the user; ``None`` if another request may be sent.
@@ -197,10 +202,8 @@ class TurnBudget:
                 return reached
         return self._outer.exceeded(day) if self._outer is not None else None
 
-    def warning(self, model: str, *, has_price: bool) -> str | None:
+    def warning(self, model: str) -> str | None:
         """Say that a limit in money does not hold for a model; see :meth:`SpendingLimits.warning`."""
-        warnings = (each.warning(model, has_price=has_price) for each in self._limits)
+        warnings = (each.warning(model) for each in self._limits)
         found = next((warning for warning in warnings if warning is not None), None)
-        if found is None and self._outer is not None:
-            return self._outer.warning(model, has_price=has_price)
-        return found
+        return found if found is not None or self._outer is None else self._outer.warning(model)

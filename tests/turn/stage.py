@@ -24,13 +24,15 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.tools import PathGuard
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
-from oneclaw_core.turn.context import TurnContext, TurnLimits, TurnParts
+from oneclaw_core.turn.compaction import ContextLimits
+from oneclaw_core.turn.context import TurnContext, TurnParts
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.request import CachePrefixes
-from oneclaw_core.turn.stream import TurnTracker
+from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.budget import TurnBudget
 
 
 class ScriptedModel:
@@ -111,7 +113,10 @@ class Stage:
         self.echo = self.add("echo", lambda arguments: ToolResult.success(arguments.get("text", "")))
         self.registry.register_group(ToolGroupDefinition("pdf", "PDF Tools", "Reads PDF files"))
         self.pdf_info = self.add("pdf_info", lambda arguments: ToolResult.success("Pages: 6"), "pdf")
-        self.limits = TurnLimits(deadline_seconds=60, max_tool_rounds=20, result_max_characters=1000)
+        self.deadline_seconds = 60
+        self.max_tool_rounds = 20
+        self.result_max_characters = 1000
+        self.context_limits = ContextLimits()
 
     def add(self, name, run, group=None):
         tool = PlainTool(name, run)
@@ -138,11 +143,24 @@ class Stage:
             registry=self.registry,
             executor=executor,
             plugins=Plugins([], None),
+            permissions=policy,
+            settings=None,
+            models=None,
+            providers=None,
             cache_prefixes=CachePrefixes(),
             tool_sizes=ToolSizes(),
             refresh_tools=nothing,
+            apply_settings=None,
         )
-        context = TurnContext(session=self.found, agent=GENERAL_ASSISTANT, model=chosen, limits=self.limits)
+        context = TurnContext(
+            session=self.found,
+            agent=GENERAL_ASSISTANT,
+            model=chosen,
+            budget=TurnBudget((), self.max_tool_rounds),
+            deadline=Deadline.after(self.deadline_seconds),
+            context_limits=self.context_limits,
+            result_max_characters=self.result_max_characters,
+        )
         return StagedTurn(parts, context)
 
     async def send(self, model, text="hello", events=None):

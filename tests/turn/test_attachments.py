@@ -15,8 +15,8 @@ from oneclaw_core.turn.attachments import (
     media_type_of,
     read_attachment,
     size_text,
-    with_files_taken,
 )
+from oneclaw_core.turn.request import with_files_taken
 
 BEGINNINGS = {
     "image/png": b"\x89PNG\r\n\x1a\n",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from stage import INTERRUPTED, ScriptedModel, Stage, calls, says
@@ -29,6 +30,7 @@ from oneclaw_core.providers import (
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import NOT_SHOWN, SUMMARY_HEADING, CompactionReason, Compactor, ContextLimits
+from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.request import model_request, shown_history
 from oneclaw_core.turn.stream import TurnTracker
 from oneclaw_core.turn.summary import INSTRUCTIONS
@@ -94,8 +96,8 @@ class Session:
             self.record,
             self.emit,
             self.limits,
-            start.summary,
-            last_input_tokens=self.last_input_tokens,
+            replace(start, last_input_tokens=self.last_input_tokens),
+            ToolSizes(),
         )
 
     async def record(self, usage):

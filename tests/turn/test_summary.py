@@ -12,11 +12,11 @@ from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.providers import ModelResponse, ProviderConfig
+from oneclaw_core.providers.base import writes_summaries
 from oneclaw_core.turn.estimate import Estimator
 from oneclaw_core.turn.summary import (
     INSTRUCTIONS,
     SUMMARY_MAX_CHARACTERS,
-    can_summarise,
     summary_request,
     summary_text,
     transcript,
@@ -175,4 +175,4 @@ def test_the_whole_request_is_as_short_as_asked_for():
     ],
 )
 def test_rules_write_no_summaries(provider, can):
-    assert can_summarise(provider) is can
+    assert writes_summaries(provider) is can

@@ -27,7 +27,6 @@ from oneclaw_core import (
     UsageEvent,
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
-from oneclaw_core.turn.context import TurnLimits
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 
@@ -214,13 +213,13 @@ def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_store(stage):
     shown = model.requests[1].messages[-1].content
     assert shown.startswith("x" * 1000 + "\n[cut here: 4,000 of 5,000 characters are not shown")
     following = ScriptedModel(says("hi"))
-    stage.limits = TurnLimits(60, 20, 2000)
+    stage.result_max_characters = 2000
     stage.play((following, "again"))
     assert following.requests[0].messages[3].content == shown
 
 
 def test_a_limit_of_rounds_stops_the_turn_and_the_session_goes_on(stage):
-    stage.limits = TurnLimits(60, 3, 1000)
+    stage.max_tool_rounds = 3
     endless = ScriptedModel(*(calls(("echo", {"text": str(n)})) for n in range(10)))
     with pytest.raises(TurnLimitError, match=r"after 3 rounds of tool calls.*turn_max_tool_rounds"):
         stage.play((endless, "forever"))
@@ -233,7 +232,7 @@ def test_a_deadline_stops_a_model_that_never_ends(stage):
         yield TextDelta("and ")
         await asyncio.sleep(60)
 
-    stage.limits = TurnLimits(0.1, 20, 1000)
+    stage.deadline_seconds = 0.1
     model = ScriptedModel(endless)
     with pytest.raises(TurnDeadlineError, match=r"after 0\.1 seconds.*turn_deadline_seconds"):
         stage.play((model, "go"))
@@ -242,7 +241,7 @@ def test_a_deadline_stops_a_model_that_never_ends(stage):
 
 def test_a_deadline_stops_a_tool_and_its_call_is_answered_as_interrupted(stage):
     stage.add("slow", lambda arguments: asyncio.sleep(60))
-    stage.limits = TurnLimits(0.2, 20, 1000)
+    stage.deadline_seconds = 0.2
 
     async def run():
         async with stage.session():

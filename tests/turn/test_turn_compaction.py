@@ -1,7 +1,6 @@
 """Compaction in the middle of turns, FEAT-011."""
 
 import asyncio
-import dataclasses
 
 import pytest
 from stage import ScriptedModel, Stage, calls
@@ -19,7 +18,7 @@ def says(text):
 @pytest.fixture
 def stage(tmp_path):
     stage = Stage(tmp_path)
-    stage.limits = dataclasses.replace(stage.limits, result_max_characters=100_000, context=ContextLimits(20_000))
+    stage.result_max_characters, stage.context_limits = 100_000, ContextLimits(20_000)
     stage.add("long", lambda arguments: ToolResult.success("x" * 20_000))
     return stage
 
@@ -60,7 +59,7 @@ def test_a_session_longer_than_the_window_goes_on_with_its_groups(stage):
 
 
 def test_a_request_that_is_refused_as_too_long_is_sent_again_after_a_summary(stage):
-    stage.limits = dataclasses.replace(stage.limits, context=ContextLimits())
+    stage.context_limits = ContextLimits()
     model = ScriptedModel(calls(("long", {})), says("a"), ContextTooLongError("too long"), says("Short."), says("b"))
     events = stage.play((model, "one"), (model, "two"))
     assert [type(event) for event in events] == [UsageEvent, CompactedEvent, TextEvent, UsageEvent, TurnFinishedEvent]

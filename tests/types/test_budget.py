@@ -25,8 +25,7 @@ def test_without_limits_nothing_is_exceeded() -> None:
     limits = SpendingLimits()
     much = Spending(10**12, 1e9, 10**6)
     assert limits.exceeded(much, much) is None
-    assert limits.limit_days is False
-    assert limits.warning("ollama/llama", has_price=False) is None
+    assert limits.warning("ollama/llama") is None
 
 
 @pytest.mark.parametrize(
@@ -59,20 +58,19 @@ def test_the_message_says_what_was_spent_and_what_to_do() -> None:
 
 
 def test_a_limit_of_days_is_known_to_need_the_day() -> None:
-    assert SpendingLimits(day_max_tokens=1).limit_days
-    assert SpendingLimits(day_max_cost=1).limit_days
-    assert not SpendingLimits(turn_max_tokens=1, turn_max_cost=1).limit_days
+    assert TurnBudget([SpendingLimits(day_max_tokens=1)], 5).limits_days
+    assert TurnBudget([SpendingLimits(day_max_cost=1)], 5).limits_days
+    assert not TurnBudget([SpendingLimits(turn_max_tokens=1, turn_max_cost=1)], 5).limits_days
 
 
 def test_a_limit_in_money_warns_of_a_model_without_a_price() -> None:
     limits = SpendingLimits(turn_max_cost=1, day_max_cost=2)
-    assert limits.warning("openai/gpt", has_price=True) is None
-    assert limits.warning("ollama/llama", has_price=False) == (
+    assert limits.warning("ollama/llama") == (
         "the price of ollama/llama is not known, so its requests count as $0 for turn_max_cost and day_max_cost: set "
         "turn_max_tokens and day_max_tokens as well, or its input_price and output_price with: "
         "oneclaw models set ollama/llama input_price DOLLARS"
     )
-    assert SpendingLimits(day_max_tokens=1).warning("ollama/llama", has_price=False) is None
+    assert SpendingLimits(day_max_tokens=1).warning("ollama/llama") is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_tokens_and_cost_count_for_both():
 def test_of_several_limits_each_holds():
     own = SpendingLimits(turn_max_tokens=10, agent="Slow Poet")
     budget = TurnBudget([own, SpendingLimits(turn_max_tokens=100, day_max_cost=1)], 5)
-    assert budget.limit_days
+    assert budget.limits_days
     budget.add(used(10), 0)
     message = budget.exceeded(DAY)
     assert "turn_max_tokens of the agent allows 10" in message
@@ -162,6 +160,5 @@ def test_of_several_limits_each_holds():
 def test_a_missing_price_is_told_for_the_limits_around_it_too():
     outer = TurnBudget([SpendingLimits(turn_max_cost=1)], 5)
     inner = TurnBudget([SpendingLimits(turn_max_tokens=5)], 5, outer)
-    assert inner.warning("lab/model", has_price=True) is None
-    assert "turn_max_cost" in inner.warning("lab/model", has_price=False)
-    assert not inner.limit_days
+    assert "turn_max_cost" in inner.warning("lab/model")
+    assert not inner.limits_days

@@ -1,0 +1,95 @@
+"""Show what a model would be sent next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.providers.base import ToolLoading, loads_natively, wire_request
+from oneclaw_core.tools.toolset import restore_loaded_groups
+from oneclaw_core.turn.compaction import with_summary
+from oneclaw_core.turn.context import check_texts, session_info
+from oneclaw_core.turn.conversations import no_session
+from oneclaw_core.turn.request import model_request, prepare_request, shown_history
+
+if TYPE_CHECKING:
+    from oneclaw_core.providers.base import ModelRequest, WireRequest
+    from oneclaw_core.turn.context import TurnParts
+    from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.types.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPreview:
+    """What a model would be sent next.
+
+    Attributes:
+        model: ``PROVIDER/MODEL``.
+        provider_type: the wire format.
+        tool_loading: how loaded groups are told to the model; never a way that its provider does not have.
+        request: what is sent, whichever the wire format.
+        wire: the same as its provider writes it; ``None`` if nobody asked, for a provider that does not show it, or
+            sends nothing.
+    """
+
+    model: str
+    provider_type: str
+    tool_loading: ToolLoading
+    request: ModelRequest
+    wire: WireRequest | None
+
+
+async def preview(
+    parts: TurnParts, session: str | None, agent: str | None, model: str | None, *, is_wired: bool
+) -> RequestPreview:
+    """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
+    request, chosen = await next_request(parts, session, agent, model)
+    loading = chosen.tool_loading
+    if loading.is_native and not loads_natively(chosen.provider):
+        loading = ToolLoading.APPEND
+    sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
+    return RequestPreview(
+        model=chosen.full_name,
+        provider_type=chosen.config.type,
+        tool_loading=loading,
+        request=sent,
+        wire=wire_request(chosen.provider, sent) if is_wired else None,
+    )
+
+
+async def next_request(
+    parts: TurnParts, session: str | None, agent: str | None, model: str | None
+) -> tuple[ModelRequest, ChosenModel]:
+    """Make the next request, without the user's message; see :meth:`oneclaw_core.OneClaw.next_request`."""
+    check_texts(session=session, agent=agent, model=model)
+    setup = await parts.store.turn_setup(session, agent)
+    settings = parts.settings.read(setup.settings)
+    found = setup.session
+    if session is not None and found is None:
+        raise no_session(session)
+    persona, chosen = await parts.models.choose(setup, agent, model)
+    await parts.plugins.refresh_settings(setup.settings)
+    parts.apply_settings(setup.settings)
+    await parts.refresh_tools()
+    history: list[Message] = []
+    groups: list[str] = []
+    info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
+    sections = await parts.kept_sections(info, is_new=found is None)
+    if found is not None:
+        start = await parts.store.load_turn(found.id, settings.history_max_characters, sections)
+        parts.apply_states(start)
+        sections = start.prompt_sections
+        history = with_summary(shown_history(start.history), start.summary)
+        groups = restore_loaded_groups(start.group_loads)
+    request = model_request(
+        persona,
+        parts.registry,
+        chosen.info.name,
+        info.id,
+        history,
+        groups,
+        kept_sections=sections,
+        current_sections=await parts.plugins.current_sections(info),
+    )
+    return request, chosen
