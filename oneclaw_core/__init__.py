@@ -59,22 +59,22 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import TurnOutcome as TurnOutcome
     from oneclaw_core.plugins.contract.arguments import TurnWork as TurnWork
     from oneclaw_core.plugins.contract.arguments import Work as Work
-    from oneclaw_core.plugins.contract.chat_command import ChatCommandContext as ChatCommandContext
     from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
     from oneclaw_core.plugins.contract.checks import Health as Health
+    from oneclaw_core.plugins.contract.context import ChatCommandContext as ChatCommandContext
     from oneclaw_core.plugins.contract.context import PluginContext as PluginContext
-    from oneclaw_core.plugins.contract.service_context import ServiceContext as ServiceContext
+    from oneclaw_core.plugins.contract.context import ServiceContext as ServiceContext
     from oneclaw_core.plugins.contract.tool_source import SourceTool as SourceTool
     from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
     from oneclaw_core.plugins.contract.tool_source import ToolSource as ToolSource
     from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
-    from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import ServiceRegistrar as ServiceRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import SettingsRegistrar as SettingsRegistrar
+    from oneclaw_core.plugins.registration.registrars import ChatCommandRegistrar as ChatCommandRegistrar
+    from oneclaw_core.plugins.registration.registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.registration.registrars import CommandRegistrar as CommandRegistrar
     from oneclaw_core.plugins.registration.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar as ProviderRegistrar
+    from oneclaw_core.plugins.registration.registrars import ServiceRegistrar as ServiceRegistrar
+    from oneclaw_core.plugins.registration.registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.registration.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.secrets.redaction import redact as redact
@@ -136,16 +136,14 @@ _NAMES = {
         "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
         "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
     ),
-    "plugins.contract.chat_command": "ChatCommandContext",
     "plugins.contract.checks": "CheckResult Health",
-    "plugins.contract.context": "PluginContext",
-    "plugins.contract.service_context": "ServiceContext",
+    "plugins.contract.context": "ChatCommandContext PluginContext ServiceContext",
     "plugins.contract.tool_source": "SourceTool SourceTools ToolSource",
     "plugins.hookspecs": "hookimpl",
-    "plugins.registration.named_registrars": (
-        "ChatCommandRegistrar CheckRegistrar CommandRegistrar ServiceRegistrar SettingsRegistrar"
+    "plugins.registration.registrars": (
+        "ChatCommandRegistrar CheckRegistrar CommandRegistrar GroupRegistrar ProviderRegistrar ServiceRegistrar "
+        "SettingsRegistrar SkillRegistrar ToolRegistrar"
     ),
-    "plugins.registration.registrars": "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar",
     "secrets.redaction": "redact remember_secret",
     # Programs that embed OneClaw
     "agents": "AgentService",

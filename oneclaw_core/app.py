@@ -16,14 +16,12 @@ from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import Settings, core_reader
 from oneclaw_core.errors import UsageError
+from oneclaw_core.plugins.catalogue.merging import add_program_tools
 from oneclaw_core.plugins.contract.home_services import HomeServices
-from oneclaw_core.plugins.loading.given import given_plugins
-from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
+from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
-from oneclaw_core.plugins.registration.program_tools import add_program_tools
-from oneclaw_core.plugins.running.contexts import PluginContexts
-from oneclaw_core.plugins.running.hook_settings import hook_timeouts, plugin_order
-from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.running.hook_settings import HookTimeouts, hook_timeouts, plugin_order
+from oneclaw_core.plugins.running.running_plugin import PluginContexts
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources

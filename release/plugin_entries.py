@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.catalogue.description import Description
 from oneclaw_core.plugins.catalogue.discovery import SHIPPED_ENTRY, InstalledPlugin, find_installed
-from oneclaw_core.plugins.catalogue.shipped_entry import shipped_document
+from oneclaw_core.plugins.catalogue.entries import shipped_document
 from oneclaw_core.plugins.registration.hook_marks import PluginContract
 from oneclaw_core.tools.registry import ToolRegistry
 

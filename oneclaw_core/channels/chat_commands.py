@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_command_names import plugin_chat_commands
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
-from oneclaw_core.plugins.contract.chat_command import ChatCommandContext
-from oneclaw_core.plugins.running.hook_calls import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.contract.context import ChatCommandContext
+from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

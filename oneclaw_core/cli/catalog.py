@@ -13,9 +13,10 @@ from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.config.home import find_home, is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.plugins.catalogue.merging import Catalog
-from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, ListingContext
+from oneclaw_core.plugins.contract.tool_source import ListingContext
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
 from oneclaw_core.plugins.loading.stores import home_with_backend
+from oneclaw_core.plugins.registration.entry import SOURCE_HOOK
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.settings import UserStates, read_states
 
@@ -64,7 +65,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
         disabled = disabled_plugins(states.settings, os.environ)
         loaded = load_plugins(disabled, notes_directory=home.loading)
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
-            from oneclaw_core.plugins.sources.listing import list_sources
+            from oneclaw_core.plugins.sources.known_tools import list_sources
 
             published = PublishedTools(loaded.registry, loaded.plugins)
             list_sources(published, home.tool_sources, ListingContext(home.path, states.settings, os.environ), disabled)

@@ -18,7 +18,8 @@ import click
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, styled
 from oneclaw_core.errors import OneClawError, StoreError, UsageError
-from oneclaw_core.plugins.contract.checks import CHECK_HOOK, Health
+from oneclaw_core.plugins.contract.checks import Health
+from oneclaw_core.plugins.registration.entry import CHECK_HOOK
 from oneclaw_core.secrets.redaction import redact
 
 if TYPE_CHECKING:
@@ -259,9 +260,9 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
     from oneclaw_core.config.home import find_home
     from oneclaw_core.distributions import how_to_install, missing_parts
+    from oneclaw_core.plugins.catalogue.merging import report_skill_problems
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
-    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-    from oneclaw_core.plugins.skill_checks import report_skill_problems
+    from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 
     report_skill_problems(catalog)
     timeouts = HookTimeouts(find_home().hook_timeouts)

@@ -17,11 +17,11 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
+from oneclaw_core.plugins.catalogue.merging import report_skill_problems
 from oneclaw_core.plugins.loading.crash_guard import forget_endings
 from oneclaw_core.plugins.loading.load_plugins import discover
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
-from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
-from oneclaw_core.plugins.skill_checks import report_skill_problems
+from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord

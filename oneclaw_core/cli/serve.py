@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneclaw_core.plugins.registration.commands import PluginCommand
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
     from oneclaw_core.services.news import ServiceNews
 
 STOP_SECONDS = 75.0

@@ -12,45 +12,43 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find_incompatibility
     from oneclaw_core.plugins.catalogue.discovery import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.catalogue.merging import Catalog as Catalog
-    from oneclaw_core.plugins.contract.channel import Channel as Channel
-    from oneclaw_core.plugins.contract.channel import OutMessage as OutMessage
-    from oneclaw_core.plugins.contract.channel import Receipt as Receipt
+    from oneclaw_core.plugins.catalogue.merging import report_skill_problems as report_skill_problems
+    from oneclaw_core.plugins.contract.contact_points import Channel as Channel
+    from oneclaw_core.plugins.contract.contact_points import Fire as Fire
+    from oneclaw_core.plugins.contract.contact_points import OutMessage as OutMessage
+    from oneclaw_core.plugins.contract.contact_points import Receipt as Receipt
+    from oneclaw_core.plugins.contract.contact_points import WebRequest as WebRequest
+    from oneclaw_core.plugins.contract.contact_points import WebResponse as WebResponse
     from oneclaw_core.plugins.contract.home_services import HomeServices as HomeServices
     from oneclaw_core.plugins.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.plugins.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.plugins.contract.tool_source import SourceGroup as SourceGroup
-    from oneclaw_core.plugins.contract.trigger import Fire as Fire
-    from oneclaw_core.plugins.contract.web import WebRequest as WebRequest
-    from oneclaw_core.plugins.contract.web import WebResponse as WebResponse
     from oneclaw_core.plugins.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.loading.load_plugins import discover as discover
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
-    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
-    from oneclaw_core.plugins.registration.record import PluginProblem as PluginProblem
+    from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
-    from oneclaw_core.plugins.skill_checks import report_skill_problems as report_skill_problems
+    from oneclaw_core.plugins.registration.registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registration.registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registration.registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.registration.registrars import TriggerRegistrar as TriggerRegistrar
 
 _NAMES = {
     ".config.keys": "known_secret_check",
     "catalogue.compatibility": "core_requirements find_incompatibility",
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
-    "catalogue.merging": "Catalog",
-    "contract.channel": "Channel OutMessage Receipt",
+    "catalogue.merging": "Catalog report_skill_problems",
+    "contract.contact_points": "Channel Fire OutMessage Receipt WebRequest WebResponse",
     "contract.home_services": "HomeServices",
     "contract.tool_source": "KnownTool ListingContext SourceGroup",
-    "contract.trigger": "Fire",
-    "contract.web": "WebRequest WebResponse",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",
-    "registration.named_registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
-    "registration.record": "PluginProblem PluginRecord PluginSkill",
-    "skill_checks": "report_skill_problems",
+    "registration.entry": "PluginProblem",
+    "registration.record": "PluginRecord PluginSkill",
+    "registration.registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

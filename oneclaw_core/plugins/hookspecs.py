@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pluggy
 
-from oneclaw_core.plugins.contract.version import CONTRACT_VERSION as CONTRACT_VERSION
+from oneclaw_core.plugins.contract import CONTRACT_VERSION as CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -39,22 +39,20 @@ if TYPE_CHECKING:
         Work,
     )
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.named_registrars import (
+    from oneclaw_core.plugins.registration.registrars import (
         ChannelRegistrar,
         ChatCommandRegistrar,
         CheckRegistrar,
         CommandRegistrar,
+        GroupRegistrar,
+        ProviderRegistrar,
         RouteRegistrar,
         ServiceRegistrar,
         SettingsRegistrar,
-        StoreRegistrar,
-        TriggerRegistrar,
-    )
-    from oneclaw_core.plugins.registration.registrars import (
-        GroupRegistrar,
-        ProviderRegistrar,
         SkillRegistrar,
+        StoreRegistrar,
         ToolRegistrar,
+        TriggerRegistrar,
     )
     from oneclaw_core.types.tools import ToolResult
 

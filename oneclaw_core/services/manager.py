@@ -10,15 +10,15 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.contract.service_context import ServiceContext
+from oneclaw_core.plugins.contract.context import ServiceContext
 from oneclaw_core.services.news import ServiceChange, ServiceNews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.plugins.contract.service_context import Asker
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.contract.context import Asker
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.loading.given import GivenPlugin, named_plugins, plugin_name
-from oneclaw_core.plugins.loading.load_plugins import discover
+from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover, named_plugins, plugin_name
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.plugins.loading.lazy_objects import LazyTool
+from oneclaw_core.plugins.catalogue.merging import LazyTool
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.function import FunctionTool
 from oneclaw_core.tools.manifest_tool import ManifestTool

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.clients import SyncAddressGate
 
     InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
-    from oneclaw_core.plugins.running.around import Around
+    from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
 

@@ -72,7 +72,7 @@ class ToolFunction:
             return as_tool_result(await call())
         value = await run_in_thread(partial(_call_and_convert, call))
         # A plain function can wrap an async one, which must run here and not in the thread.
-        return as_tool_result(await value) if inspect.isawaitable(value) else cast(ToolResult, value)
+        return as_tool_result(await value) if inspect.isawaitable(value) else cast("ToolResult", value)
 
     def call_here(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Call a synchronous function in this very thread; otherwise like :meth:`execute`."""

@@ -24,8 +24,8 @@ from oneclaw_core.types.messages import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from oneclaw_core.plugins.running.around import Around
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.types.events import TurnEvent

@@ -8,7 +8,7 @@ from broken_plugins.kinds import KINDS, install
 from forked_python import fork_probes
 
 from oneclaw_core import OneClaw
-from oneclaw_core.plugins.isolation import time_limit
+from oneclaw_core.plugins import isolation
 
 pytestmark = pytest.mark.one_python
 
@@ -21,7 +21,7 @@ def installed(tmp_path, monkeypatch):
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr(time_limit, "LOAD_SECONDS", 4.0)
+    monkeypatch.setattr(isolation, "LOAD_SECONDS", 4.0)
     monkeypatch.setenv("LC_THINGS", "")  # one of them sets it
     monkeypatch.chdir(tmp_path)
     fork_probes(monkeypatch)

@@ -5,8 +5,8 @@ import sys
 import pytest
 from forked_python import fork_probes
 
-from oneclaw_core.plugins.catalogue import description_process
-from oneclaw_core.plugins.isolation import time_limit
+from oneclaw_core.plugins import isolation
+from oneclaw_core.plugins.catalogue import child_description
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def site(tmp_path, monkeypatch):
     site.mkdir()
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(time_limit, "LOAD_SECONDS", 5.0)
+    monkeypatch.setattr(isolation, "LOAD_SECONDS", 5.0)
     yield site
     for module in ("good_plugin", "hostile_plugin"):
         sys.modules.pop(module, None)
@@ -27,11 +27,11 @@ def children(site, monkeypatch):
     """Count the processes that describe plugins."""
     fork_probes(monkeypatch)
     started = []
-    run_probe = description_process.run_probe
+    run_probe = child_description.run_probe
 
     def counted(*arguments, **options):
         started.append(arguments)
         return run_probe(*arguments, **options)
 
-    monkeypatch.setattr(description_process, "run_probe", counted)
+    monkeypatch.setattr(child_description, "run_probe", counted)
     return started

@@ -9,8 +9,7 @@ import pytest
 from plugin_entries import entry_file, entry_text, own_plugins
 from site_plugins import GOOD, install, ours
 
-from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
-from oneclaw_core.plugins.catalogue.shipped_entry import shipped_document
+from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue, shipped_document
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
 pytestmark = pytest.mark.one_python

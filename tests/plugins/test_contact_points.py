@@ -7,7 +7,7 @@ import pytest
 
 from oneclaw_core import hookimpl
 from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
-from oneclaw_core.plugins.running.hook_calls import ForeignError, call_isolated
+from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 
 
 class FileChannel(Channel):

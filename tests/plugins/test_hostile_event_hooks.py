@@ -19,7 +19,7 @@ from oneclaw_core import (
     TurnWork,
     hookimpl,
 )
-from oneclaw_core.plugins.running import hook_calls
+from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.running.tool_calls import HookedCall
 
 SESSION = SessionInfo(id="s1", agent="General Assistant")
@@ -106,7 +106,7 @@ def mutates_call(call):
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr(hook_calls, "CLEAN_UP_SECONDS", 0.01)
+    monkeypatch.setattr(isolation, "CLEAN_UP_SECONDS", 0.01)
 
 
 @pytest.fixture(params=[*BEHAVIOURS])
@@ -150,7 +150,7 @@ def test_a_gate_of_a_call_denies_whatever_the_others_say(tmp_path, behaviour):
 def test_a_rewriter_of_a_call_keeps_it_from_running(tmp_path, behaviour):
     async def work():
         plugins = plugins_at_work(tmp_path, culprit=plugin(rewrite_tool_call=behaviour))
-        with pytest.raises(hook_calls.HookError) as caught:
+        with pytest.raises(isolation.HookError) as caught:
             await HookedCall(plugins, call_info()).rewrite({}, lambda given: [])
         assert names_the_culprit(str(caught.value))
 

@@ -26,7 +26,7 @@ from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.plugins.registration.registrars import ToolRegistrar
 from oneclaw_core.plugins.sources import tool_sources
-from oneclaw_core.plugins.sources.listing import list_sources
+from oneclaw_core.plugins.sources.known_tools import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool

@@ -15,7 +15,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.plugins.catalogue.compatibility import CORE_VERSION
-from oneclaw_core.plugins.contract.version import CONTRACT_VERSION
+from oneclaw_core.plugins.contract import CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path

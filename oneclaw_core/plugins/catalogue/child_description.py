@@ -1,22 +1,28 @@
-"""In a child process: describe plugins one after another, and report what each import leaves behind."""
+"""Describing plugins in a child process, so that an import that hangs, exits or crashes costs one plugin only."""
 
 from __future__ import annotations
 
 import atexit
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.catalogue.description import Description, leaving_out
 from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
-from oneclaw_core.plugins.isolation.time_limit import ForeignCall
+from oneclaw_core.plugins.isolation import ForeignCall
+from oneclaw_core.plugins.registration.entry import PluginEntry
 from oneclaw_core.plugins.registration.hook_marks import PluginContract
+from oneclaw_core.process.probe import Scratch, run_probe
 from oneclaw_core.process.probe_child import ProcessState, exit_fault
 from oneclaw_core.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.plugins.registration.entry import PluginEntry
+    from oneclaw_core.process.probe import ProbeOutcome
     from oneclaw_core.process.probe_child import Channel
+
 
 _FOREVER = 1e6
 
@@ -63,3 +69,66 @@ def _report_leftovers(before: ProcessState, entry: PluginEntry, plugin: Installe
         cause = f"its import changed {change}"
         entry.report("import", cause, remedy, is_error=False, check="import.changes-process")
     return bool(dangers or changes)
+
+
+_TASK = "oneclaw_core.plugins.catalogue.child_description:describe_plugins"
+
+
+def describe_in_child(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
+    """Describe plugins in a child process with a home and an environment of its own.
+
+    One process describes them all, unless a plugin ends it, hangs in it or changes it: then another one goes on behind
+    that plugin.
+
+    Returns:
+        The entries, in the order of the plugins.
+    """
+    entries: list[PluginEntry] = []
+    while len(entries) < len(plugins):
+        entries += _described(plugins[len(entries) :])
+    return entries
+
+
+def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
+    """Describe plugins with one process, up to the first one that stops it."""
+    with tempfile.TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as folder:
+        scratch = Scratch(Path(folder))
+        scratch.make()
+        environment = scratch.environment()
+        del environment["PYTHONDONTWRITEBYTECODE"]
+        request = {"task": _TASK, "plugins": [each.to_dict() for each in plugins]}
+        outcome = run_probe(request, scratch, isolation.LOAD_SECONDS, environment=environment)
+    entries: list[PluginEntry] = []
+    begun, step = -1, "import"
+    for message in outcome.messages:
+        if message.get("begin") == len(entries):
+            begun, step = len(entries), str(message.get("step"))
+        elif message.get("described") == len(entries) == begun:
+            entries.append(_read(message.get("entry"), plugins[begun]))
+            if len(entries) == len(plugins):
+                break
+    is_stopped = len(entries) < len(plugins) and (begun == len(entries) or not entries)
+    return [*entries, _failed(plugins[len(entries)], step, outcome)] if is_stopped else entries
+
+
+def _read(data: object, plugin: InstalledPlugin) -> PluginEntry:
+    try:
+        entry = PluginEntry.from_dict(data)  # type: ignore[arg-type]  # if it is anything else, that is found out
+    except Exception:  # noqa: BLE001  # the plugin may have written this itself
+        entry = PluginEntry(plugin.name)
+        remedy = leaving_out(plugin.name, plugin.dist.name)
+        entry.report("import", "it disturbed the process that described it", remedy, check="import.fails")
+    entry.name = plugin.name
+    return entry
+
+
+def _failed(plugin: InstalledPlugin, step: str, outcome: ProbeOutcome) -> PluginEntry:
+    entry = PluginEntry(plugin.name)
+    kind = "import" if step == "import" else "hooks"
+    if outcome.end.has_hung:
+        cause, check = f"it did not end within {isolation.LOAD_SECONDS:g} s", f"{kind}.hangs"
+    else:
+        cause = f"the process that described it {outcome.end.failure or outcome.end.how}"
+        check = f"{kind}.kills"
+    entry.report(step, cause, leaving_out(plugin.name, plugin.dist.name), check=check)
+    return entry

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.catalogue.cache import CatalogueCache, user_cache
+from oneclaw_core.plugins.catalogue.cache import FORMAT, CatalogueCache, user_cache
 from oneclaw_core.plugins.catalogue.discovery import (
     InstalledPlugin,
     find_installed,
     holds_same_packages,
     search_path_state,
 )
+from oneclaw_core.plugins.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.registration.entry import PluginEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from oneclaw_core.plugins.registration.record import PluginRecord
+
 
 # Tried again when any package is installed: it may be the one that was missing.
 _PASSING_CHECKS = frozenset({"import.fails"})
@@ -191,7 +194,7 @@ def _described(plugins: Sequence[InstalledPlugin]) -> list[PluginEntry]:
     entries = {each: _shipped(each) for each in plugins}
     missing = [each for each, entry in entries.items() if entry is None]
     if any(not each.is_builtin for each in missing):
-        from oneclaw_core.plugins.catalogue.description_process import describe_in_child
+        from oneclaw_core.plugins.catalogue.child_description import describe_in_child
 
         _log.debug("describing %s", ", ".join(each.name for each in missing))
         entries |= zip(missing, describe_in_child(missing), strict=True)
@@ -213,6 +216,60 @@ def _described_here(plugin: InstalledPlugin) -> PluginEntry:
 
 
 def _shipped(plugin: InstalledPlugin) -> PluginEntry | None:
-    from oneclaw_core.plugins.catalogue.shipped_entry import read_shipped_entry
-
     return read_shipped_entry(Path(plugin.shipped), plugin) if plugin.shipped else None
+
+
+_PACKAGE = "{package}"
+
+
+def shipped_document(entry: PluginEntry, package: str, version: str, folder: Path) -> dict[str, Any]:
+    """Return the content of the file for an entry.
+
+    Args:
+        entry: of the plugin.
+        package: its distribution.
+        version: of that.
+        folder: of the package, which is installed elsewhere.
+    """
+    data = {**entry.to_dict(), "import_ms": None}
+    return {
+        "format": FORMAT,
+        "contract": CONTRACT_VERSION,
+        "package": package,
+        "version": version,
+        "entry": _replaced(data, str(folder), _PACKAGE),
+    }
+
+
+def read_shipped_entry(path: Path, plugin: InstalledPlugin) -> PluginEntry | None:
+    """Read the entry that a package brings; ``None`` if it is of another version.
+
+    Args:
+        path: the file, in the folder of the package.
+        plugin: whose entry it is.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+        about = (document["format"], document["contract"], document["package"], document["version"])
+        if about != (FORMAT, CONTRACT_VERSION, plugin.dist.name, plugin.dist.version):
+            return None
+        entry = PluginEntry.from_dict(_replaced(document["entry"], _PACKAGE, str(path.parent)))
+    except Exception:  # noqa: BLE001  # the file is foreign, and may be wrong in any way
+        return None
+    entry.name = plugin.name
+    return entry
+
+
+def _replaced(data: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """Replace the beginning of the paths of manifests and skills."""
+
+    def path(value: str) -> str:
+        return new + value.removeprefix(old) if value.startswith(old) else value
+
+    registrations = [
+        {**each, "options": {**each["options"], "folder": path(each["options"]["folder"])}}
+        if each["hook"] == "register_skills"
+        else each
+        for each in data["registrations"]
+    ]
+    return {**data, "manifests": [path(each) for each in data["manifests"]], "registrations": registrations}

@@ -5,27 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from oneclaw_core.distributions import CORE_TOOLS, PROVIDER_PLUGINS
-from oneclaw_core.errors import DuplicateToolError
-from oneclaw_core.plugins.loading.lazy_objects import LazyTool
-from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PluginRecord, PluginSkill
-from oneclaw_core.plugins.registration.registrations import PRECONFIGURED_HOOK
+from oneclaw_core.errors import DuplicateToolError, PluginError, describe_error
+from oneclaw_core.plugins.registration.entry import CHECK_HOOK, PRECONFIGURED_HOOK, SKILL_HOOK, PluginProblem
+from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PROGRAM_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.home import Home
-    from oneclaw_core.plugins.registration.entry import PluginEntry, ToolEntry
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.entry import PluginEntry, Registration, ToolEntry
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.types.tools import ToolResult
+
 
 Value = TypeVar("Value")
 
@@ -218,7 +220,7 @@ def set_hooks(hooks: Mapping[str, Mapping[str, Any]], record: PluginRecord) -> N
         record: of the plugin.
     """
     if hooks:
-        from oneclaw_core.plugins.registration.implementations import HookOptions
+        from oneclaw_core.plugins.registration.entry import HookOptions
 
         record.hooks = {hook: HookOptions.from_dict(options) for hook, options in hooks.items()}
 
@@ -240,3 +242,134 @@ def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
     """Put OneClaw's own provider types or providers first."""
     own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
     return own | {name: value for name, value in by_name.items() if name not in own}
+
+
+def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | ToolGroupDefinition | None) -> None:
+    """Register tools; see :meth:`oneclaw_core.OneClaw.add_tools`."""
+    registry = catalog.registry
+    record = next((each for each in catalog.plugins if each.name == PROGRAM_PLUGIN), None)
+    if record is None:
+        record = PluginRecord(PROGRAM_PLUGIN, target="the embedding program")
+        catalog.plugins.append(record)
+    name = group.name if isinstance(group, ToolGroupDefinition) else group
+    for each in tools:
+        own_group = name or getattr(each, "group", None)
+        kind = ToolSourceType.TOOL_GROUP if own_group else ToolSourceType.PLUGIN
+        registry.register(each, ToolSourceInfo(kind, own_group, PROGRAM_PLUGIN))
+        record.tools.append(each.definition.name)
+        if isinstance(group, ToolGroupDefinition):
+            registry.register_group(group, PROGRAM_PLUGIN)
+        elif own_group and registry.get_group_definition(own_group) is None:
+            names = registry.get_tool_groups().get(own_group, [])
+            registry.register_group(generated_group_definition(own_group, names), PROGRAM_PLUGIN)
+
+
+def report_skill_problems(
+    catalog: Catalog, skills: Sequence[PluginSkill] | None = None, *, is_thorough: bool = False
+) -> None:
+    """Check the skills of plugins, and report what is wrong to the records of the plugins that registered them.
+
+    Args:
+        catalog: everything that plugins brought.
+        skills: those to check; by default all.
+        is_thorough: compare the tools and files that a skill names with those there are.
+    """
+    registry = catalog.registry if is_thorough else None
+    for skill in catalog.skills if skills is None else skills:
+        for record, registration in _skill_checks(catalog.plugins):
+            try:
+                target: Callable[..., Iterable[Any]] = record.load_object_now(registration)
+                problems = [each for each in target(skill.folder, registry) if isinstance(each, PluginProblem)]
+            except PluginError as error:
+                record.report(CHECK_HOOK, str(error), "upgrade or disable it")
+            except Exception as error:  # noqa: BLE001  # foreign code
+                cause = f"the check {registration.name} failed: {describe_error(error)}"
+                record.report(CHECK_HOOK, cause, "report it to the plugin's author")
+            else:
+                for problem in problems:
+                    skill.record.add(problem)
+
+
+def _skill_checks(records: Iterable[PluginRecord]) -> Iterator[tuple[PluginRecord, Registration]]:
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook == CHECK_HOOK and registration.options.get("of") == SKILL_HOOK:
+                yield record, registration
+
+
+class LazyTool:
+    """A tool known by its entry, whose code is imported when it first runs.
+
+    Attributes:
+        definition: what a model is told about it.
+        entry: what else is known about it.
+        isolation: as of the tool.
+        asks_itself: likewise.
+        checks_own_arguments: likewise.
+    """
+
+    def __init__(self, entry: ToolEntry, record: PluginRecord) -> None:
+        self.definition: ToolDefinition = entry.definition
+        self.entry = entry
+        self.isolation = entry.isolation
+        self.asks_itself = entry.asks_itself
+        self.checks_own_arguments = entry.checks_own_arguments
+        self._record = record
+        self._tool: Tool | None = None
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} of plugin {self._record.name}>"
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        """The description that a model is sent."""
+        return self.definition.description
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
+        """Run the tool, importing its code before the first time.
+
+        Args:
+            arguments: as for the tool.
+            context: likewise; by default one outside a call of the executor, in the home and the current directory.
+
+        Raises:
+            PluginError: the plugin cannot be imported, or does not have the tool any more.
+        """
+        from oneclaw_core.tools.call import invoke
+        from oneclaw_core.tools.context import detached_context
+
+        return await invoke(await self.loaded(), arguments, context or detached_context(self.name))
+
+    async def loaded(self) -> Tool:
+        """Return the tool itself.
+
+        Raises:
+            PluginError: the plugin cannot be imported, or does not have the tool any more.
+        """
+        if self._tool is None:
+            self._tool = self._of_manifest() if self.entry.target is not None else await self._of_plugin()
+        return self._tool
+
+    def _of_manifest(self) -> Tool:
+        from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
+
+        module, _, attribute = str(self.entry.target).partition(":")
+        target = FunctionTarget(module, attribute, self.entry.origin)
+        isolation: Literal["process"] | None = "process" if self.isolation == "process" else None
+        return ManifestTool(self.definition, target, isolation, asks_itself=self.asks_itself)
+
+    async def _of_plugin(self) -> Tool:
+        loaded = await self._record.load()
+        tool = loaded.tools.get(self.name)
+        if tool is None:
+            raise PluginError(
+                f"the plugin {self._record.name} does not register the tool {self.name!r} any more: upgrade "
+                f"{self._record.distribution or 'it'}, or disable it with: oneclaw plugins disable "
+                f"{self._record.name}"
+            )
+        return tool

@@ -1,4 +1,4 @@
-"""Checks that plugins register for `oneclaw doctor`: the results that they return, and running them in isolation."""
+"""Checks that plugins register for `oneclaw doctor` and `oneclaw plugins`: their results, and running them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.errors import describe_error
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.entry import Registration
 
-CHECK_HOOK = "register_checks"
+
 CHECK_SECONDS = 15.0
 """The time limit of one check of a plugin."""
 
@@ -63,8 +66,7 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
         function: sync or async, a generator or not; takes the context.
         context: of the plugin.
     """
-    from oneclaw_core.errors import describe_error
-    from oneclaw_core.plugins.running.hook_calls import ForeignError, call_isolated
+    from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     call = partial(_gathered_async if is_async else _gathered, function, context)

@@ -1,4 +1,4 @@
-"""The narrow services that a plugin's hooks and tools get."""
+"""Contexts: the narrow services that a plugin's hooks, tools, services and chat commands get."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 import contextvars
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
     from pathlib import Path
 
     import httpx
@@ -21,9 +21,15 @@ if TYPE_CHECKING:
     from oneclaw_core.http.clients import AddressGate
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.http.oauth.service import OAuthService
-    from oneclaw_core.plugins.contract.home_services import HomeServices
+    from oneclaw_core.plugins.contract.home_services import HomeServices, Sessions
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
     from oneclaw_core.sessions.plugin_storage import PluginStorage
+    from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.types.messages import Attachment
+
+    Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
+    from oneclaw_core.plugins.contract.arguments import SessionInfo
+
 
 _Made = TypeVar("_Made")
 
@@ -220,3 +226,127 @@ class PluginContext:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe_error(error), exc_info=error)
+
+
+class ServiceHost(Protocol):
+    """Duties of the program that runs a service."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """The conversations of the home."""
+        ...
+
+    def show(self, service: str, text: str) -> None:
+        """Show a text to the user, where there is one."""
+        ...
+
+    def ready(self, service: str, detail: str) -> None:
+        """Note that a service is ready."""
+        ...
+
+    def send_message(
+        self,
+        text: str,
+        *,
+        session: str | None,
+        agent: str | None,
+        attachments: Iterable[Attachment],
+        ask: Asker | None,
+    ) -> AsyncGenerator[Any, None]:
+        """Send a message, and yield the events of the turn."""
+        ...
+
+
+class ServiceContext(PluginContext):
+    """The plugin's context, with services for a long-running task.
+
+    Attributes:
+        service: the name of the service.
+        runs_in: ``serve`` or ``chat``.
+        options: the values of the options that the plugin has registered for ``oneclaw serve``, by parameter name,
+            such as ``telegram_port`` for ``--telegram-port``; empty in a chat.
+        stopping: set when the service is about to be stopped. Right after that the service is cancelled, or later if
+            it was registered with ``grace_seconds``.
+        sessions: the conversations of the home.
+    """
+
+    # Its own attributes lie here. All others are shared with the context that the plugin's hooks get.
+    __slots__ = ("_ask", "_host", "options", "runs_in", "service", "sessions", "stopping")
+
+    def __init__(
+        self,
+        plugin: PluginContext,
+        host: ServiceHost,
+        service: str,
+        runs_in: Literal["serve", "chat"],
+        options: Mapping[str, Any],
+        stopping: asyncio.Event,
+    ) -> None:
+        self.__dict__ = plugin.__dict__
+        self.service = service
+        self.runs_in = runs_in
+        self.options = options
+        self.stopping = stopping
+        self.sessions = host.sessions
+        self._host = host
+        self._ask: Asker | None = None
+
+    def show(self, text: str) -> None:
+        """Show a text to the user as soon as that disturbs nothing: in the chat, or on the terminal of ``serve``."""
+        self._host.show(self.service, str(text))
+
+    def ready(self, detail: str = "") -> None:
+        """Say that the service does its work now.
+
+        Args:
+            detail: for the user, such as an address.
+        """
+        self._host.ready(self.service, detail)
+
+    def answer_permissions(self, handler: Asker | None) -> None:
+        """Have permissions asked of a person that this service reaches.
+
+        Args:
+            handler: async function of a ``PermissionRequest`` that returns a ``PermissionAnswer``, for the turns of
+                messages that this service sends from now on; ``None`` to ask as the home does, which
+                denies under ``oneclaw serve``.
+        """
+        self._ask = handler
+
+    def send_message(
+        self,
+        session: str | None,
+        text: str,
+        attachments: Iterable[Attachment] = (),
+        *,
+        agent: str | None = None,
+    ) -> AsyncGenerator[Any, None]:
+        """Send a message and yield the turn's events, ``TurnFinishedEvent`` last.
+
+        Args:
+            session: the session's name or id; a new name begins a session, ``None`` one without a name.
+            text: the message.
+            attachments: files for the model to look at.
+            agent: the agent's name; by default the session's.
+
+        Raises:
+            OneClawError: as for ``OneClaw.send_message``.
+        """
+        return self._host.send_message(text, session=session, agent=agent, attachments=attachments, ask=self._ask)
+
+
+class ChatCommandContext(PluginContext):
+    """The plugin's context, with the conversation in which a command is typed.
+
+    Attributes:
+        channel: the name of the channel, ``terminal`` for ``oneclaw chat``.
+        session: the conversation, ``None`` as long as nothing was said in it.
+    """
+
+    # As in ServiceContext: all other attributes are shared with the plugin's context.
+    __slots__ = ("channel", "session")
+
+    def __init__(self, plugin: PluginContext, channel: str, session: SessionInfo | None) -> None:
+        self.__dict__ = plugin.__dict__
+        self.channel = channel
+        self.session = session

@@ -10,13 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.registration.record import PluginProblem
+    from oneclaw_core.plugins.registration.entry import PluginProblem
     from oneclaw_core.tools.definition import Tool, ToolDefinition
     from oneclaw_core.tools.registry import ToolSourceType
     from oneclaw_core.tools.toolset import ToolGroupDefinition
-
-SOURCE_HOOK = "register_tools.source"
-"""Names registrations of tool sources, which are made in the hook ``register_tools``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ An installed plugin comes in by its entry, without being imported; a plugin that
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
-from oneclaw_core.errors import describe_error
+from oneclaw_core.errors import NotFoundError, describe_error
 from oneclaw_core.plugins.catalogue.compatibility import (
     CORE_DISTRIBUTION,
     CORE_VERSION,
@@ -171,18 +172,18 @@ class _Loading:
 
     def _bring_in(self, point: EntryPoint, record: PluginRecord) -> None:
         """Describe a plugin here that is given as an object."""
+        from oneclaw_core.plugins import isolation
         from oneclaw_core.plugins.catalogue.description import Description
-        from oneclaw_core.plugins.isolation import time_limit
-        from oneclaw_core.plugins.isolation.time_limit import ForeignCall, TookTooLongError
+        from oneclaw_core.plugins.isolation import ForeignCall, TookTooLongError
 
         description = Description(
             record.name, point.load, self._the_contract(), self.catalog.registry, record.distribution
         )
         try:
             with CrashGuard(self._notes_directory) as notes, notes.during(record, LOADING):
-                ForeignCall(description.make, f"description of {record.name}").wait(time_limit.LOAD_SECONDS)
+                ForeignCall(description.make, f"description of {record.name}").wait(isolation.LOAD_SECONDS)
         except TookTooLongError:
-            description.report_hang(time_limit.LOAD_SECONDS)
+            description.report_hang(isolation.LOAD_SECONDS)
         record.loaded = description.loaded()
         self.catalog.merge(description.entry, record)
         self._make_loader(point, record)
@@ -234,3 +235,71 @@ def _is_installed(point: EntryPoint) -> TypeGuard[InstalledPlugin]:
 
 def _is_builtin(point: EntryPoint) -> bool:
     return point.name == BUILTIN_PLUGIN and point.value.partition(":")[0] == BUILTIN_TARGET
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPlugin:
+    """Stands in for the entry point of a plugin that is not installed.
+
+    Attributes:
+        name: of the plugin.
+        plugin: a module, or any object with hooks.
+        value: where it comes from, for listings.
+    """
+
+    name: str
+    plugin: Any
+    value: str = "given by the program"
+    dist: Any = None
+
+    def load(self) -> Any:
+        """Return the plugin."""
+        return self.plugin
+
+
+def given_plugins(plugins: Iterable[object]) -> list[EntryPoint]:
+    """Return entry points of plugins.
+
+    Args:
+        plugins: entry points, names of installed plugins or packages, modules with hooks, or objects with hooks.
+
+    Raises:
+        NotFoundError: there is no such plugin; the message names those there are.
+    """
+    points: list[Any] = []
+    for each in [plugins] if isinstance(plugins, str) else plugins:
+        if isinstance(each, str):
+            points += [point for point in named_plugins(discover(), each) if point not in points]
+        elif _is_entry_point(each):
+            points.append(each)
+        else:
+            points.append(GivenPlugin(plugin_name(each), each))
+    return points
+
+
+def named_plugins(installed: Iterable[EntryPoint], name: str) -> list[EntryPoint]:
+    """Return the installed plugins of that name, or of the package of that name.
+
+    Raises:
+        NotFoundError: there is none; the message names those there are.
+    """
+    wanted, installed = name.strip(), list(installed)
+    points = [
+        point for point in installed if wanted in (point.name, getattr(getattr(point, "dist", None), "name", None))
+    ]
+    if not points:
+        names = ", ".join(point.name for point in installed)
+        raise NotFoundError(
+            f"no plugin {wanted!r} is installed; installed are: {names}. Install the package that is tested, such as "
+            "by: pip install --editable ."
+        )
+    return points
+
+
+def plugin_name(plugin: object) -> str:
+    """Return the name of a plugin that is given as a module or object."""
+    return str(getattr(plugin, "__name__", None) or type(plugin).__name__).rpartition(".")[2]
+
+
+def _is_entry_point(value: object) -> bool:
+    return all(hasattr(value, name) for name in ("name", "value", "load"))

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.catalogue.description import Description, import_target, leaving_out, raised_cause
-from oneclaw_core.plugins.isolation import time_limit
-from oneclaw_core.plugins.isolation.time_limit import ForeignCall, ForeignCodeError, TookTooLongError
+from oneclaw_core.plugins.isolation import ForeignCall, ForeignCodeError, TookTooLongError
 from oneclaw_core.plugins.loading.crash_guard import LOADING, CrashGuard
-from oneclaw_core.plugins.registration.record import new_problem
+from oneclaw_core.plugins.registration.entry import new_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
-    from oneclaw_core.plugins.registration.implementations import LoadedPlugin
-    from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.record import LoadedPlugin, PluginRecord
     from oneclaw_core.tools.registry import ToolRegistry
 
 
@@ -116,7 +115,7 @@ class _Import:
         if self._failure is not None:
             raise self._failure
         try:
-            return self._call.wait(time_limit.LOAD_SECONDS)
+            return self._call.wait(isolation.LOAD_SECONDS)
         except (TookTooLongError, ForeignCodeError) as error:
             raise self._failed(error) from error
         except BaseException:  # Ctrl-C is not the plugin's fault
@@ -127,7 +126,7 @@ class _Import:
         if self._failure is not None:
             raise self._failure
         try:
-            return await self._call.wait_async(time_limit.LOAD_SECONDS)
+            return await self._call.wait_async(isolation.LOAD_SECONDS)
         except (TookTooLongError, ForeignCodeError) as error:
             raise self._failed(error) from error
         except BaseException:  # neither is the end of the turn

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.home import Home
     from oneclaw_core.plugins.loading.load_plugins import EntryPoint
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
 
 STORE_HOOK = "register_stores"
 _SQLITE = re.compile(r"sqlite(?:\+\w+)?:", re.IGNORECASE)

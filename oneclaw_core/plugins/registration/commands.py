@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
 
 COMMAND_GROUPS = frozenset(
     {"agents", "config", "db", "env", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}

@@ -5,18 +5,181 @@ An installed plugin always reaches the registry by its entry, so that a listing 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.registration.record import PluginProblem, new_problem
-from oneclaw_core.plugins.registration.registrations import Registration
+from oneclaw_core.errors import PluginError
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import click
+
     from oneclaw_core.tools.definition import Tool
+
+
+CHECK_HOOK = "register_checks"
+SKILL_HOOK = "register_skills"
+PRECONFIGURED_HOOK = "register_providers.preconfigured"
+"""Names registrations of preconfigured providers, which are made in the hook ``register_providers``."""
+SOURCE_HOOK = "register_tools.source"
+"""Names registrations of tool sources, which are made in the hook ``register_tools``."""
+
+
+MAX_TIMEOUT_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProblem:
+    """Something about a plugin that its author or user should mend.
+
+    Attributes:
+        where: the step or hook, such as ``import`` or ``register_tools``.
+        cause: what is wrong, on one line.
+        remedy: what to do about it.
+        is_error: whether something does not work because of it.
+        check: what ``oneclaw plugins check`` calls it, ``""`` where ``pointer`` says that.
+        pointer: JSON Pointer to the fault within a tool's definition, or within a manifest.
+    """
+
+    where: str
+    cause: str
+    remedy: str
+    is_error: bool = True
+    check: str = ""
+    pointer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def new_problem(
+    where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
+) -> PluginProblem:
+    """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
+    return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+
+
+@dataclass(frozen=True, slots=True)
+class HookOptions:
+    """The way a plugin implements a hook: JSON data, known without importing the plugin.
+
+    Attributes:
+        argument_names: the arguments of the hook that the function takes.
+        is_async: True for an async function.
+        tools: the only tools, or tool groups, whose calls it is about; ``None`` for all.
+        timeout_seconds: time limit of one call; ``None`` for the limit of the hook's kind.
+        order: -1 for ``tryfirst``, 1 for ``trylast``, else 0.
+    """
+
+    argument_names: tuple[str, ...] = ()
+    is_async: bool = False
+    tools: tuple[str, ...] | None = None
+    timeout_seconds: float | None = None
+    order: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as JSON data."""
+        return {
+            "argument_names": list(self.argument_names),
+            "is_async": self.is_async,
+            "tools": None if self.tools is None else list(self.tools),
+            "timeout_seconds": self.timeout_seconds,
+            "order": self.order,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> HookOptions:
+        """Read what :meth:`to_dict` returned."""
+        tools = data["tools"]
+        return cls(
+            tuple(data["argument_names"]),
+            data["is_async"],
+            None if tools is None else tuple(tools),
+            data["timeout_seconds"],
+            data["order"],
+        )
+
+    def is_about(self, tool: str, group: str | None) -> bool:
+        """Return True if a call of a tool concerns the hook."""
+        return self.tools is None or tool in self.tools or (group is not None and group in self.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One thing that a plugin has registered.
+
+    Attributes:
+        hook: the registration hook, such as ``register_services``.
+        plugin: the plugin's name.
+        name: unique among what the plugin registers by this hook.
+        target: where the object is, as ``module:attribute``; ``None`` if only the loaded plugin has it.
+        options: what else was given, as JSON data.
+        value: the object, where this process has it; not cached.
+    """
+
+    hook: str
+    plugin: str
+    name: str
+    target: str | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    value: Any = field(default=None, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the registration as JSON data, without its object."""
+        return {"hook": self.hook, "name": self.name, "target": self.target, "options": dict(self.options)}
+
+
+def target_name(value: object) -> str | None:
+    """Return the name by which an object can be imported, ``None`` if it has none.
+
+    Args:
+        value: a name ``module:attribute``, or a function or class at the top of a module.
+
+    Raises:
+        PluginError: the value is a text of another form.
+    """
+    if isinstance(value, str):
+        module, colon, attribute = value.partition(":")
+        if not (module and colon and attribute) or not all(
+            part.isidentifier() for part in (*module.split("."), *attribute.split("."))
+        ):
+            raise PluginError(f"{value!r} names no object: write it as 'package.module:attribute'")
+        return value
+    place = _place_of(value)
+    return place if place is not None and _is_at(place, value) else None
+
+
+def command_place(command: click.Command) -> str | None:
+    """Return the name by which a click command can be imported, ``None`` if it has none.
+
+    Args:
+        command: of a module that is imported, where it has its function's name.
+    """
+    place = _place_of(command.callback)
+    return place if place is not None and _is_at(place, command) else None
+
+
+def _place_of(value: object) -> str | None:
+    """Return where a function or class says that it is."""
+    where, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(where, str) or not isinstance(name, str) or where == "__main__":
+        return None
+    return f"{where}:{name}" if all(part.isidentifier() for part in name.split(".")) else None
+
+
+def _is_at(place: str, value: object) -> bool:
+    module, _, attribute = place.partition(":")
+    try:
+        return attrgetter(attribute)(sys.modules.get(module)) is value
+    except AttributeError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import pluggy
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.registration.implementations import MAX_TIMEOUT_SECONDS, HookOptions, Implementation
+from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS, HookOptions
+from oneclaw_core.plugins.registration.record import Implementation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Records of installed plugins and their problems."""
+"""Records of installed plugins, and their tools, whose code is imported at the first use."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.plugins.registration.entry import PluginProblem, new_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.plugins.registration.implementations import HookOptions, LoadedPlugin
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.entry import HookOptions, Registration
+    from oneclaw_core.tools.definition import Tool
+
 
 BUILTIN_PLUGIN = "builtin"
 PROGRAM_PLUGIN = "program"
@@ -25,35 +26,47 @@ _log = logging.getLogger("oneclaw.plugins")
 
 
 @dataclass(frozen=True, slots=True)
-class PluginProblem:
-    """Something about a plugin that its author or user should mend.
+class Implementation:
+    """A plugin's function for a hook.
 
     Attributes:
-        where: the step or hook, such as ``import`` or ``register_tools``.
-        cause: what is wrong, on one line.
-        remedy: what to do about it.
-        is_error: whether something does not work because of it.
-        check: what ``oneclaw plugins check`` calls it, ``""`` where ``pointer`` says that.
-        pointer: JSON Pointer to the fault within a tool's definition, or within a manifest.
+        plugin: the plugin's name.
+        hook: the hook's name.
+        function: sync or async.
+        options: how it is called.
     """
 
-    where: str
-    cause: str
-    remedy: str
-    is_error: bool = True
-    check: str = ""
-    pointer: str = ""
+    plugin: str
+    hook: str
+    function: Callable[..., Any]
+    options: HookOptions
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the problem as JSON data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The arguments of the hook that the function takes."""
+        return self.options.argument_names
+
+    @property
+    def is_async(self) -> bool:
+        """True for an async function."""
+        return self.options.is_async
 
 
-def new_problem(
-    where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
-) -> PluginProblem:
-    """Make a problem whose cause is one line without secrets; see :class:`PluginProblem`."""
-    return PluginProblem(where, " ".join(redact(cause).split()), remedy, is_error, check, pointer)
+@dataclass(frozen=True, slots=True)
+class LoadedPlugin:
+    """An imported plugin.
+
+    Attributes:
+        name: of the plugin.
+        implementations: of event and lifecycle hooks, by the hook's name.
+        registrations: what it registered by name, with the objects where this process has them.
+        tools: the objects of tools that no manifest declares, by name.
+    """
+
+    name: str
+    implementations: Mapping[str, Implementation] = field(default_factory=dict)
+    registrations: tuple[Registration, ...] = ()
+    tools: Mapping[str, Tool] = field(default_factory=dict)
 
 
 class PluginLoader(Protocol):

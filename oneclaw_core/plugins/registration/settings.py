@@ -12,8 +12,8 @@ from oneclaw_core.errors import PluginError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
 
 _HOOK = "register_settings"
 # Variables of OneClaw that are no settings.

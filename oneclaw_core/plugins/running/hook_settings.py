@@ -1,13 +1,19 @@
-"""The user's settings about the hooks of plugins, which have to be known before anything is validated."""
+"""Time limits and order of the hooks of plugins: the user's settings, and hooks that time out again and again."""
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.registration.implementations import MAX_TIMEOUT_SECONDS
+from oneclaw_core.plugins.registration.entry import MAX_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from oneclaw_core.plugins.registration.record import PluginRecord
 
 
 def plugin_order(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
@@ -39,3 +45,98 @@ def _listed(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> 
     value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())
     items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     return [str(each).strip() for each in items if str(each).strip()]
+
+
+MAX_TIMEOUTS = 3
+WITHIN_SECONDS = 600.0
+OFF_SECONDS = 3_600.0
+"""After which a hook that was switched off is tried once more."""
+
+
+class HookTimeouts:
+    """Counts the timeouts of hooks; three of one hook within ten minutes switch it off for an hour.
+
+    The counts are kept in a file, so that a program that runs one turn at a time finds them again, and
+    ``oneclaw doctor`` can show them. What another process writes there counts at once. A new version of a plugin begins
+    anew, and so does ``oneclaw plugins enable``.
+
+    Args:
+        path: the file; ``None`` to count in this process only.
+        clock: returns the time in seconds since 1970.
+    """
+
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._times: dict[str, list[float]] = {}
+        self._read_at: tuple[int, int] | None = None  # the state of the file when it was read
+
+    def note(self, record: PluginRecord, hook: str) -> bool:
+        """Count a timeout.
+
+        Returns:
+            True if it switches the hook off.
+        """
+        times = self._read()
+        key = _key(record, hook)
+        now = self._clock()
+        recent = [each for each in times.get(key, []) if now - each < WITHIN_SECONDS]
+        times[key] = [*recent, now][-MAX_TIMEOUTS:]
+        self._write(times)
+        return len(times[key]) >= MAX_TIMEOUTS
+
+    def is_off(self, record: PluginRecord, hook: str) -> bool:
+        """Return True if a hook is switched off now."""
+        times = self._read().get(_key(record, hook), [])
+        return len(times) >= MAX_TIMEOUTS and self._clock() - times[-1] < OFF_SECONDS
+
+    def switched_off(self, record: PluginRecord) -> list[str]:
+        """Return the hooks of a plugin that are switched off now."""
+        return [hook for hook in record.hooks if self.is_off(record, hook)]
+
+    def forget(self, plugin: str) -> bool:
+        """Forget the timeouts of a plugin, so that its hooks are called again; return True if there were any."""
+        times = self._read()
+        kept = {key: value for key, value in times.items() if json.loads(key)[0] != plugin}
+        if kept == times:
+            return False
+        self._times = kept
+        self._write(kept)
+        return True
+
+    def _read(self) -> dict[str, list[float]]:
+        state = self._state()
+        # Where the file cannot be written, the counts of this process stay.
+        if self._path is not None and state is not None and state != self._read_at:
+            self._read_at = state
+            try:
+                found = json.loads(self._path.read_bytes())
+                self._times = {str(key): [float(each) for each in value] for key, value in found.items()}
+            except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+                self._times = {}  # not one of ours: nothing was counted
+        return self._times
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat() if self._path is not None else None
+        except OSError:
+            return None
+        return (found.st_ino, found.st_mtime_ns) if found is not None else None
+
+    def _write(self, times: dict[str, list[float]]) -> None:
+        if self._path is None:
+            return
+        old = self._clock() - OFF_SECONDS
+        kept = {key: value for key, value in times.items() if value and value[-1] > old}
+        try:
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            temporary = self._path.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(kept), "utf-8")
+            temporary.replace(self._path)
+            self._read_at = self._state()
+        except OSError:
+            pass  # without a place for it the counts are this process's
+
+
+def _key(record: PluginRecord, hook: str) -> str:
+    return json.dumps([record.name, record.version, hook])

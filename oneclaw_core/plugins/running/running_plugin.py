@@ -6,19 +6,105 @@ import asyncio
 import contextvars
 import logging
 import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.keys import secret_store
+from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.errors import NotReadyError, OneClawError, PluginError, describe_error
-from oneclaw_core.plugins.running.hook_calls import HookError, HookTimeoutError, call_hook
-from oneclaw_core.plugins.running.observers import ObserverQueue
+from oneclaw_core.plugins.contract.context import PluginContext
+from oneclaw_core.plugins.contract.secrets import PluginSecrets
+from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
+from oneclaw_core.plugins.registration.settings import registered_settings
+from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from oneclaw_core.config.home import Home
+    from oneclaw_core.plugins.contract.home_services import HomeServices
+    from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
+    from oneclaw_core.plugins.running.hook_settings import HookTimeouts
+    from oneclaw_core.sessions.plugin_storage import PluginStorage
+    from oneclaw_core.tools.permissions import PermissionPolicy
 
-    from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.implementations import Implementation, LoadedPlugin
-    from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+
+MAX_WAITING_EVENTS = 1_000
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class ObserverQueue:
+    """Events that wait for the observers of one plugin.
+
+    Args:
+        plugin: the plugin's name.
+        deliver: calls the plugin's implementation of a hook with arguments.
+
+    Attributes:
+        dropped: how many events were dropped because the plugin is too slow.
+    """
+
+    def __init__(self, plugin: str, deliver: Callable[[str, Mapping[str, Any]], Awaitable[None]]) -> None:
+        self._plugin = plugin
+        self._deliver = deliver
+        self._waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._delivering = ""
+        self._began = 0.0
+        self.dropped = 0
+
+    def put(self, hook: str, arguments: Mapping[str, Any]) -> None:
+        """Add an event; the oldest one is dropped where too many wait."""
+        if len(self._waiting) >= MAX_WAITING_EVENTS:
+            self._waiting.popleft()
+            self._drop(1)
+        self._waiting.append((hook, arguments))
+        if self._worker is None or self._worker.done():
+            # In a context of its own: the variables of the turn that caused the event are not the plugin's.
+            self._worker = asyncio.get_running_loop().create_task(self._work(), context=contextvars.Context())
+
+    async def drain(self, seconds: float) -> str:
+        """Wait until all events are delivered; drop those that are not by then.
+
+        Returns:
+            The hook that took most of that time and did not end, ``""`` if there is none.
+        """
+        worker = self._worker
+        if worker is None or worker.done():
+            return ""
+        await asyncio.wait({worker}, timeout=seconds)
+        if worker.done():
+            return ""
+        is_stuck = asyncio.get_running_loop().time() - self._began > seconds / 2
+        stuck = self._delivering if is_stuck else ""
+        # The event that is being delivered is lost too.
+        self._drop(len(self._waiting) + 1)
+        self._waiting.clear()
+        worker.cancel()
+        await asyncio.wait({worker}, timeout=seconds)
+        return stuck
+
+    def _drop(self, count: int) -> None:
+        if not self.dropped:
+            _log.warning(
+                "plugin %s: its observers are too slow, events are dropped; disable it with: "
+                "oneclaw plugins disable %s",
+                self._plugin,
+                self._plugin,
+            )
+        self.dropped += count
+
+    async def _work(self) -> None:
+        while self._waiting:
+            hook, arguments = self._waiting.popleft()
+            self._delivering, self._began = hook, asyncio.get_running_loop().time()
+            try:
+                await self._deliver(hook, arguments)
+            except PluginError as error:
+                _log.warning("%s", error)
+
 
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
@@ -220,3 +306,83 @@ class RunningPlugin:
     async def _deliver(self, hook: str, arguments: Mapping[str, Any]) -> None:
         if not self._timeouts.is_off(self.record, hook):
             await self.call(hook, arguments, OBSERVER_SECONDS)
+
+
+AskModel = Callable[[str, str, Mapping[str, Any] | None], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginContexts:
+    """Make the contexts of the plugins of a home.
+
+    Attributes:
+        home: its directories.
+        plugins: the loaded plugins.
+        environ: settings and secrets of the environment.
+        permissions: the user's decisions.
+        read_settings: reads the stored settings.
+        storage: opens the storage of a plugin.
+        ask_model: has the default model answer a plugin.
+        services: of the open home.
+    """
+
+    home: Home
+    plugins: list[PluginRecord]
+    environ: Mapping[str, str]
+    permissions: PermissionPolicy
+    read_settings: Callable[[], Awaitable[Mapping[str, Any]]]
+    storage: Callable[[str], PluginStorage]
+    ask_model: AskModel
+    services: HomeServices
+
+    def make(self, name: str) -> PluginContext:
+        """Make the context of a plugin."""
+        secrets = PluginSecrets(name, secret_store(self.home), self.environ)
+        registered = next((each for each in registered_settings(self.plugins) if each.plugin == name), None)
+        settings = None
+        if registered is not None:
+            settings = CurrentSettings(registered, self.environ, secrets.get, self.read_settings)
+
+        async def allow_address(host: str, address: str) -> None:
+            detail = f"connect to {host} at the private address {address}"
+            await self.permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail))
+
+        return PluginContext(
+            name,
+            self.home.plugin_folder(name),
+            allow_address,
+            secrets=secrets,
+            settings=settings,
+            storage=self.storage(name),
+            locks=self.home.locks,
+            ask_model=partial(self.ask_model, name),
+            services=self.services,
+        )
+
+
+async def call_hook(implementation: Implementation, arguments: Mapping[str, Any], seconds: float) -> Any:
+    """Call an implementation with the arguments that it names.
+
+    An async function is cancelled at the limit; a sync one runs in a daemon thread, which is abandoned.
+
+    Args:
+        implementation: the plugin's function.
+        arguments: all that the hook has.
+        seconds: the time limit.
+
+    Returns:
+        What the function returned.
+
+    Raises:
+        HookError: it raised, or took too long.
+    """
+    keywords = {name: arguments[name] for name in implementation.argument_names}
+    call = partial(implementation.function, **keywords)
+    try:
+        return await call_isolated(call, seconds, is_async=implementation.is_async)
+    except TimeoutError as expired:
+        raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from expired
+    except ForeignError as error:
+        _log.debug("%s of plugin %s", implementation.hook, implementation.plugin, exc_info=error.raised)
+        fault = f"raised {describe_error(error.raised)}"
+        raise HookError(implementation.plugin, implementation.hook, fault) from error.raised

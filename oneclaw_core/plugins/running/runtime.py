@@ -17,22 +17,21 @@ from oneclaw_core.plugins.contract.arguments import (
     PromptSection,
     ToolWork,
 )
-from oneclaw_core.plugins.contract.checks import CHECK_HOOK, PluginCheck, failed_check, run_check
+from oneclaw_core.plugins.contract.checks import PluginCheck, failed_check, run_check
 from oneclaw_core.plugins.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.running.around import Around
-from oneclaw_core.plugins.running.hook_calls import HookError
-from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
+from oneclaw_core.plugins.isolation import HookError
+from oneclaw_core.plugins.registration.entry import CHECK_HOOK
+from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
-from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, HookedCall
+from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.implementations import HookOptions
+    from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.plugins.registration.registrations import Registration
 
 GATE_SECONDS = 15.0
 CONTEXT_SECONDS = 5.0

@@ -1,24 +1,90 @@
-"""The hooks of plugins on one tool call, in the order in which the executor asks for them."""
+"""The hooks of plugins on one tool call, in the order in which the engine asks for them, and those around any work."""
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from oneclaw_core.errors import PermissionDeniedError, PluginError
-from oneclaw_core.plugins.contract.arguments import Deny, PermissionOutcome, ToolWork
-from oneclaw_core.plugins.running.frozen import frozen
-from oneclaw_core.plugins.running.hook_calls import HookError
+from oneclaw_core.errors import PermissionDeniedError, PluginError, describe_error
+from oneclaw_core.plugins.contract.arguments import Deny, PermissionOutcome, ToolWork, frozen, set_result
+from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
 
-    from oneclaw_core.plugins.contract.arguments import CallInfo
-    from oneclaw_core.plugins.running.around import Around
+    from oneclaw_core.plugins.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
+    from oneclaw_core.plugins.running.running_plugin import RunningPlugin
     from oneclaw_core.plugins.running.runtime import Plugins
+
+
+_log = logging.getLogger("oneclaw.plugins")
+
+
+class Around:
+    """An async context manager that enters what the ``around`` hooks return, in the task that enters it.
+
+    A fault of a plugin is logged. It neither keeps the work from running nor hides how the work ended.
+
+    Args:
+        plugins: that implement the hook, in order.
+        work: what they are entered for; its result is to be set before the end.
+    """
+
+    def __init__(self, plugins: Sequence[RunningPlugin], work: Work) -> None:
+        self._plugins = plugins
+        self._work = work
+        self._entered: list[tuple[str, AbstractContextManager[Any]]] = []
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._enter()
+        except BaseException as error:  # cancelled while a plugin starts
+            await self.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    async def _enter(self) -> None:
+        for plugin in self._plugins:
+            try:
+                context, implementation = await plugin.ready("around")
+            except PluginError as error:
+                _log.warning("%s", error)
+                continue
+            given = {"context": context, "work": self._work}
+            try:
+                manager = implementation.function(**{name: given[name] for name in implementation.argument_names})
+                if manager is not None:
+                    manager.__enter__()
+                    self._entered.append((plugin.name, manager))
+            except BaseException as error:  # noqa: BLE001  # foreign code
+                _complain(plugin.name, error)
+
+    def set_result(self, result: TurnOutcome | ModelAnswer | ToolResult) -> None:
+        """Show the context managers how the work ended, before they are left."""
+        set_result(self._work, result)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        while self._entered:
+            plugin, manager = self._entered.pop()
+            try:
+                # A true value would swallow the exception of the work, and does not.
+                manager.__exit__(kind, error, traceback)
+            except BaseException as raised:  # noqa: BLE001  # foreign code
+                if raised is not error:
+                    _complain(plugin, raised)
+
+
+def _complain(plugin: str, error: BaseException) -> None:
+    _log.warning("%s", HookError(plugin, "around", f"raised {describe_error(error)}"))
+
 
 CALL_HOOKS = frozenset(
     {"rewrite_tool_call", "before_tool_call", "around", "rewrite_tool_result", "after_tool_call", "permission_decided"}

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError
-from oneclaw_core.plugins.contract.tool_source import SOURCE_HOOK, KnownTool, SourceGroup, SourceTool
-from oneclaw_core.plugins.registration.record import PluginProblem, PluginRecord
+from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
+from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
+from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
@@ -16,7 +17,7 @@ from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_defi
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.registry import ToolRegistry
 

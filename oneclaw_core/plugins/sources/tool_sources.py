@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.contract.tool_source import ToolSource
-from oneclaw_core.plugins.registration.record import PluginProblem
-from oneclaw_core.plugins.running.hook_calls import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.registration.entry import PluginProblem
 from oneclaw_core.plugins.sources.known_tools import Known, known_path, publish_known, read_known, write_known
 from oneclaw_core.threads import run_in_thread
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.registrations import Registration
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.sources.published_tools import PublishedBySource, PublishedTools
 
 FIRST_WAIT_SECONDS = 5.0

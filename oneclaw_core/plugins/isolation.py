@@ -1,4 +1,8 @@
-"""Calls of foreign code with a time limit, where neither an exception nor a hang reaches the caller."""
+"""Calls of foreign code with a time limit, where neither an exception nor a hang reaches the caller.
+
+A thread that does not end is abandoned: it keeps neither the caller nor the end of the program waiting. Code that
+raises ``KeyboardInterrupt`` or ``SystemExit`` there ends nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,76 @@ import inspect
 import logging
 import sys
 import time
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.threads import run_in_thread
+from oneclaw_core.errors import PluginError
+from oneclaw_core.threads import run_in_thread, start_in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
-    from oneclaw_core.plugins.registration.implementations import Implementation
+
+LOAD_SECONDS = 30.0
+"""The time limit of importing a plugin and calling its registration hooks."""
+
+_T = TypeVar("_T")
+
+
+class TookTooLongError(Exception):
+    """Foreign code did not end within its time."""
+
+
+class ForeignCodeError(Exception):
+    """Foreign code raised an exception, which is the cause; it may be of any type."""
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__()
+        self.raised = raised
+
+
+class ForeignCall(Generic[_T]):
+    """A call in a separate thread, whose outcome many can wait for.
+
+    Args:
+        call: takes nothing.
+        name: of the thread.
+    """
+
+    def __init__(self, call: Callable[[], _T], name: str) -> None:
+        def isolated() -> _T:
+            try:
+                return call()
+            except BaseException as error:  # belongs to those who wait
+                raise ForeignCodeError(error) from error
+
+        self._future = start_in_background(isolated, f"oneclaw {name}")
+
+    def wait(self, seconds: float) -> _T:
+        """Return what the call returned; Ctrl-C ends the waiting.
+
+        Raises:
+            TookTooLongError: it goes on.
+            ForeignCodeError: it raised an exception.
+        """
+        try:
+            return self._future.result(seconds)
+        except TimeoutError:
+            raise TookTooLongError(_too_long(seconds)) from None
+
+    async def wait_async(self, seconds: float) -> _T:
+        """Do the same without blocking the event loop."""
+        import asyncio
+
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(self._future)
+        except TimeoutError:
+            raise TookTooLongError(_too_long(seconds)) from None
+
+
+def _too_long(seconds: float) -> str:
+    return f"it did not end within {seconds:g} s"
+
 
 CLEAN_UP_SECONDS = 1.0
 """The time that a cancelled hook has to clean up before it is abandoned."""
@@ -46,34 +110,6 @@ class HookTimeoutError(HookError):
     def __init__(self, plugin: str, hook: str, seconds: float) -> None:
         remedy = f"change its limit with 'oneclaw config set hook_timeouts {plugin}=SECONDS'"
         super().__init__(plugin, hook, f"did not end within {seconds:g} s", remedy)
-
-
-async def call_hook(implementation: Implementation, arguments: Mapping[str, Any], seconds: float) -> Any:
-    """Call an implementation with the arguments that it names.
-
-    An async function is cancelled at the limit; a sync one runs in a daemon thread, which is abandoned.
-
-    Args:
-        implementation: the plugin's function.
-        arguments: all that the hook has.
-        seconds: the time limit.
-
-    Returns:
-        What the function returned.
-
-    Raises:
-        HookError: it raised, or took too long.
-    """
-    keywords = {name: arguments[name] for name in implementation.argument_names}
-    call = partial(implementation.function, **keywords)
-    try:
-        return await call_isolated(call, seconds, is_async=implementation.is_async)
-    except TimeoutError as expired:
-        raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from expired
-    except ForeignError as error:
-        _log.debug("%s of plugin %s", implementation.hook, implementation.plugin, exc_info=error.raised)
-        fault = f"raised {describe_error(error.raised)}"
-        raise HookError(implementation.plugin, implementation.hook, fault) from error.raised
 
 
 class ForeignError(Exception):

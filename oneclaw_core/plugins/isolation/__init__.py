@@ -1,1 +1,0 @@
-"""Time limits for foreign code."""
