@@ -5,7 +5,6 @@ import pytest
 LAB = {"name": "My Lab", "type": "openai_compatible", "api_base_url": "http://127.0.0.1:9/v1"}
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_provider_is_created_changed_and_deleted(talk):
     created, listed, changed, again, deleted, after = talk(
         ("create_provider", LAB),
@@ -30,7 +29,6 @@ def test_a_provider_is_created_changed_and_deleted(talk):
     assert talk.asked[0][1] == "add the provider my-lab (openai_compatible) at http://127.0.0.1:9/v1"
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_nothing_is_changed_where_the_user_says_no(denied_talk):
     created, listed, set_to, state = denied_talk(
         ("create_provider", LAB),
@@ -44,7 +42,6 @@ def test_nothing_is_changed_where_the_user_says_no(denied_talk):
     assert state.result.startswith("turn_max_tool_rounds is 200 (source: default")
 
 
-@pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     ("arguments", "error_type", "message"),
     [
@@ -64,14 +61,12 @@ def test_what_is_no_provider_is_refused_without_a_question(talk, arguments, erro
     assert talk.asked == []
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_the_original_spelling_of_types_is_understood(talk):
     (created,) = talk(("create_provider", {**LAB, "type": "OPENAI"}))
 
     assert created.is_success
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_provider_that_something_needs_stays(talk):
     *_, deleted, deactivated = talk(
         ("create_provider", LAB),
@@ -85,7 +80,6 @@ def test_a_provider_that_something_needs_stays(talk):
     assert "my-lab/small" in deleted.error_message
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_built_in_provider_can_be_deactivated_and_nothing_else(talk):
     deleted, moved, off, listed, on, unknown = talk(
         ("delete_provider", {"provider_id": "openai"}),
@@ -106,7 +100,6 @@ def test_a_built_in_provider_can_be_deactivated_and_nothing_else(talk):
     assert on.is_success
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_stored_key_is_never_shown(talk, home):
     secret = "sk-never-shown-to-anybody-12345"
     talk.environ = {"OPENAI_API_KEY": secret, "MY_LAB_API_KEY": secret}

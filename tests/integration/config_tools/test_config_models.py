@@ -36,7 +36,6 @@ def lab(url):
     return ("create_provider", {"name": "lab", "type": "openai_compatible", "api_base_url": url})
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_models_are_fetched_listed_and_chosen(talk, service):
     _, before, fetched, chosen, listed, wrong = talk(
         lab(service),
@@ -55,7 +54,6 @@ def test_models_are_fetched_listed_and_chosen(talk, service):
     assert talk.asked[-1] == ("config.write", "change the default model from offline/rules to lab/large")
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_fetched_list_keeps_what_was_added_by_hand_and_the_default(talk, service):
     *_, fetched = talk(
         lab(service),
@@ -67,7 +65,6 @@ def test_a_fetched_list_keeps_what_was_added_by_hand_and_the_default(talk, servi
     assert "- mine: My Own, added by the user, default" in fetched.result
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_model_is_added_once_and_deleted_by_hand_only(talk, service):
     _, _, again, _, listed_twice, listed, default, _, deleted, gone = talk(
         lab(service),
@@ -89,7 +86,6 @@ def test_a_model_is_added_once_and_deleted_by_hand_only(talk, service):
     assert gone.error_type == "not_found"
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_the_default_model_is_not_deleted(talk, service):
     *_, refused = talk(
         lab(service),
@@ -101,7 +97,6 @@ def test_the_default_model_is_not_deleted(talk, service):
     assert refused.error_type == "deletion_failed"
 
 
-@pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     ("name", "arguments", "error_type"),
     [
@@ -121,7 +116,6 @@ def test_errors_of_the_model_tools(talk, name, arguments, error_type):
     assert talk.asked == []
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_a_service_that_is_not_there_is_told(talk):
     *_, fetched = talk(lab("http://127.0.0.1:1/v1"), ("fetch_models", {"provider_id": "lab"}))
 
