@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.app import ask as ask
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
     from oneclaw_core.config.configuration import Configuration as Configuration
-    from oneclaw_core.config.home import Home as Home
-    from oneclaw_core.config.home import find_home as find_home
     from oneclaw_core.config.model_service import ModelState as ModelState
     from oneclaw_core.config.providers import ProviderState as ProviderState
     from oneclaw_core.config.setting_service import SettingState as SettingState
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnLimitError as TurnLimitError
     from oneclaw_core.errors import TurnRefusedError as TurnRefusedError
     from oneclaw_core.errors import UsageError as UsageError
+    from oneclaw_core.home import Home as Home
+    from oneclaw_core.home import find_home as find_home
     from oneclaw_core.plugins.contract.arguments import Ask as Ask
     from oneclaw_core.plugins.contract.arguments import CallInfo as CallInfo
     from oneclaw_core.plugins.contract.arguments import CommandUse as CommandUse
@@ -149,7 +149,7 @@ _NAMES = {
     "agents": "AgentService",
     "app": "OneClaw ask",
     "config.configuration": "Configuration",
-    "config.home": "Home find_home",
+    "home": "Home find_home",
     "config.model_service": "ModelState",
     "config.providers": "ProviderState",
     "config.setting_service": "SettingState",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.agents import AgentService
-from oneclaw_core.config.home import Home, Project, find_home, is_trusted
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import Settings, core_reader
 from oneclaw_core.errors import UsageError
+from oneclaw_core.home import Home, Project, find_home, is_trusted
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
-from oneclaw_core.config.home import find_home, is_trusted
 from oneclaw_core.errors import NotFoundError, StoreError
+from oneclaw_core.home import find_home, is_trusted
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import ListingContext
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
 
 
 @dataclass(slots=True, kw_only=True)

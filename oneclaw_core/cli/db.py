@@ -10,8 +10,8 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.stores import backend_of, home_with_backend
 
 if TYPE_CHECKING:

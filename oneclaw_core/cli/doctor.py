@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 OLDEST_PYTHON = (3, 11)
@@ -258,8 +258,8 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Does every plugin work?"""
-    from oneclaw_core.config.home import find_home
     from oneclaw_core.distributions import how_to_install, missing_parts
+    from oneclaw_core.home import find_home
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
@@ -374,7 +374,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
 
 def _check_home_and_plugins() -> list[CheckLine]:
-    from oneclaw_core.config.home import find_home
+    from oneclaw_core.home import find_home
 
     home = find_home()
     findings = [*examine("home", partial(check_home, home)), *examine("database", partial(check_database, home))]

@@ -63,8 +63,8 @@ def remove(name: str) -> None:
 
 
 def _variables() -> EnvironmentVariables:
-    from oneclaw_core.config.home import find_home
     from oneclaw_core.config.keys import EnvironmentVariables
+    from oneclaw_core.home import find_home
 
     return EnvironmentVariables(find_home())
 

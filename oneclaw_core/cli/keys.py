@@ -211,7 +211,7 @@ def list_keys(as_json: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove a provider's key or the secret PLUGIN.NAME of a plugin."""
-    from oneclaw_core.config.home import find_home
+    from oneclaw_core.home import find_home
 
     store = KeyStore(find_home(), os.environ)
     secrets = {shown_key(each): each for each in store.stored()}

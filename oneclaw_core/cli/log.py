@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
-from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.home import find_home
 from oneclaw_core.secrets.redaction import SecretFilter
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.home import find_home
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import report_skill_problems
 from oneclaw_core.plugins.loading.crash_guard import forget_endings

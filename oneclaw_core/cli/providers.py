@@ -10,13 +10,13 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
-from oneclaw_core.config.home import find_home
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
-    from oneclaw_core.config.home import Home
     from oneclaw_core.config.providers import ProviderState
+    from oneclaw_core.home import Home
 
 
 @click.group(cls=CommandGroup)

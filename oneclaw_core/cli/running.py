@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.config.home import TRUST_SETTING, find_home, trusted_projects
+from oneclaw_core.home import TRUST_SETTING, find_home, trusted_projects
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

@@ -21,8 +21,8 @@ from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from oneclaw_core.config.home import Home
     from oneclaw_core.config.setting_fields import SettingsModel
+    from oneclaw_core.home import Home
     from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.sessions.store import Store

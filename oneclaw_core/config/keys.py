@@ -22,7 +22,7 @@ from oneclaw_core.secrets.store import SecretStore, SecretUnreadableError, Secre
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
 
 
 MAX_KEY_CHARACTERS = 8_192

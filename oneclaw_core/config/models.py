@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
     from oneclaw_core.providers.base import Provider, ProviderConfig
     from oneclaw_core.types.messages import TokenUsage
 

@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.app import OneClaw
-from oneclaw_core.config.home import find_home
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.home import find_home
 from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, GivenPlugin, check_plugins, chosen_plugins
 from oneclaw_core.testing.hook_events import call_hook
 from oneclaw_core.testing.scripted_model import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin

@@ -289,7 +289,7 @@ def detached_context(tool_name: str) -> ToolContext:
     Args:
         tool_name: the tool.
     """
-    from oneclaw_core.config.home import find_home
+    from oneclaw_core.home import find_home
     from oneclaw_core.tools.paths import PathGuard
 
     home = find_home()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from databases import backend_of
 
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 
 GOOD = """

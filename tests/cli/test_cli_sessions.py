@@ -14,7 +14,7 @@ import pytest
 from databases import backend_of
 
 from oneclaw_core import Message, MessageType, ToolCallStatus
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 
 LONG_RESULT = "\n".join(f"line {number} with ``` in it" for number in range(200))

@@ -7,7 +7,7 @@ import pytest
 from databases import backend_of
 
 from oneclaw_core import Message, MessageType
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 
 

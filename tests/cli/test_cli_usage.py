@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from databases import backend_of
 
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord

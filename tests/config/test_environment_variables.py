@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from oneclaw_core.config.home import find_home
 from oneclaw_core.config.keys import MAX_VALUE_CHARACTERS, EnvironmentVariables
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.home import find_home
 from oneclaw_core.secrets.redaction import redact
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from system_keyrings import ForgetfulKeyring, MemoryKeyring, system_keyring
 
 from oneclaw_core import OneClawError, UsageError
-from oneclaw_core.config.home import Home
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
+from oneclaw_core.home import Home
 from oneclaw_core.secrets import store as module
 from oneclaw_core.secrets.redaction import REDACTED, redact
 

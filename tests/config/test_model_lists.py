@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from oneclaw_core import ProviderError
-from oneclaw_core.config.home import Home
 from oneclaw_core.config.models import FRESH_SECONDS, ModelList, ModelLists
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
+from oneclaw_core.home import Home
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 
 CONFIG = ProviderConfig("lab", "openai_compatible", "https://me:hunter22@lab.example/v1", "sk-canary-0123456789")

@@ -3,7 +3,6 @@
 import pytest
 
 from oneclaw_core import SettingsError
-from oneclaw_core.config.home import Home
 from oneclaw_core.config.models import (
     ModelLists,
     ModelOverrides,
@@ -12,6 +11,7 @@ from oneclaw_core.config.models import (
     model_facts,
     model_overrides,
 )
+from oneclaw_core.home import Home
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 
 

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from oneclaw_core import NotFoundError, SettingsError
-from oneclaw_core.config.home import Home
 from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.config.providers import (
     check_provider_name,
@@ -15,6 +14,7 @@ from oneclaw_core.config.providers import (
     split_model,
     with_key,
 )
+from oneclaw_core.home import Home
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 
 pytestmark = pytest.mark.lowest_versions

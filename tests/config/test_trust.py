@@ -1,6 +1,6 @@
 """Projects that the user trusts."""
 
-from oneclaw_core.config.home import is_trusted, trusted_projects
+from oneclaw_core.home import is_trusted, trusted_projects
 
 
 def test_which_projects_are_trusted(tmp_path):

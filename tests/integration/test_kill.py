@@ -15,7 +15,7 @@ from histories import pending_calls
 from model_server import ModelServer, calls, text
 
 from oneclaw_core import MessageType, ToolCallStatus
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions.store import Store
 
 pytestmark = pytest.mark.one_python

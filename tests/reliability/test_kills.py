@@ -23,7 +23,7 @@ from audit import faults_of, faults_of_file
 from databases import backend_of
 from model_server import ModelServer, calls, text
 
-from oneclaw_core.config.home import find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.sessions import copying
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store

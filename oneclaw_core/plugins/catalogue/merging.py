@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
     from oneclaw_core.plugins.registration.entry import PluginEntry, Registration, ToolEntry
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.home import Home, Project
+    from oneclaw_core.home import Home, Project
     from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
     from oneclaw_core.plugins.loading.load_plugins import EntryPoint
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord

@@ -22,7 +22,7 @@ from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:
-    from oneclaw_core.config.home import Home
+    from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.registration.record import Implementation, LoadedPlugin, PluginRecord
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
