@@ -51,7 +51,7 @@ class AppendingModel:
 
 
 def run_turns(home, server):
-    """Run turns in processes that are killed; give how each process ended."""
+    """Run turns in processes that are killed; give how each process ended, and what they said of faults."""
     program = [
         sys.executable,
         str(Path(__file__).with_name("turns_to_kill.py")),
@@ -61,7 +61,7 @@ def run_turns(home, server):
     ]
     environ = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
     done = subprocess.run(program, env=environ, capture_output=True, text=True, timeout=300, check=True)
-    return done.stdout.splitlines()
+    return done.stdout.splitlines(), done.stderr
 
 
 def test_kill_at_twenty_random_points(tmp_path, database_environ, monkeypatch):
@@ -69,9 +69,9 @@ def test_kill_at_twenty_random_points(tmp_path, database_environ, monkeypatch):
         monkeypatch.setenv(name, value)
     model = AppendingModel()
     with ModelServer(model) as server:
-        outcomes = run_turns(tmp_path, server)
+        outcomes, faults = run_turns(tmp_path, server)
     assert outcomes.count("killed") == KILLS
-    assert set(outcomes) == {"killed", "ended 0"}
+    assert set(outcomes) == {"killed", "ended 0"}, faults
     assert outcomes[-1] == "ended 0"
     assert model.faults == []
     audit(find_home(path=tmp_path))

@@ -400,7 +400,10 @@ def test_transactions_that_stop_each_other_are_run_again(tmp_path: Path) -> None
             await asyncio.gather(
                 store._database.write(touch, first.id, second.id), store._database.write(touch, second.id, first.id)
             )
-            assert len(tries) == 3
+            # The one that was stopped may get its row again before the other is woken, and stop it in turn.
+            assert len(tries) >= 3
+            listed = await store.list_sessions()
+            assert [each.title for each in listed] == ["x", "x"]
 
     asyncio.run(main())
 
