@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.function import ToolFunction
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0
@@ -103,8 +104,7 @@ class RunningCall:
             Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
         """
         with watched_threads() as threads:
-            work = invoke(tool, arguments, context)
-            task = asyncio.create_task(work if around is None else _within(around, work))
+            task = asyncio.create_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
         try:
             while not task.done():
                 remaining = self.remaining_seconds()
@@ -296,39 +296,44 @@ def _look_at(task: asyncio.Task[ToolResult]) -> None:
         _log.debug("a cancelled tool ended with %r", task.exception())
 
 
-async def _within(around: Around, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
-    async with around:
-        result = await work
-        around.set_result(result)
+async def _finish(work: Coroutine[Any, Any, ToolResult], tool_name: str, around: Around | None) -> ToolResult:
+    """Wait for a tool; whatever it raises becomes its result."""
+    async with around or nullcontext():
+        try:
+            result = await work
+        except PermissionDeniedError as error:
+            result = ToolResult.error("permission_denied", str(error))
+        except OAuthError as error:
+            result = ToolResult.error(error.error_type, str(error))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
+            _log.exception("tool %s failed", tool_name)
+            result = execution_error(error)
+        if around is not None:
+            around.set_result(result)
         return result
 
 
-async def invoke(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-    """Run a tool without a timeout; whatever it raises becomes its result.
+async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    """Run a tool without a timeout.
 
     Args:
-        tool: what to run.
+        tool: what to run; a hand-written one may be synchronous, take no context, and return any value.
         arguments: checked.
         context: for the tool.
+
+    Raises:
+        BaseException: whatever the tool raises.
     """
-    is_async, takes_context = _calling_convention(type(tool))
-    values = (arguments, context) if takes_context else (arguments,)
-    try:
-        if is_async:
-            value: object = await tool.execute(*values)
-        else:
-            value = await run_in_thread(partial(tool.execute, *values))
-            if inspect.isawaitable(value):
-                value = await value
-    except PermissionDeniedError as error:
-        return ToolResult.error("permission_denied", str(error))
-    except OAuthError as error:
-        return ToolResult.error(error.error_type, str(error))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
-        _log.exception("tool %s failed", context.tool_name)
-        return execution_error(error)
+    is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
+    values: tuple[Any, ...] = (arguments, context) if takes_context else (arguments,)
+    if is_async:
+        value: object = await tool.execute(*values)
+    else:
+        value = await run_in_thread(partial(tool.execute, *values))
+        if inspect.isawaitable(value):
+            value = await value
     return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)
 
 

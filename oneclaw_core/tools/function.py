@@ -275,7 +275,7 @@ class FunctionTool(Generic[_P, _R]):
             Exception: what the function raised.
         """
         context = context or detached_context(self.name)
-        converted = self.convert(arguments)
+        converted = self._parameters.convert(arguments)
         if isinstance(converted, ToolResult):
             return converted
         if self.isolation is None:

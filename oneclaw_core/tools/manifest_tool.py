@@ -1,19 +1,18 @@
-"""Tools that a manifest declares: their functions are imported at the first call."""
+"""Tools whose code is imported at their first call, those of manifests among them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.threads import run_in_thread
-from oneclaw_core.tools.context import detached_context
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.function import FunctionTool, ToolFunction
+    from oneclaw_core.tools.definition import Tool, ToolDefinition
+    from oneclaw_core.tools.function import ToolFunction
     from oneclaw_core.types.tools import ToolResult
 
 
@@ -56,15 +55,78 @@ class FunctionTarget:
         return loaded
 
 
-class ManifestTool:
-    """A tool whose definition comes from a manifest and whose function from a module named there.
+class DeferredTool(ABC):
+    """A tool that is loaded at its first call.
 
     Attributes:
         definition: what a model is told about it.
-        target: where its function is found.
         isolation: ``"process"`` if it runs in a process of its own.
-        asks_itself: whether its function asks for the permissions that it requires, when it knows what it is about to
+        asks_itself: True if its function asks for the permissions that it requires, when it knows what it is about to
             do; the executor then refuses only what is denied for good.
+        checks_own_arguments: True if the executor leaves the arguments to the tool.
+    """
+
+    def __init__(
+        self,
+        definition: ToolDefinition,
+        isolation: Literal["process"] | None = None,
+        *,
+        asks_itself: bool = False,
+        checks_own_arguments: bool = False,
+    ) -> None:
+        self.definition = definition
+        self.isolation = isolation
+        self.asks_itself = asks_itself
+        self.checks_own_arguments = checks_own_arguments
+        self._loaded: Tool | ToolFunction | None = None
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        """The description that a model is sent."""
+        return self.definition.description
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
+        """Run the tool, loading it before the first time.
+
+        Args:
+            arguments: as for the tool itself.
+            context: likewise; by default one outside a call of the executor, in the home and the current directory.
+
+        Returns:
+            What it returned.
+
+        Raises:
+            PluginError: it cannot be loaded.
+            Exception: what the tool raised.
+        """
+        from oneclaw_core.tools.call import invoke
+        from oneclaw_core.tools.context import detached_context
+
+        if self._loaded is None:
+            self._loaded = await self._load()
+        return await invoke(self._loaded, arguments, context or detached_context(self.name))
+
+    @abstractmethod
+    async def _load(self) -> Tool | ToolFunction:
+        """Import the tool.
+
+        Raises:
+            PluginError: the module cannot be imported, or does not have the tool.
+        """
+
+
+class ManifestTool(DeferredTool):
+    """A tool whose definition comes from a manifest and whose function from a module named there.
+
+    The function gets JSON data by name; one decorated with ``@tool`` the Python values that its type hints say.
+
+    Attributes:
+        target: where its function is found.
     """
 
     def __init__(
@@ -75,54 +137,23 @@ class ManifestTool:
         *,
         asks_itself: bool = False,
     ) -> None:
-        self.definition = definition
+        super().__init__(definition, isolation, asks_itself=asks_itself)
         self.target = target
-        self.isolation = isolation
-        self.asks_itself = asks_itself
-        self._loaded: ToolFunction | FunctionTool[..., Any] | None = None
 
     def __repr__(self) -> str:
         return f"<tool {self.name} of {self.target.module}:{self.target.attribute}>"
 
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self.definition.name
+    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:  # noqa: D102
+        if self.isolation is None:
+            return await super().execute(arguments, context)
+        from oneclaw_core.tools.context import detached_context
+        from oneclaw_core.tools.isolation import call_in_process
 
-    @property
-    def description(self) -> str:
-        """What a model is told that the tool does."""
-        return self.definition.description
+        return await call_in_process(self.target, arguments, context or detached_context(self.name), is_converted=False)
 
-    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
-        """Run the function, importing its module before the first time.
-
-        Args:
-            arguments: JSON data, passed by name as they are; to a function decorated with ``@tool`` as the Python
-                values that its type hints say.
-            context: for the parameter annotated ``ToolContext``; by default one outside a call of the executor, in the
-                home and the current directory.
-
-        Returns:
-            What it returned.
-
-        Raises:
-            PluginError: the module cannot be imported, or has no such function.
-            ToolDefinitionError: the function does not take these arguments.
-            Exception: what the function raised.
-        """
-        context = context or detached_context(self.name)
-        if self.isolation is not None:
-            from oneclaw_core.tools.isolation import call_in_process
-
-            return await call_in_process(self.target, arguments, context, is_converted=False)
-        loaded = self._loaded
-        if loaded is None:
-            loaded = self._loaded = await run_in_thread(self._load)  # an import can take seconds
-        return await loaded.execute(arguments, context)
-
-    def _load(self) -> ToolFunction | FunctionTool[..., Any]:
+    async def _load(self) -> Tool | ToolFunction:
+        from oneclaw_core.threads import run_in_thread
         from oneclaw_core.tools.function import FunctionTool, ToolFunction
 
-        loaded = self.target.load()
+        loaded = await run_in_thread(self.target.load)  # an import can take seconds
         return loaded if isinstance(loaded, FunctionTool) else ToolFunction.of(loaded, self.target.origin)

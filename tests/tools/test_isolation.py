@@ -134,7 +134,8 @@ def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
             "-c",
             "import asyncio, sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
             "from isolated_functions import hang\n"
-            "from oneclaw_core import PathGuard, ToolContext\n"
+            "from oneclaw_core import ToolContext\n"
+            "from oneclaw_core.tools import PathGuard\n"
             "here = Path(sys.argv[2]).parent\n"
             "context = ToolContext(here, None, 'a', 't', 'c', PathGuard(here, here))\n"
             "asyncio.run(hang.execute({'pid_file': sys.argv[2], 'with_child': True}, context))",

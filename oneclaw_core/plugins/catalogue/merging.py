@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.errors import DuplicateToolError, PluginError, describe_error
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK, PRECONFIGURED_HOOK, SKILL_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PROGRAM_PLUGIN, PluginRecord, PluginSkill
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
+from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import PluginEntry, Registration, ToolEntry
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.definition import Tool, ToolDefinition
-    from oneclaw_core.types.tools import ToolResult
+    from oneclaw_core.tools.definition import Tool
 
 
 Value = TypeVar("Value")
@@ -297,75 +296,32 @@ def _skill_checks(records: Iterable[PluginRecord]) -> Iterator[tuple[PluginRecor
                 yield record, registration
 
 
-class LazyTool:
+class LazyTool(DeferredTool):
     """A tool known by its entry, whose code is imported when it first runs.
 
     Attributes:
-        definition: what a model is told about it.
-        entry: what else is known about it.
-        isolation: as of the tool.
-        asks_itself: likewise.
-        checks_own_arguments: likewise.
+        entry: what is known about it.
     """
 
     def __init__(self, entry: ToolEntry, record: PluginRecord) -> None:
-        self.definition: ToolDefinition = entry.definition
+        super().__init__(
+            entry.definition,
+            "process" if entry.isolation == "process" else None,
+            asks_itself=entry.asks_itself,
+            checks_own_arguments=entry.checks_own_arguments,
+        )
         self.entry = entry
-        self.isolation = entry.isolation
-        self.asks_itself = entry.asks_itself
-        self.checks_own_arguments = entry.checks_own_arguments
         self._record = record
-        self._tool: Tool | None = None
 
     def __repr__(self) -> str:
         return f"<tool {self.name} of plugin {self._record.name}>"
 
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self.definition.name
-
-    @property
-    def description(self) -> str:
-        """The description that a model is sent."""
-        return self.definition.description
-
-    async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
-        """Run the tool, importing its code before the first time.
-
-        Args:
-            arguments: as for the tool.
-            context: likewise; by default one outside a call of the executor, in the home and the current directory.
-
-        Raises:
-            PluginError: the plugin cannot be imported, or does not have the tool any more.
-        """
-        from oneclaw_core.tools.call import invoke
-        from oneclaw_core.tools.context import detached_context
-
-        return await invoke(await self.loaded(), arguments, context or detached_context(self.name))
-
-    async def loaded(self) -> Tool:
-        """Return the tool itself.
-
-        Raises:
-            PluginError: the plugin cannot be imported, or does not have the tool any more.
-        """
-        if self._tool is None:
-            self._tool = self._of_manifest() if self.entry.target is not None else await self._of_plugin()
-        return self._tool
-
-    def _of_manifest(self) -> Tool:
-        from oneclaw_core.tools.manifest_tool import FunctionTarget, ManifestTool
-
-        module, _, attribute = str(self.entry.target).partition(":")
-        target = FunctionTarget(module, attribute, self.entry.origin)
-        isolation: Literal["process"] | None = "process" if self.isolation == "process" else None
-        return ManifestTool(self.definition, target, isolation, asks_itself=self.asks_itself)
-
-    async def _of_plugin(self) -> Tool:
-        loaded = await self._record.load()
-        tool = loaded.tools.get(self.name)
+    async def _load(self) -> Tool:
+        if self.entry.target is not None:
+            module, _, attribute = str(self.entry.target).partition(":")
+            target = FunctionTarget(module, attribute, self.entry.origin)
+            return ManifestTool(self.definition, target, self.isolation, asks_itself=self.asks_itself)
+        tool = (await self._record.load()).tools.get(self.name)
         if tool is None:
             raise PluginError(
                 f"the plugin {self._record.name} does not register the tool {self.name!r} any more: upgrade "
