@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.plugins.catalogue.merging import Catalog
-    from oneclaw_core.providers.base import ModelRequest, Provider
+    from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
@@ -89,6 +89,7 @@ class OneClaw:
         self.configuration = catalog.configuration(home, store, environ)
         self.agents = AgentService(store, catalog.registry, self.configuration.models.check_provider)
         self._project = Project(start_directory)
+        self._applied: Mapping[str, Any] | None = None
         self.services = HomeServices(
             home=home,
             agents=self.agents,
@@ -122,8 +123,7 @@ class OneClaw:
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
         self._providers = ProviderPool(catalog.provider_types)
-        self._models = ModelChooser(
-            store,
+        models = ModelChooser(
             self.agents,
             settings,
             environ,
@@ -140,7 +140,7 @@ class OneClaw:
             plugins=self.plugins,
             permissions=permissions,
             settings=settings,
-            models=self._models,
+            models=models,
             providers=self._providers,
             cache_prefixes=CachePrefixes(),
             tool_sizes=ToolSizes(),
@@ -365,18 +365,6 @@ class OneClaw:
         """
         return self._parts.settings.read(await self.store.settings())
 
-    async def default_model(self) -> str:
-        """Say which ``PROVIDER/MODEL`` a session uses for which none was chosen."""
-        return await self._models.default()
-
-    async def provider(self, name: str) -> Provider:
-        """The model service of that name.
-
-        Raises:
-            NotFoundError: none is configured under that name, or no plugin brings its type.
-        """
-        return await self._models.provider(name)
-
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""
         states = await self.store.tool_states()
@@ -384,6 +372,9 @@ class OneClaw:
 
     def _apply_settings(self, stored: Mapping[str, Any]) -> None:
         """Use stored settings that another process may have changed."""
+        if stored == self._applied and not self._project.is_trusted:
+            return  # What a trusted path leads to may change by itself.
+        self._applied = stored
         self._project.is_trusted = is_trusted(self._project.directory, stored)
         self._tool_sources.set_disabled(disabled_plugins(stored, self._environ))
 

@@ -121,7 +121,7 @@ def test_the_model_is_chosen_by_the_message_the_session_the_environment_the_sett
             await events_of(claw, "4")
         async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
             await events_of(claw, "5")
-            assert await claw.default_model() == "openai_compatible/from-setting"
+            assert (await claw.configuration.models.default())[0] == "openai_compatible/from-setting"
 
     with ModelServer(lambda body: text("ok")) as server:
         asyncio.run(run(server))
@@ -518,7 +518,8 @@ def test_a_provider_that_cannot_be_closed_is_logged_and_the_others_are_closed(tm
     async def run():
         async with opened(tmp_path) as claw:
             await claw.store.set_setting("provider:spare", {"type": "offline"})
-            return [await claw.provider(name) for name in ("offline", "spare")]
+            for name in ("offline", "spare"):
+                await events_of(claw, "hello", model=f"{name}/rules")
 
     asyncio.run(run())
     assert closed == ["offline", "spare"]

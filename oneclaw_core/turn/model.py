@@ -12,7 +12,6 @@ from oneclaw_core.config.models import cost_of, load_prices, model_facts, model_
 from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     OFFLINE_MODEL,
-    no_provider,
     provider_configs,
     split_model,
     with_key,
@@ -81,7 +80,6 @@ class ModelChooser:
     """Finds the agent and the model of a turn, by what is asked for, stored and set.
 
     Args:
-        store: providers and settings.
         agents: the agents.
         settings: reads the settings.
         environ: providers and settings of the environment.
@@ -93,7 +91,6 @@ class ModelChooser:
 
     def __init__(
         self,
-        store: Store,
         agents: AgentService,
         settings: SettingsReader[Settings],
         environ: Mapping[str, str],
@@ -102,7 +99,6 @@ class ModelChooser:
         lists: ModelLists,
         providers: ProviderPool,
     ) -> None:
-        self._store = store
         self._agents = agents
         self._settings = settings
         self._environ = environ
@@ -110,25 +106,6 @@ class ModelChooser:
         self._keys = keys
         self._lists = lists
         self._providers = providers
-
-    async def default(self) -> str:
-        """Return the ``PROVIDER/MODEL`` of a session for which none was chosen."""
-        return self._settings.read(await self._store.settings()).model or OFFLINE_MODEL
-
-    async def provider(self, name: str) -> Provider:
-        """Return the model service of a name.
-
-        Raises:
-            NotFoundError: none is configured under that name, or no plugin brings its type.
-        """
-        configs = provider_configs(await self._store.settings(), self._environ, self._known)
-        if name not in configs:
-            raise no_provider(name, configs)
-        config = await with_key(configs[name], self._keys)
-        await self._providers.prepare(config)
-        provider = self._providers.get(config)
-        self._providers.acquire(provider)
-        return provider
 
     async def choose(
         self, setup: TurnSetup, agent: str | None, model: str | None, within: ToolContext | None = None
@@ -288,9 +265,11 @@ class ModelCalls:
             _log.exception("the price of %s cannot be found", self._chosen.full_name)
             cost = None
         self._budget.add(usage, cost)
-        if cost is None and not self._has_warned and (warning := self._budget.warning(self._chosen.full_name)):
+        if cost is None and not self._has_warned:
             self._has_warned = True
-            _log.warning("%s", warning)
+            warning = self._budget.warning(self._chosen.full_name)
+            if warning is not None:
+                _log.warning("%s", warning)
         record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
         if request is not None:
             are_groups_at_front = self._tool_loading is ToolLoading.APPEND or not (
