@@ -153,6 +153,6 @@ def is_trusted(project: Path | None, stored: Mapping[str, Any]) -> bool:
         project: ``None`` for no project.
         stored: values from the store, by key.
     """
-    trusted = trusted_projects(stored)
-    # Most users trust none; each turn asks.
-    return bool(trusted) and project is not None and os.path.realpath(project) in trusted
+    if project is None or TRUST_SETTING not in stored:
+        return False
+    return os.path.realpath(project) in trusted_projects(stored)

@@ -6,19 +6,20 @@ import os
 import shlex
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _T = TypeVar("_T")
 
 # File systems keep the time of a change in steps, the coarsest of 2 s.
 _UNSEEN_NANOSECONDS = 2_000_000_000
+_LOCK_SECONDS = 10
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -115,6 +116,32 @@ def write_private(path: Path, content: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+@contextmanager
+def changing_private(path: Path, lock: Path, what: str) -> Iterator[None]:
+    """Keep other processes from changing a file that is read and written inside.
+
+    Args:
+        path: the file.
+        lock: the lock file; its directory is made if need be.
+        what: what the file holds, for messages.
+
+    Raises:
+        OneClawError: another process holds the lock for ten seconds, or the file cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        make_private_directory(lock.parent)
+        with FileLock(lock, timeout=_LOCK_SECONDS, mode=0o600):
+            yield
+    except Timeout:
+        raise OneClawError(f"another process is changing {what}: try again when it is done") from None
+    except OSError as error:
+        raise OneClawError(
+            f"{what} cannot be stored in {path}: {error.strerror or error}; make its directory writable"
+        ) from None
 
 
 def make_private_directory(path: Path) -> None:

@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.private_files import read_private, write_private
+from oneclaw_core.private_files import changing_private, read_private, write_private
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
-from oneclaw_core.secrets.store import SecretStore, SecretUnreadableError, SecretWords
+from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadableError, SecretWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,6 @@ _WORDS = SecretWords("the key of {name}", "the keys", "key", "oneclaw keys set {
 
 MAX_VALUE_CHARACTERS = 65_536
 _MAX_FILE_BYTES = 4_000_000
-_LOCK_SECONDS = 10
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -103,10 +102,13 @@ class KeyStore:
 
     async def find(self, provider: str) -> str | None:
         """The same as :meth:`get`, without holding up the event loop while a keyring is being unlocked."""
-        source = self.source(provider)
-        if source is None:
+        key = self._environ.get(self._known.key_variable_of(provider))
+        if key:
+            return key
+        place = self._secrets.stored().get(provider)
+        if place is None:
             return None
-        if source is not KeySource.KEYRING:
+        if place is SecretPlace.FILE:
             return self.get(provider)
         from oneclaw_core.threads import run_in_thread
 
@@ -250,23 +252,13 @@ class EnvironmentVariables:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str]]:
-        from filelock import FileLock, Timeout
-
         self._home.create()
-        try:
-            with FileLock(self._home.locks / "environment.lock", timeout=_LOCK_SECONDS, mode=0o600):
-                values = self._read()
-                before = dict(values)
-                yield values
-                if values != before:
-                    self._write(values)
-        except Timeout:
-            raise OneClawError("another process is changing the variables: try again when it is done") from None
-        except OSError as error:
-            raise OneClawError(
-                f"the variables cannot be stored in {self._path}: {error.strerror or error}; "
-                "make its directory writable"
-            ) from None
+        with changing_private(self._path, self._home.locks / "environment.lock", "the variables"):
+            values = self._read()
+            before = dict(values)
+            yield values
+            if values != before:
+                self._write(values)
 
     def _write(self, values: dict[str, str]) -> None:
         content = json.dumps({"variables": values}, indent=2).encode()

@@ -372,26 +372,6 @@ def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: Model
         return None
     if prices is not None:
         return _cost_at(prices, usage)
-    return _known_cost(config, model, usage)
-
-
-def _cost_at(prices: ModelPrices, usage: TokenUsage) -> float | None:
-    cached, written, answered = (
-        tokens or 0 for tokens in (usage.cached_input_tokens, usage.cache_write_tokens, usage.output_tokens)
-    )
-    ordinary = (usage.input_tokens or 0) - cached - written
-    if min(ordinary, cached, written, answered) < 0:
-        return None
-    total = (
-        ordinary * prices.input
-        + cached * (prices.input if prices.cached_input is None else prices.cached_input)
-        + written * (prices.input if prices.cache_write is None else prices.cache_write)
-        + answered * prices.output
-    )
-    return total / _TOKENS_PER_PRICE
-
-
-def _known_cost(config: ProviderConfig, model: str, usage: TokenUsage) -> float | None:
     # Half a second of imports, for which a turn with the offline model has no use.
     from genai_prices import Usage, calc_price
 
@@ -417,3 +397,19 @@ def _known_cost(config: ProviderConfig, model: str, usage: TokenUsage) -> float 
         # What has no price of its own would count as free.
         return None
     return float(found.total_price)
+
+
+def _cost_at(prices: ModelPrices, usage: TokenUsage) -> float | None:
+    cached, written, answered = (
+        tokens or 0 for tokens in (usage.cached_input_tokens, usage.cache_write_tokens, usage.output_tokens)
+    )
+    ordinary = (usage.input_tokens or 0) - cached - written
+    if min(ordinary, cached, written, answered) < 0:
+        return None
+    total = (
+        ordinary * prices.input
+        + cached * (prices.input if prices.cached_input is None else prices.cached_input)
+        + written * (prices.input if prices.cache_write is None else prices.cache_write)
+        + answered * prices.output
+    )
+    return total / _TOKENS_PER_PRICE

@@ -15,7 +15,7 @@ from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install, missing
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.known import key_variable_of
-from oneclaw_core.providers.service_url import shown_url
+from oneclaw_core.providers.service_url import http_parts, shown_url
 from oneclaw_core.secrets.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -459,13 +459,9 @@ def check_base_url(url: str | None, name: str) -> None:
     """
     if url is None:
         return
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
+    parts = http_parts(url)
     # Whitespace and control characters would be taken out by some and sent by others.
-    if not is_usable or any(character <= " " for character in url):
+    if parts is None or any(character <= " " for character in url):
         raise UsageError("the base URL does not fit: it must be like https://host/v1 or http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
         raise UsageError(

@@ -66,10 +66,11 @@ def given_values(
                 about = f"the secret {field.key} (oneclaw keys set {field.key})"
                 found[field.name] = GivenValue(secrets[field.key], "secret store", about)
         else:
-            key = next((key for key in (field.key, *field.aliases) if key in stored), None)
-            if key is not None:
-                about = f"the setting {key} (oneclaw config unset {key})"
-                found[field.name] = GivenValue(stored[key], "stored", about)
+            for key in (field.key, *field.aliases):
+                if key in stored:
+                    about = f"the setting {key} (oneclaw config unset {key})"
+                    found[field.name] = GivenValue(stored[key], "stored", about)
+                    break
     return found
 
 

@@ -82,7 +82,8 @@ class ProviderPool:
         self._find(provider).users -= 1
         unused = [each for each in self._replaced if not each.users]
         self._replaced = [each for each in self._replaced if each.users]
-        await _close(unused)
+        if unused:
+            await _close(unused)
 
     @asynccontextmanager
     async def acquired(self, provider: Provider) -> AsyncIterator[None]:
@@ -106,8 +107,6 @@ class ProviderPool:
 
 async def _close(providers: list[_OpenProvider]) -> None:
     """Close providers at the same time; those of plugins may fail in any way, or never come to an end."""
-    if not providers:
-        return
 
     async def close(it: _OpenProvider) -> None:
         async with asyncio.timeout(CLOSE_SECONDS):

@@ -34,12 +34,8 @@ class ServiceUrl:
             SettingsError: it is no http or https URL.
         """
         text = (config.base_url or default).strip()
-        try:
-            parts = urlsplit(text)
-            is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_usable = False
-        if not is_usable or not text.isprintable() or " " in text:
+        parts = http_parts(text)
+        if parts is None or not text.isprintable() or " " in text:
             shown = "" if any(mark in text for mark in _AROUND_SECRETS) else f", not {text[:200]!r}"
             raise SettingsError(
                 f"the base URL of provider {config.name!r} must look like https://host.example/v1{shown}"
@@ -87,6 +83,15 @@ class ServiceUrl:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
+def http_parts(url: str) -> SplitResult | None:
+    """Take the URL of an HTTP server apart; ``None`` if it is none."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
 def shown_url(url: str) -> str:
     """A base URL as it can be shown: without user and password, and with the names alone of what its query says.
 
@@ -95,12 +100,8 @@ def shown_url(url: str) -> str:
     """
     if not any(mark in url for mark in _AROUND_SECRETS):
         return url
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable:
+    parts = http_parts(url)
+    if parts is None:
         return REDACTED
     names = [name for name, is_named, _ in (each.partition("=") for each in parts.query.split("&")) if is_named]
     query = "&".join(f"{name}={REDACTED}" for name in names) or (REDACTED if parts.query else "")

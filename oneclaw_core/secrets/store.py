@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import queue
-import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,8 +16,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.private_files import KeptFiles, make_private_directory, read_private, write_private
+from oneclaw_core.private_files import KeptFiles, changing_private, read_private, write_private
 from oneclaw_core.secrets.redaction import redact, remember_secret
+from oneclaw_core.threads import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 
 _MAX_FILE_BYTES = 1_000_000
-_LOCK_SECONDS = 10
 
 SERVICE = "oneclaw"
 # Time enough to type the password that unlocks it.
@@ -209,21 +207,10 @@ class SecretStore:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, dict[str, str]]]:
         """Read the entries, and write them as they are at the end; nobody else changes them meanwhile."""
-        from filelock import FileLock, Timeout
-
-        try:
-            make_private_directory(self._locks)
-            with FileLock(self._locks / f"{self._path.stem}.lock", timeout=_LOCK_SECONDS, mode=0o600):
-                entries = self._read()
-                yield entries
-                self._write(entries)
-        except Timeout:
-            raise OneClawError(f"another process is changing {self._words.all}: try again when it is done") from None
-        except OSError as error:
-            raise OneClawError(
-                f"{self._words.all} cannot be stored in {self._path}: {error.strerror or error}; make its directory "
-                "writable"
-            ) from None
+        with changing_private(self._path, self._locks / f"{self._path.stem}.lock", self._words.all):
+            entries = self._read()
+            yield entries
+            self._write(entries)
 
     def _write(self, entries: Mapping[str, Mapping[str, str]]) -> None:
         content = json.dumps({self._path.stem: entries}, indent=2).encode()
@@ -330,28 +317,18 @@ def _usable_keyring() -> Any:
 
 def _answer_of(call: Callable[[], Value]) -> Value:
     """Do it in a thread that is left behind if the keyring never answers, and so keeps nothing from ending."""
-    answers: queue.SimpleQueue[tuple[Value | None, BaseException | None]] = queue.SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put((call(), None))
-        except BaseException as error:  # noqa: BLE001  # raised again where it is waited for
-            answers.put((None, error))
-
-    threading.Thread(target=ask, name="oneclaw keyring", daemon=True).start()
     try:
-        value, error = answers.get(timeout=ANSWER_SECONDS)
-    except queue.Empty:
+        return start_in_background(call, "oneclaw keyring").result(ANSWER_SECONDS)
+    except TimeoutError:
         raise OneClawError(
             f"the system keyring did not answer within {ANSWER_SECONDS:.0f} s: unlock it and try again"
         ) from None
-    if error is None:
-        return value  # type: ignore[return-value]  # without an error it is what the call returned
-    if isinstance(error, OneClawError) or not isinstance(error, Exception):
-        raise error
-    if type(error).__name__ == "NoKeyringError":  # of the package keyring
-        raise NoKeyringError("this machine has no system keyring") from None
-    raise OneClawError(f"the system keyring refused ({_reason(error)}): unlock it and try again") from None
+    except OneClawError:
+        raise
+    except Exception as error:  # noqa: BLE001  # backends raise anything
+        if type(error).__name__ == "NoKeyringError":  # of the package keyring
+            raise NoKeyringError("this machine has no system keyring") from None
+        raise OneClawError(f"the system keyring refused ({_reason(error)}): unlock it and try again") from None
 
 
 def _reason(error: Exception) -> str:
