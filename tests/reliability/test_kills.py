@@ -92,7 +92,7 @@ class WorkingModel:
 
 
 def test_killed_while_tools_run(tmp_path, is_long):
-    kills = 100 if is_long else 10
+    kills = 100 if is_long else 5
     home = find_home(path=tmp_path / "home")
     model = WorkingModel(home)
     chance = random.Random(7)
@@ -176,7 +176,7 @@ def old_database(path, messages):
 
 
 def test_killed_while_a_database_is_migrated(tmp_path, is_long):
-    kills = 60 if is_long else 12
+    kills = 60 if is_long else 6
     template = tmp_path / "template" / "oneclaw.db"
     count = old_database(template, OLD_MESSAGES)
     path = tmp_path / "home" / "oneclaw.db"
@@ -212,7 +212,7 @@ def test_killed_while_a_database_is_migrated(tmp_path, is_long):
 
 
 def test_killed_while_a_database_is_copied(tmp_path, is_long):
-    kills = 60 if is_long else 12
+    kills = 60 if is_long else 6
     source, target = tmp_path / "source" / "oneclaw.db", tmp_path / "target" / "copy.db"
     old_database(source, OLD_MESSAGES)
     urls = [f"sqlite:///{each}" for each in (source, target)]
