@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.providers import HttpProvider, ProviderRequestError, ReasoningDelta, TextDelta, ToolLoading
+from oneclaw_core.providers import HttpProvider, ToolLoading
 from oneclaw_openai.model_list import offered_models
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig, ProviderRequestError
 
 # How servers say that they do not know the item that carries loaded tools. Not all name it.
 _ADDITIONAL_TOOLS_REFUSED = re.compile(
@@ -49,28 +46,6 @@ class OpenAIResponsesProvider(HttpProvider):
             raise self._errors.no_answer("it sent no list of models").error
         return models
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Send a request and yield its answer as it comes; see :class:`oneclaw_core.providers.base.Provider`.
-
-        Where encrypted reasoning is refused, the request is sent again without it, and so are the next of the session.
-        """
-        has_answered = False
-        try:
-            async with aclosing(super().stream(request)) as events:
-                async for event in events:
-                    has_answered = has_answered or isinstance(event, TextDelta | ReasoningDelta)
-                    yield event
-            return
-        except ProviderRequestError as error:
-            asked = (request.session_id, request.model)
-            is_about_echo = bool(_ENCRYPTED_REASONING_REFUSED.search(str(error)))
-            if has_answered or asked in self._without_echo or not is_about_echo:
-                raise
-            self._without_echo.add(asked)
-        async with aclosing(super().stream(request)) as events:
-            async for event in events:
-                yield event
-
     def _endpoint(self, request: ModelRequest) -> str:
         return "responses"
 
@@ -83,6 +58,13 @@ class OpenAIResponsesProvider(HttpProvider):
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"}
+
+    def _concede(self, refusal: str, request: ModelRequest) -> bool:
+        asked = (request.session_id, request.model)
+        if asked in self._without_echo or not _ENCRYPTED_REASONING_REFUSED.search(refusal):
+            return False
+        self._without_echo.add(asked)
+        return True
 
     def _loading_instead(self, error: ProviderRequestError, request: ModelRequest) -> ToolLoading | None:
         has_asked = request.tool_loading.is_native and bool(request.tools.groups)
