@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.builtin.downloads import DIRECTORY as DOWNLOADS
+from oneclaw_core.builtin.web import DIRECTORY as DOWNLOADS
 from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
 from oneclaw_core.tools.paths import (
     DirectoryInsteadError,

@@ -1,21 +1,57 @@
-"""The chat commands of plugins, for every channel."""
+"""Chat commands of plugins, for every channel. Listings use this module too: importing it imports no asyncio."""
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_command_names import plugin_chat_commands
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
-from oneclaw_core.plugins.contract.context import ChatCommandContext
-from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.running.runtime import Plugins
+
+CHAT_COMMAND_HOOK = "register_chat_commands"
+TERMINAL_COMMANDS = (
+    "help",
+    "tools",
+    "groups",
+    "session",
+    "model",
+    "agent",
+    "attach",
+    "detach",
+    "compact",
+    "verbose",
+    "clear",
+    "quit",
+)
+"""The commands of ``oneclaw chat`` itself, without the slash; plugins cannot take their names."""
+
+
+def plugin_chat_commands(records: Iterable[PluginRecord], taken: Collection[str]) -> dict[str, Registration]:
+    """Gather the chat commands of plugins, by name without the slash; a name that is taken is reported.
+
+    Args:
+        records: the plugins, in the order of loading; of two that bring the same name, the first one's stays.
+        taken: names of the commands that there are without plugins.
+    """
+    found: dict[str, Registration] = {}
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook != CHAT_COMMAND_HOOK:
+                continue
+            name = registration.name
+            if name in taken or name in found:
+                cause = f"the chat command /{name} is taken"
+                record.report(CHAT_COMMAND_HOOK, cause, "use another name", check="names.command-taken")
+            else:
+                found[name] = registration
+    return found
+
 
 RUN_SECONDS = 600.0
 """The time limit of a chat command."""
@@ -55,6 +91,11 @@ class ChatCommands:
         Raises:
             OneClawError: it failed; the message says what to do.
         """
+        import inspect
+
+        from oneclaw_core.plugins.contract.context import ChatCommandContext
+        from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
+
         registration = self._found[name]
         plugin = await self._plugins.context_of(registration.plugin)
         target = await self._plugins.object_of(registration)

@@ -17,8 +17,7 @@ from oneclaw_core.cli.options import allow_option, attach_option, conversation_o
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
-from oneclaw_core.services.news import ServiceChange
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.chat_input import ChatInput
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.rendering import EventLines, TurnView
-    from oneclaw_core.services.news import ServiceNews
+    from oneclaw_core.services.manager import ServiceNews
     from oneclaw_core.types.messages import Attachment
 
 _PROMPT_POLL_SECONDS = 0.3

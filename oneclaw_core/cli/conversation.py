@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_chat_commands
-from oneclaw_core.channels.chat_commands import ChatCommands
+from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS, ChatCommands, plugin_chat_commands
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
 from oneclaw_core.distributions import how_to_install, missing_part
 from oneclaw_core.errors import UsageError

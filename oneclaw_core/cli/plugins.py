@@ -122,7 +122,7 @@ def enable(name: str) -> None:
 
 
 def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
-    from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS, plugin_chat_commands
+    from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS, plugin_chat_commands
 
     plugin_chat_commands(records, TERMINAL_COMMANDS)
 

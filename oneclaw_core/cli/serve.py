@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.commands import PluginCommand
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
-    from oneclaw_core.services.news import ServiceNews
+    from oneclaw_core.services.manager import ServiceNews
 
 STOP_SECONDS = 75.0
 """How long stopping may take before the program ends itself, whatever a service does."""

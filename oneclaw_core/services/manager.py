@@ -1,4 +1,4 @@
-"""Running the services of plugins side by side: a failed one is started again, all are stopped in bounded time."""
+"""Services of plugins side by side: a failed one is started again, all are stopped in bounded time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import inspect
 import logging
 import time
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.contract.context import ServiceContext
-from oneclaw_core.services.news import ServiceChange, ServiceNews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -21,6 +22,46 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
+
+
+class ServiceChange(StrEnum):
+    """A change of a service."""
+
+    STARTED = "started"
+    READY = "ready"
+    SHOWS = "shows"
+    FAILED = "failed"
+    ENDED = "ended"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNews:
+    """A change of a service.
+
+    Attributes:
+        change: which.
+        service: the name of the service.
+        plugin: the name of its plugin.
+        text: for the user: of a service that is ready, such as an address; of one that failed, why and what follows.
+    """
+
+    change: ServiceChange
+    service: str
+    plugin: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.service} of plugin {self.plugin}"
+        return {
+            ServiceChange.STARTED: f"{what} runs" + (f": {self.text}" if self.text else ""),
+            ServiceChange.READY: f"{what} is ready" + (f": {self.text}" if self.text else ""),
+            ServiceChange.SHOWS: self.text,
+            ServiceChange.FAILED: f"{what} failed ({self.text})",
+            ServiceChange.ENDED: f"{what} has ended",
+            ServiceChange.LEFT: f"{what} did not stop and was left to itself",
+        }[self.change]
+
 
 SERVICE_HOOK = "register_services"
 FIRST_PAUSE_SECONDS = 1.0

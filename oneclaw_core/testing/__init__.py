@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.testing.assertions import CalledTool as CalledTool
+    from oneclaw_core.testing.assertions import TurnRecord as TurnRecord
     from oneclaw_core.testing.assertions import assert_group_loaded as assert_group_loaded
     from oneclaw_core.testing.assertions import assert_group_not_loaded as assert_group_not_loaded
     from oneclaw_core.testing.assertions import assert_permission_asked as assert_permission_asked
@@ -29,30 +31,25 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.hook_events import made_outcome as made_outcome
     from oneclaw_core.testing.hook_events import made_session as made_session
     from oneclaw_core.testing.hook_events import made_turn as made_turn
-    from oneclaw_core.testing.scripted_model import ScriptedModel as ScriptedModel
-    from oneclaw_core.testing.scripted_user import ScriptedUser as ScriptedUser
+    from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
+    from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser
     from oneclaw_core.testing.snapshot import DefinitionsSnapshot as DefinitionsSnapshot
-    from oneclaw_core.testing.turn_record import CalledTool as CalledTool
-    from oneclaw_core.testing.turn_record import TurnRecord as TurnRecord
-    from oneclaw_core.testing.web_routes import RoutedWebServer as RoutedWebServer
-    from oneclaw_core.testing.web_routes import WebAnswer as WebAnswer
     from oneclaw_core.testing.web_server import ReceivedRequest as ReceivedRequest
+    from oneclaw_core.testing.web_server import RoutedWebServer as RoutedWebServer
+    from oneclaw_core.testing.web_server import WebAnswer as WebAnswer
     from oneclaw_core.testing.web_server import WebServer as WebServer
 
 _NAMES = {
     "assertions": (
-        "assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called assert_tool_error "
-        "assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
+        "CalledTool TurnRecord assert_group_loaded assert_group_not_loaded assert_permission_asked assert_tool_called "
+        "assert_tool_error assert_tool_not_called assert_tool_not_offered assert_tool_offered assert_tool_succeeded"
     ),
     "authorization_server": "AuthorizationServer",
     "home_under_test": "CallTool HomeFactory HomeUnderTest",
     "hook_events": "made_call made_outcome made_session made_turn",
-    "scripted_model": "ScriptedModel",
-    "scripted_user": "ScriptedUser",
+    "scripted": "ScriptedModel ScriptedUser",
     "snapshot": "DefinitionsSnapshot",
-    "turn_record": "CalledTool TurnRecord",
-    "web_routes": "RoutedWebServer WebAnswer",
-    "web_server": "ReceivedRequest WebServer",
+    "web_server": "ReceivedRequest RoutedWebServer WebAnswer WebServer",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from oneclaw_core.http.oauth.service import OAuthService
-from oneclaw_core.testing.web_routes import WebAnswer
-from oneclaw_core.testing.web_server import WebServer
+from oneclaw_core.testing.web_server import WebAnswer, WebServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

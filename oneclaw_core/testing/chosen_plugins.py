@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.loading.load_plugins import EntryPoint
     from oneclaw_core.plugins.registration.record import PluginRecord
 
-__all__ = ["SCRIPTED_MODEL_PLUGIN", "GivenPlugin", "check_plugins", "chosen_plugins", "tested_plugins"]
-
 SCRIPTED_MODEL_PLUGIN = "scripted_model"
 OFFLINE_PLUGIN = "offline"
 

@@ -10,20 +10,65 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.home import find_home
-from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, GivenPlugin, check_plugins, chosen_plugins
+from oneclaw_core.plugins.catalogue.merging import LazyTool
+from oneclaw_core.plugins.loading.load_plugins import GivenPlugin
+from oneclaw_core.testing.assertions import CalledTool, TurnRecord
+from oneclaw_core.testing.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
 from oneclaw_core.testing.hook_events import call_hook
-from oneclaw_core.testing.scripted_model import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin
-from oneclaw_core.testing.scripted_user import ScriptedUser
-from oneclaw_core.testing.tested_tools import tool_name
-from oneclaw_core.testing.turn_record import CalledTool, TurnRecord
+from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
+from oneclaw_core.tools.definition import ToolDefinition
+from oneclaw_core.tools.function import FunctionTool
+from oneclaw_core.tools.manifest_tool import ManifestTool
+from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
     from pathlib import Path
 
+    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.types.tools import ToolResult
+
+
+def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:
+    """Find the name under which a tool is registered.
+
+    Args:
+        tool: a name, a function with ``@tool``, a ``Tool`` object, or the function that a manifest names.
+        registry: the tools there are; a tool that is none of them is registered.
+
+    Raises:
+        ToolDefinitionError: it is no tool.
+        DuplicateToolError: another tool has its name.
+    """
+    if isinstance(tool, str):
+        return tool
+    for name in registry.get_all_tool_names():
+        registered = registry.get_tool(name)
+        if registered is tool or _runs(registered, tool):
+            return name
+    definition = getattr(tool, "definition", None)
+    if not isinstance(definition, ToolDefinition):
+        raise ToolDefinitionError(
+            f"{tool!r} is no tool: give its name, decorate it with @tool, or name it in the manifest of a plugin that "
+            "is loaded in this test (see the fixture oneclaw_plugins)"
+        )
+    registry.register(tool, ToolSourceInfo(ToolSourceType.PLUGIN, plugin="test"))  # type: ignore[arg-type]  # it checks
+    return definition.name
+
+
+def _runs(registered: Tool | None, function: object) -> bool:
+    place = f"{getattr(function, '__module__', None)}:{getattr(function, '__qualname__', None)}"
+    if isinstance(registered, ManifestTool):
+        return f"{registered.target.module}:{registered.target.attribute}" == place
+    if not isinstance(registered, LazyTool):
+        return False
+    if registered.entry.target is not None:
+        return registered.entry.target == place
+    # Registered by an installed plugin that is not imported yet.
+    return isinstance(function, FunctionTool) and registered.name == function.name
+
 
 SESSION = "test"
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from oneclaw_core.home import Home
     from oneclaw_core.testing.home_under_test import CallTool, HomeFactory, HomeUnderTest
-    from oneclaw_core.testing.scripted_model import ScriptedModel
+    from oneclaw_core.testing.scripted import ScriptedModel
     from oneclaw_core.testing.snapshot import DefinitionsSnapshot
-    from oneclaw_core.testing.web_routes import RoutedWebServer
+    from oneclaw_core.testing.web_server import RoutedWebServer
     from oneclaw_core.tools.context import ToolContext
 
 _homes_key = pytest.StashKey[list["HomeUnderTest"]]()
@@ -155,7 +155,7 @@ def tool_context(oneclaw_home: Home, oneclaw_project: Path) -> ToolContext:
 @pytest.fixture
 def web_server() -> Iterator[RoutedWebServer]:
     """A web server on loopback that answers what the test says."""
-    from oneclaw_core.testing.web_routes import RoutedWebServer
+    from oneclaw_core.testing.web_server import RoutedWebServer
 
     with RoutedWebServer() as server:
         yield server

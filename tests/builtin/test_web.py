@@ -17,12 +17,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionDeniedError, ToolContext, ToolResultEvent
-from oneclaw_core.builtin import downloads, web
-from oneclaw_core.builtin.web import MAX_BODY_BYTES, http_request
+from oneclaw_core.builtin import web
+from oneclaw_core.builtin import web as downloads
+from oneclaw_core.builtin.web import MAX_BEGINNING_BYTES, http_request
 from oneclaw_core.http.clients import create_guarded_client
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools import PathGuard
 
 MANIFEST = Path(web.__file__).parent / "manifests" / "http_request.json"
@@ -297,15 +298,15 @@ def test_a_large_binary_body_is_saved_whole(run, downloaded):
 
 
 def test_text_that_is_shown_whole_is_not_saved(run, downloaded):
-    text = shown(run, response("x" * MAX_BODY_BYTES))
-    assert body_of(text) == "x" * MAX_BODY_BYTES
+    text = shown(run, response("x" * MAX_BEGINNING_BYTES))
+    assert body_of(text) == "x" * MAX_BEGINNING_BYTES
     assert downloaded() == {}
 
 
 def test_a_large_body_is_shown_to_the_limit_without_half_a_character_and_saved_whole(run, downloaded):
-    content = "a" + "ü" * MAX_BODY_BYTES
+    content = "a" + "ü" * MAX_BEGINNING_BYTES
     text = shown(run, response(content), "/log")
-    assert body_of(text) == "a" + "ü" * ((MAX_BODY_BYTES - 1) // 2)
+    assert body_of(text) == "a" + "ü" * ((MAX_BEGINNING_BYTES - 1) // 2)
     assert head_of(text).endswith(
         "\n\n[only the beginning of the body is shown; all of it, 204,801 bytes, is saved in downloads/log.txt]"
     )
@@ -325,11 +326,11 @@ def test_the_path_of_what_is_saved_leads_to_it_and_not_to_a_file_of_the_user(run
     assert head_of(shown(run, response(b"\0"), "/a.bin")).endswith(f"is saved in {tmp_path}/workspace/downloads/a.bin]")
 
 
-@pytest.mark.parametrize("content", [b"x" * (MAX_BODY_BYTES + 1), b"\0" * 100])
+@pytest.mark.parametrize("content", [b"x" * (MAX_BEGINNING_BYTES + 1), b"\0" * 100])
 def test_without_the_permission_to_write_files_a_body_is_only_cut(run, downloaded, content):
     text = shown(run, response(content), denied={"files.write"})
     assert "is not saved: tools may not write there]" in text
-    assert body_of(text) == ("x" * MAX_BODY_BYTES if content[0] else None)
+    assert body_of(text) == ("x" * MAX_BEGINNING_BYTES if content[0] else None)
     assert downloaded() == {}
 
 
@@ -366,7 +367,7 @@ def test_a_body_of_more_than_is_saved_is_only_cut(run, downloaded, monkeypatch, 
     text = shown(run, response("x" * 3_000_000, length=length))
     amount = "3,000,000 bytes" if length else r"more than 2,\d{3},\d{3} bytes"
     assert re.search(rf"\[only the .* is shown; all of it, {amount}, is not saved: it has more than 2 MB\]\n", text)
-    assert body_of(text) == "x" * MAX_BODY_BYTES
+    assert body_of(text) == "x" * MAX_BEGINNING_BYTES
     assert downloaded() == {}
 
 
@@ -383,7 +384,7 @@ def test_a_body_without_end_is_left(run, downloaded, monkeypatch):
     with WebServer(endless) as server:
         text = run(server.url).result
     assert "is not saved: it has more than 1 MB]" in text
-    assert len(text) < MAX_BODY_BYTES + 1000
+    assert len(text) < MAX_BEGINNING_BYTES + 1000
     assert len(sent_pieces) < 2000
     assert downloaded() == {}
 
@@ -469,7 +470,7 @@ def test_a_decompression_bomb_is_cut_in_steady_memory(run, downloaded, encoding)
     finally:
         tracemalloc.stop()
     assert "is not saved: it has more than 50 MB]" in text
-    assert body_of(text) == "x" * MAX_BODY_BYTES
+    assert body_of(text) == "x" * MAX_BEGINNING_BYTES
     assert peak < 8_000_000
     assert downloaded() == {}
 

@@ -11,7 +11,7 @@ import pytest
 from model_server import calls, chunk, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
-from oneclaw_core.channels.chat_command_names import TERMINAL_COMMANDS
+from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS
 from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.http import clients as http
 

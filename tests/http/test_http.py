@@ -11,7 +11,6 @@ import pytest
 import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from web_server import WebServer, response
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import clients as http
@@ -21,6 +20,7 @@ from oneclaw_core.http.clients import (
     create_guarded_sync_client,
     is_public_address,
 )
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.threads import start_in_background
 
 pytestmark = pytest.mark.every_python

@@ -10,7 +10,7 @@ from oneclaw_scheduled_tasks.task import Run, Task
 
 from oneclaw_core import Deny, ToolContext, hookimpl, tool
 from oneclaw_core.config.providers import MODEL_SETTING
-from oneclaw_core.testing.scripted_model import MODEL
+from oneclaw_core.testing.scripted import MODEL
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 from model_server import ModelServer
-from web_server import WebServer, response
 from wire_formats import FORMATS, THOUGHT, each_of
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
+from oneclaw_core.testing.web_server import WebServer, response
 
 NEW_TOOL = {
     "name": "stock",

@@ -253,7 +253,7 @@ def test_each_attempt_of_a_request_is_observed(oneclaw_factory, journal, monkeyp
     home.model.says("Hi.")
     stream = type(home.model).stream if hasattr(type(home.model), "stream") else None
     if stream is None:
-        from oneclaw_core.testing import scripted_model
+        from oneclaw_core.testing import scripted as scripted_model
 
         provider = next(
             each for each in vars(scripted_model).values() if isinstance(each, type) and hasattr(each, "stream")

@@ -8,7 +8,8 @@ import textwrap
 
 import pytest
 from system_keyrings import MemoryKeyring, system_keyring
-from web_server import WebServer, response
+
+from oneclaw_core.testing.web_server import WebServer, response
 
 KINDS = ("openai", "anthropic", "gemini", "acme", "safe")
 # Where each service is asked; two speak the same wire format.

@@ -8,10 +8,10 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing.exceptions import Unresolvable
-from web_server import WebServer, response
 
 from oneclaw_core import ToolDefinition, ToolResult
 from oneclaw_core.errors import ToolDefinitionError
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools import arguments as arguments_module
 from oneclaw_core.tools.arguments import SearchTakesTooLongError, argument_faults, compile_schema, is_found, is_quick
 from oneclaw_core.tools.schema import check_parameters_schema

@@ -4,7 +4,8 @@ import json
 import socket
 
 import pytest
-from web_server import WebServer, response
+
+from oneclaw_core.testing.web_server import WebServer, response
 
 LOCAL = (
     "127.0.0.1",

@@ -5,10 +5,10 @@ import re
 
 import pytest
 from marks import is_marked, outside_marks
-from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, ToolCall, untrusted
 from oneclaw_core.providers.base import ModelResponse
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.types.messages import MessageType
 
 CALL = re.compile(r"CALL (\w+) (\{.*?\}) NOW")

@@ -7,8 +7,7 @@ import pytest
 
 from oneclaw_core import PermissionAnswer, ToolResultEvent, TurnFinishedEvent, hookimpl, tool
 from oneclaw_core.services import manager
-from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
-from oneclaw_core.services.news import ServiceChange
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 
 pytestmark = pytest.mark.every_python
 

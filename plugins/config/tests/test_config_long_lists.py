@@ -8,7 +8,7 @@ import pytest
 from oneclaw_core import ToolCall
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.testing import HomeUnderTest
-from oneclaw_core.testing.scripted_model import PROVIDER
+from oneclaw_core.testing.scripted import PROVIDER
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from oneclaw_javascript.errors import JavaScriptError
 from oneclaw_javascript.js_eval import js_eval
 from oneclaw_javascript.running import run_javascript
 from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES, javascript_bridges
-from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools import PathGuard
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from oneclaw_web import page_text
 from oneclaw_web.page_text import decoded_page, markdown_of, shortened
-from web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
+from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.tools.call import RunningCall
 
 pytestmark = pytest.mark.lowest_versions
