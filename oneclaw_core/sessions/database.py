@@ -74,19 +74,15 @@ class Database:
         self._writes: deque[_Write] = deque()
 
     @classmethod
-    async def open(cls, backend: Backend, *, threads: int | None = None) -> Self:
+    async def open(cls, backend: Backend) -> Self:
         """Open a database, create it if it is missing, and migrate it to the current schema.
-
-        Args:
-            backend: the kind and the address of the database.
-            threads: the number of transactions that may run at a time; by default that of the backend.
 
         Raises:
             StoreVersionError: a newer OneClaw wrote it.
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened; the message says what to do.
         """
-        database = cls(backend, threads=threads)
+        database = cls(backend)
         try:
             await database._in_thread(database._prepare)
         except BaseException:

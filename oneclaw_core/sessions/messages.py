@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions import history, search, sessions
+from oneclaw_core.sessions import history, sessions
 from oneclaw_core.sessions.connection import damaged_value, value_of, with_list
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
+from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
 from oneclaw_core.types.text import clean_text
@@ -239,7 +240,8 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
     sequence = connection.insert_numbered(_INSERT, row, "sequence")
     if files:
         _store_files(connection, sequence, files)
-    search.index_batch(connection, sequence)
+    if sequence % SearchIndex.MESSAGES_PER_BATCH == 0:
+        connection.search_index.index_batch()
     return replace(
         message,
         content=row["content"],

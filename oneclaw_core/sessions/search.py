@@ -140,27 +140,6 @@ class Found:
     frequencies: tuple[float, ...]
 
 
-def is_current(connection: Connection) -> bool:
-    """Return True if the index has all messages and sessions."""
-    return connection.search_index.is_current()
-
-
-def index_new(connection: Connection) -> None:
-    """Index new messages and sessions."""
-    connection.search_index.index_new()
-
-
-def index_batch(connection: Connection, sequence: int) -> None:
-    """Index new messages if a batch is full.
-
-    Args:
-        connection: the transaction.
-        sequence: the number of the message that was just stored.
-    """
-    if sequence % SearchIndex.MESSAGES_PER_BATCH == 0:
-        connection.search_index.index_batch()
-
-
 def find(connection: Connection, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
     """Find passages that may match a query, for :func:`oneclaw_core.search.ranking.rank`.
 

@@ -77,11 +77,7 @@ def set_setting(connection: Connection, key: str, value: Any) -> None:
 
 
 def remove_setting(connection: Connection, key: str) -> bool:
-    """Reset a setting to its default.
-
-    Returns:
-        Whether it was set.
-    """
+    """Reset a setting to its default; return True if it was set."""
     return connection.execute(_REMOVE_SETTING, {"key": clean_text(key)}).rowcount > 0
 
 
@@ -127,20 +123,12 @@ def set_permission(connection: Connection, name: str, decision: Decision) -> Non
 
 
 def remove_permission(connection: Connection, name: str) -> bool:
-    """Remove a decision.
-
-    Returns:
-        Whether there was one.
-    """
+    """Remove a decision; return True if there was one."""
     return connection.execute(_REMOVE_PERMISSION, {"name": clean_text(name)}).rowcount > 0
 
 
 def reset_permissions(connection: Connection) -> int:
-    """Remove all decisions.
-
-    Returns:
-        How many there were.
-    """
+    """Remove and count all decisions."""
     return connection.execute(_REMOVE_PERMISSIONS).rowcount
 
 

@@ -104,7 +104,15 @@ class SqliteBackend(Backend):
 
     def prepare(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        _create_file(self.path)
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Only its owner can read it.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise StoreError(
+                f"the database {self.path} cannot be opened ({error.strerror}): "
+                "check the path and that this user may write there"
+            ) from error
         # Migrating begins with a check of the owner: another program's file must not change in any way.
         connection = super().prepare()
         try:
@@ -116,7 +124,17 @@ class SqliteBackend(Backend):
 
     def has_tables(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return _has_tables(connection, self.path)
+        [[application_id]] = connection.execute("PRAGMA application_id")
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables and application_id == 0:
+            return False
+        if application_id != APPLICATION_ID and not (application_id == 0 and tables >= _TELLING_TABLES):
+            raise StoreDamagedError(
+                f"{self.path} is a database of another program and is left untouched: choose another file for OneClaw's"
+            )
+        if "schema_version" not in tables:
+            raise damaged(self.path)
+        return True
 
     def finish_creation(self, connection: Connection) -> None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -203,41 +221,6 @@ class SqliteBackend(Backend):
             else:
                 # A file system without shared memory keeps the old mode, which works.
                 break
-
-
-def _create_file(path: Path) -> None:
-    """Create an empty file that only its owner can read, and its directory; keep an existing file.
-
-    Raises:
-        StoreError: it cannot be created.
-    """
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise StoreError(
-            f"the database {path} cannot be opened ({error.strerror}): "
-            "check the path and that this user may write there"
-        ) from error
-
-
-def _has_tables(connection: Connection, path: Path) -> bool:
-    """Return True if a file has OneClaw's tables, False if it is empty.
-
-    Raises:
-        StoreDamagedError: the file belongs to another program, or lacks the table of its version.
-    """
-    [[application_id]] = connection.execute("PRAGMA application_id")
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not tables and application_id == 0:
-        return False
-    if application_id != APPLICATION_ID and not (application_id == 0 and tables >= _TELLING_TABLES):
-        raise StoreDamagedError(
-            f"{path} is a database of another program and is left untouched: choose another file for OneClaw's"
-        )
-    if "schema_version" not in tables:
-        raise damaged(path)
-    return True
 
 
 def _tables_and_views(connection: Connection, prefix: str) -> list[tuple[str, str]]:

@@ -132,22 +132,25 @@ class SqliteConnection(Connection):
         """See :class:`~oneclaw_core.sessions.connection.Connection`."""
         try:
             return self.driver.execute(sql, parameters)
-        except sqlite3.IntegrityError as error:
-            raise self._refusal(error) from error
+        except sqlite3.DatabaseError as error:
+            self._raise_explained(error)
+            raise
 
     def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """See :class:`~oneclaw_core.sessions.connection.Connection`."""
         try:
             self.driver.executemany(sql, rows)
-        except sqlite3.IntegrityError as error:
-            raise self._refusal(error) from error
+        except sqlite3.DatabaseError as error:
+            self._raise_explained(error)
+            raise
 
     def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
         """See :class:`~oneclaw_core.sessions.connection.Connection`."""
         try:
             number = self.driver.execute(sql, parameters).lastrowid
-        except sqlite3.IntegrityError as error:
-            raise self._refusal(error) from error
+        except sqlite3.DatabaseError as error:
+            self._raise_explained(error)
+            raise
         assert number is not None, sql
         return number
 
@@ -196,9 +199,11 @@ class SqliteConnection(Connection):
         """See :class:`~oneclaw_core.sessions.connection.Connection`."""
         self.driver.close()
 
-    def _refusal(self, error: sqlite3.IntegrityError) -> ConstraintError:
-        lacks_parent = error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY"
-        return ConstraintError(str(explain(error, self._path)), lacks_parent=lacks_parent)
+    def _raise_explained(self, error: sqlite3.DatabaseError) -> None:
+        """Raise an error of ours instead of the driver's, if there is one for it."""
+        if isinstance(error, sqlite3.IntegrityError):
+            lacks_parent = error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY"
+            raise ConstraintError(str(explain(error, self._path)), lacks_parent=lacks_parent) from error
 
 
 class ConfinedSqliteConnection(SqliteConnection):
@@ -217,27 +222,6 @@ class ConfinedSqliteConnection(SqliteConnection):
         """See :class:`~oneclaw_core.sessions.connection.Connection`; what only reads cannot write by mistake."""
         self.driver.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
         super().begin(writes=writes)
-
-    def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> Cursor:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            return super().execute(sql, parameters)
-        except sqlite3.DatabaseError as error:
-            raise self._explained(error) from error
-
-    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            super().execute_many(sql, rows)
-        except sqlite3.DatabaseError as error:
-            raise self._explained(error) from error
-
-    def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            return super().insert_numbered(sql, parameters, column)
-        except sqlite3.DatabaseError as error:
-            raise self._explained(error) from error
 
     def _authorize(self, action: int, first: str | None, second: str | None, database: str | None, _: object) -> int:
         if action in _HARMLESS or (action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS):
@@ -270,16 +254,17 @@ class ConfinedSqliteConnection(SqliteConnection):
         name = (name or "").removeprefix("sqlite_autoindex_").lower()
         return name.startswith(self._prefix) or name in _SHARED
 
-    def _explained(self, error: sqlite3.DatabaseError) -> Exception:
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY and self._is_reading():
-            return StoreError("a function that reads cannot write: call PluginTables.write with it")
+    def _raise_explained(self, error: sqlite3.DatabaseError) -> None:
+        super()._raise_explained(error)
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # the driver's own errors have none
+        if code & 0xFF == sqlite3.SQLITE_READONLY and self._is_reading():
+            raise StoreError("a function that reads cannot write: call PluginTables.write with it") from error
         if self._refused:
             refused, self._refused = self._refused, ""
-            return foreign_table(refused, self._prefix)
-        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            raise foreign_table(refused, self._prefix) from error
+        if code == sqlite3.SQLITE_ERROR:
             # A missing table is no sign of damage here, unlike in the store's own statements.
-            return invalid_statement(str(error))
-        return error
+            raise invalid_statement(str(error)) from error
 
 
 def explain(error: BaseException | None, path: Path) -> StoreError:

@@ -220,8 +220,8 @@ class Store:
 
     async def search(self, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
         """Find messages and titles that may match a query, see :func:`oneclaw_core.sessions.search.find`."""
-        if not await self._database.read(stored_search.is_current):
-            await self._database.write(stored_search.index_new)
+        if not await self._database.read(lambda it: it.search_index.is_current()):
+            await self._database.write(lambda it: it.search_index.index_new())
         return await self._database.read(stored_search.find, query, where, wants_all=wants_all)
 
     # Agents
