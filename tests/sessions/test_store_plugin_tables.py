@@ -145,6 +145,7 @@ def test_what_raises_stores_nothing(tmp_path: Path) -> None:
         ("SELECT count(*) FROM messages", "'messages'"),
         ("SELECT count(*) FROM other__calls", "other__calls"),
         ("SELECT missing FROM audit_log__calls", "is not understood: .*missing"),
+        ("SELECT tool FROM audit_log__calls WHERE tool = :none", "is not understood"),
         ("SELECT tool FROM audit_log__missing", "is not understood: .*audit_log__missing"),
         ("WITH it AS (SELECT value FROM settings) SELECT * FROM it", "'settings'"),
         ("UPDATE settings SET value = '1'", "'settings'"),
