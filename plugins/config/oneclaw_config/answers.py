@@ -1,4 +1,4 @@
-"""What the tools of this group have in common: errors as the model is told them, and asking before a change."""
+"""Error results, and questions to the user before a change, for all tools of this group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a JavaScript program may ask its caller for: the functions that reach out of the engine."""
+"""Functions of the caller that a JavaScript program may call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BridgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JavaScriptBridges:
-    """What a program can reach; what is not named here is not defined for it.
+    """Functions that a program can call; all others are undefined in it.
 
     The program is foreign: a handler checks the types and the content of what it gets, and asks for permissions.
 

@@ -47,7 +47,7 @@ class Conversation:
 
     @property
     def console(self) -> tuple[ConsoleLine, ...]:
-        """What the program has written so far."""
+        """The program's output so far."""
         if self._console_characters_left > 0:
             return tuple(self._console)
         notice = f"[cut here: only the first {MAX_CONSOLE_CHARACTERS:,} characters of the console are kept]"

@@ -80,7 +80,7 @@ def _hint(name: str, message: str, code: str, *, is_parsed: bool) -> str:
 
 
 def _places(failure: Failed, line_count: int) -> Iterator[str]:
-    """Where it happened, innermost first."""
+    """Return the places of the failure, innermost first."""
     frame_of = _FRAME if failure.is_parsed else _PLACE_IN_TEXT
     shown: list[str] = []
     for frame in failure.stack.split("\n", _FRAMES_READ)[:_FRAMES_READ]:

@@ -1,4 +1,4 @@
-"""What a worker process says, checked: it runs foreign code, and may say anything.
+"""Messages of a worker process, validated: it runs foreign code, and may send anything.
 
 A message is a length of four bytes, most significant first, and as many bytes of JSON. In the other direction a number
 of four bytes stands in between: that of the request which is answered.

@@ -1,4 +1,4 @@
-"""What comes back from a JavaScript program."""
+"""Results of JavaScript programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ConsoleLine:
-    """What one call of ``console.log`` and its like wrote.
+    """Output of one call of ``console.log`` and its like.
 
     Attributes:
         level: ``log``, ``info``, ``debug``, ``warn`` or ``error``.

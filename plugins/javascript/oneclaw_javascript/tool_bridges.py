@@ -1,7 +1,7 @@
-"""What JavaScript programs reach through a tool's context: the web, files, the time, the console, and libraries.
+"""Access of JavaScript programs to the web, files, the time, the console and libraries, through a tool's context.
 
-Every bridge goes through the same guards as the tool of its kind, and asks for the same permission. What it is asked
-with comes from a foreign program, so types are checked here.
+Every bridge goes through the same guards as the tool of its kind, and asks for the same permission. Its arguments
+come from a foreign program, so their types are checked here.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ MARKER = re.compile(r"[-*+](?:[ \t]+|$)|\d{1,9}[.)][ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands below one heading, down to the next.
+    """The text below one heading, down to the next.
 
     Attributes:
         heading: its text, empty for what precedes all headings.
@@ -95,7 +95,7 @@ def headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def is_section(level: int, text: str, heading: str) -> bool:
-    """Whether a heading found in a file is that of a section."""
+    """Return True if a heading found in a file is that of a section."""
     return level == SECTION_LEVEL and " ".join(text.split()).casefold() == " ".join(heading.split()).casefold()
 
 

@@ -24,7 +24,7 @@ _LONGEST_SHORT_TEXT = 20
 
 
 def normal_text(content: str) -> str:
-    """What somebody wrote, without control characters, and without white space that means nothing."""
+    """Remove control characters and meaningless white space from a text."""
     text = clean_text(content).replace("\r\n", "\n").replace("\r", "\n")
     lines = (line.rstrip() for line in _CONTROL.sub(" ", text).split("\n"))
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
@@ -51,7 +51,7 @@ def list_items(content: str) -> list[str]:
 
 
 def is_known(text: str, item: str) -> bool:
-    """Whether a text says already what a list item says."""
+    """Return True if a text already contains what a list item says."""
     said = _compared(MARKER.sub("", item, count=1))
     if len(said) > _LONGEST_SHORT_TEXT:
         return said in _compared(text)

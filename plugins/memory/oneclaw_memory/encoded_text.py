@@ -14,7 +14,7 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How a text stands in its file.
+    """Encoding of a text in its file.
 
     Attributes:
         encoding: by its name in Python.

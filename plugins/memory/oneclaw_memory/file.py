@@ -32,7 +32,7 @@ _LOCK_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """What became of a change.
+    """Outcome of a change.
 
     Attributes:
         done: what was done: ``added``, ``replaced`` or ``deleted``.
@@ -49,7 +49,7 @@ def memory_path(home: Home) -> Path:
 
 
 class MemoryFile:
-    """What is remembered about the user.
+    """The file with what is remembered about the user.
 
     Args:
         path: the file; it need not exist.

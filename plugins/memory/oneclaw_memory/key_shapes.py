@@ -1,4 +1,4 @@
-"""What looks like a key, a token or a password, and so must not be remembered: memory goes into every request."""
+"""Detection of keys, tokens and passwords, which are not remembered: memory goes into every request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def key_shape(text: str) -> str | None:
 
 
 def _is_password(value: str) -> bool:
-    """Whether what follows "password is" can be one, and no word of the sentence."""
+    """Return True if the word after "password is" can be a password, and no word of the sentence."""
     if value.isdigit():
         return True
     has_mixture = any(each.isdigit() for each in value) or any(

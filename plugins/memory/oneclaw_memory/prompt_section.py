@@ -1,4 +1,4 @@
-"""What a model is shown of the memory."""
+"""The section of the system prompt with the memory."""
 
 from __future__ import annotations
 

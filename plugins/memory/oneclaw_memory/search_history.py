@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Scope(StrEnum):
-    """Where to search."""
+    """Sources to search."""
 
     ALL = "all"
     MEMORY = "memory"

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class MemorySettings(BaseModel):
-    """How much of the memory models are shown."""
+    """Limits of the memory that models are shown."""
 
     max_characters: int = Field(
         8_000,

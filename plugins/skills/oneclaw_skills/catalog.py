@@ -1,4 +1,4 @@
-"""Which skills there are now: those of the project, of the home and of plugins, as their files are at this moment."""
+"""The skills of the project, the home and the plugins, as their files are now."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger("oneclaw.skills")
 
 
 class SkillStatus(StrEnum):
-    """What became of a folder with a ``SKILL.md``."""
+    """Status of a folder with a ``SKILL.md``."""
 
     OK = "ok"
     SHADOWED = "shadowed"

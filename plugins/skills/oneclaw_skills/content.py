@@ -1,4 +1,4 @@
-"""What a model is told when a skill is loaded: what it needs and whether that is here, then its instructions."""
+"""The result of loading a skill: missing requirements, then its instructions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_skills.skill import Skill
 
 Arguments = str | Mapping[str, Any] | None
-"""What a skill is used with: a text, values by name, or nothing."""
+"""Arguments of a skill: a text, values by name, or nothing."""
 
 MAX_ARGUMENTS_CHARACTERS = 20_000
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w-]{0,63})\s*\}\}|\$ARGUMENTS\b")
@@ -28,7 +28,7 @@ _WHOLE = "$ARGUMENTS"
 
 @dataclass(frozen=True, slots=True)
 class SkillNeeds:
-    """What a skill needs, compared with what there is.
+    """Requirements of a skill, compared with the installed tools.
 
     Attributes:
         groups: the tool groups to load with it.
@@ -109,7 +109,7 @@ def skill_message(skill: Skill, arguments: str, needs: SkillNeeds) -> str:
 
 
 def skill_command(name: str, arguments: str) -> str:
-    """What a user types to choose a skill."""
+    """Return the text that a user types to choose a skill."""
     return f"/{name} {arguments.strip()}".rstrip()
 
 

@@ -60,7 +60,7 @@ class SkillFolder:
 
     @property
     def path(self) -> Path | None:
-        """Where it lies on the disk, ``None`` if it does not."""
+        """Its path on the disk, ``None`` if it is not there."""
         return self.root if isinstance(self.root, Path) else None
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class SkillFolder:
         return self._read(path, MAX_FILE_BYTES)
 
     def has_file(self, path: str) -> bool:
-        """Whether there is a file in the folder, of whatever kind.
+        """Return True if the folder has a file of this path.
 
         Args:
             path: relative to the folder.

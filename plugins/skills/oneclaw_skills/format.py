@@ -35,7 +35,7 @@ _A_NAME = "use 1 to 64 lower-case letters, digits and single hyphens, such as na
 
 
 def is_skill_name(name: str) -> bool:
-    """Whether a skill can be called so: lower-case letters and digits of any script, and single hyphens within."""
+    """Return True if a name is valid: lower-case letters and digits of any script, and single hyphens within."""
     return (
         0 < len(name) <= MAX_NAME_CHARACTERS
         and name == name.lower()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_skills.skill import Skill
 
 MAX_PROMPT_CHARACTERS = 6_000
-"""What the list may have in the system prompt, its introduction not counted."""
+"""Longest list in the system prompt, without its introduction."""
 MAX_SECTION_CHARACTERS = MAX_PROMPT_CHARACTERS + 1_000
 _DESCRIPTION_CHARACTERS = (300, 150, 75)
 _FOUND_DESCRIPTION_CHARACTERS = 120

@@ -1,6 +1,6 @@
-"""Where skills lie, and whether their files have changed: looked at before each request, so cheap above all.
+"""Folders with skills, and changes of their files.
 
-Paths are texts here, since ``pathlib`` takes ten times as long.
+This runs before each request and has to be fast: paths are texts, since ``pathlib`` is much slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins import PluginRecord, PluginSkill
 
 PROJECT_DIRECTORIES = (".oneclaw/skills", ".agents/skills")
-"""Where the skills of a project lie in it: OneClaw's own, and those for all programs with skills."""
+"""Folders with skills in a project: OneClaw's own, and that of all programs with skills."""
 MAX_FOLDERS = 500
 
 
@@ -82,7 +82,7 @@ def places_in(directory: str, source: SkillSource) -> Iterator[Place]:
 
 
 def stamp_of(place: Place) -> FileStamp | None:
-    """What ``SKILL.md`` looks like from outside; ``None`` if the folder has none and need not have one."""
+    """Return the stamp of a ``SKILL.md``; ``None`` if the folder has none and needs none."""
     if not isinstance(place.root, str | Path):
         return FileStamp()
     try:

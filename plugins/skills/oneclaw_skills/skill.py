@@ -1,4 +1,4 @@
-"""What a skill is, and what can be wrong with one."""
+"""Skills, and problems found in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOAD_SKILL = "load_skill"
 
 
 class SkillSource(StrEnum):
-    """Where a skill comes from; of two of the same name the one whose source stands first here counts."""
+    """Source of a skill, by precedence: of two skills with one name, the first source here wins."""
 
     PROJECT = "project"
     HOME = "home"
@@ -45,7 +45,7 @@ class SkillProblem:
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """What a ``SKILL.md`` says.
+    """Content of a ``SKILL.md``.
 
     Attributes:
         name: by which the skill is loaded.
@@ -93,12 +93,12 @@ class Skill:
 
     @property
     def description(self) -> str:
-        """What it does and when to use it, on one line."""
+        """Its purpose and when to use it, on one line."""
         return self.document.description
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in words."""
+        """Its source, for people."""
         if self.source is SkillSource.PLUGIN:
             return f"plugin {self.plugin} ({self.package})" if self.package else f"plugin {self.plugin}"
         return f"the {self.source}"

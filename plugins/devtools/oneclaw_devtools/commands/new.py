@@ -12,8 +12,7 @@ import click
 
 from oneclaw_core import __version__
 from oneclaw_core.cli import load_catalog, print_text
-from oneclaw_devtools.scaffold.files import PluginDetails, plugin_files
-from oneclaw_devtools.scaffold.making import make_folder
+from oneclaw_devtools.scaffold.files import PluginDetails, make_folder, plugin_files
 from oneclaw_devtools.scaffold.names import TakenNames, check_not_taken, plugin_names
 
 _GIT_SECONDS = 5

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_devtools.conformance.schema_places import referred
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -107,7 +109,7 @@ def sample(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return "text"
     if isinstance(schema.get("$ref"), str):
-        return sample(_referred(schema["$ref"], root), root, depth + 1)
+        return sample(referred(schema["$ref"], root), root, depth + 1)
     if "const" in schema:
         return schema["const"]
     for key in ("enum", "examples"):
@@ -154,15 +156,8 @@ def _type_of(schema: Mapping[str, Any]) -> str:
 
 def _wrong(schema: Any, root: Mapping[str, Any]) -> Any:
     if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-        schema = _referred(schema["$ref"], root)
+        schema = referred(schema["$ref"], root)
     return _WRONG_TYPES.get(_type_of(schema) if isinstance(schema, dict) else "string", 12)
-
-
-def _referred(reference: str, root: Mapping[str, Any]) -> Any:
-    found: Any = root
-    for step in reference.lstrip("#").split("/")[1:]:
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
 
 
 def _replaced(value: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packaging.utils import canonicalize_name
+
 from oneclaw_core import PluginError
 from oneclaw_core.plugins import discover, load_plugins
 from oneclaw_core.process import Scratch, run_probe
@@ -21,15 +23,13 @@ from oneclaw_devtools.conformance import (
     manifests,
     names,
     schemas,
-    skills,
 )
-from oneclaw_devtools.conformance.definitions import definition_findings
+from oneclaw_devtools.conformance.catalogue import problem_findings
 from oneclaw_devtools.conformance.facts import NeighbourFacts
 from oneclaw_devtools.conformance.finding import CheckedPlugin, Report, ordered
-from oneclaw_devtools.conformance.package import package_findings
-from oneclaw_devtools.conformance.target import PluginPoint, Subject, distribution_key, find_subject
+from oneclaw_devtools.conformance.package import package_findings, wheel_findings
+from oneclaw_devtools.conformance.target import PluginPoint, Subject, find_subject
 from oneclaw_devtools.conformance.transcript import called_from, facts_of, open_step, steps_of
-from oneclaw_devtools.conformance.wheel import wheel_findings
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ MAX_RESTARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a plugin may take.
+    """Time limits of a plugin.
 
     Attributes:
         load_seconds: its import, or one hook.
@@ -57,7 +57,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How thoroughly to check.
+    """Options of a check.
 
     Attributes:
         allow: the permissions that tools get while they are tried; all others are denied.
@@ -115,12 +115,12 @@ def look_at_neighbours(subject: Subject) -> tuple[list[NeighbourFacts], list[Fin
     Returns:
         The plugins, and those that could not be described.
     """
-    own = distribution_key(subject.package.name or "")
+    own = canonicalize_name(subject.package.name or "")
     values = [point.value for point in subject.points]
     facts: list[NeighbourFacts] = []
     findings: list[Finding] = []
     for point in discover():
-        if point.value in values or (own and distribution_key(point.dist.name or "") == own):
+        if point.value in values or (own and canonicalize_name(point.dist.name or "") == own):
             continue
         catalog = load_plugins(entry_points=[point])
         (record,) = catalog.plugins
@@ -263,14 +263,11 @@ class _PluginCheck:
 
 
 def _static_findings(facts: PluginFacts) -> Iterator[Finding]:
-    yield from loading.problem_findings(facts.problems)
+    yield from problem_findings(facts.problems)
     yield from loading.emptiness(facts)
-    yield from definition_findings(facts.problems)
-    yield from names.loader_findings(facts)
     yield from names.name_findings(facts)
     yield from schemas.schema_findings(facts)
     yield from descriptions.description_findings(facts)
     yield from limits.permission_findings(facts)
     yield from limits.timeout_findings(facts)
     yield from manifests.manifest_findings(facts)
-    yield from skills.skill_findings(facts)

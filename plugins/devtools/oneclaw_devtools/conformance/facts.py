@@ -1,12 +1,10 @@
-"""What the child processes find out about a plugin, as plain data; no code of the plugin is needed to read it."""
+"""Facts about a plugin that the child processes report, as plain data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  # pydantic reads the annotations
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class ParameterFacts:
 
 @dataclass(frozen=True, slots=True)
 class TargetFacts:
-    """What became of looking up the function that a manifest names.
+    """Result of importing the function that a manifest names.
 
     Attributes:
         place: ``module:attribute``.
@@ -73,7 +71,7 @@ class ToolFacts:
 
     @property
     def where(self) -> str:
-        """How a finding names it."""
+        """Its name in a finding."""
         return f"tool {self.name}"
 
     @property
@@ -131,7 +129,7 @@ class StepFacts:
 
 @dataclass(frozen=True, slots=True)
 class PluginFacts:
-    """What loading a plugin brought.
+    """Everything that a plugin registered when it was loaded.
 
     Attributes:
         name: of its entry point.
@@ -153,7 +151,7 @@ class PluginFacts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it registered nothing."""
+        """True if it registered nothing."""
         return not (self.tools or self.groups or self.skills or self.others)
 
 
@@ -209,43 +207,3 @@ class CallFacts:
     guarded: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()
     raised: str | None = None
-
-
-def plugin_facts(document: Mapping[str, Any]) -> PluginFacts:
-    """Read what ``look`` reports.
-
-    Raises:
-        TypeError, KeyError, ValueError: it is something else.
-    """
-    return PluginFacts(
-        name=document["name"],
-        problems=tuple(ProblemFacts(**each) for each in document["problems"]),
-        tools=tuple(map(_tool, document["tools"])),
-        groups=tuple(GroupFacts(**each) for each in document["groups"]),
-        skills=tuple(document["skills"]),
-        others=tuple(document["others"]),
-        files=tuple(document["files"]),
-        meanings=dict(document["meanings"]),
-    )
-
-
-def _tool(document: Mapping[str, Any]) -> ToolFacts:
-    target = document["target"]
-    return ToolFacts(
-        **{
-            **document,
-            "required_permissions": tuple(document["required_permissions"]),
-            "target": None if target is None else _target(target),
-        }
-    )
-
-
-def _target(document: Mapping[str, Any]) -> TargetFacts:
-    parameters = document["parameters"]
-    return TargetFacts(
-        **{
-            **document,
-            "parameters": None if parameters is None else tuple(ParameterFacts(**each) for each in parameters),
-            "context_names": tuple(document["context_names"]),
-        }
-    )

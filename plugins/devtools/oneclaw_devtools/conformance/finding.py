@@ -1,4 +1,4 @@
-"""What a check is, what it finds, and the report of all findings."""
+"""Checks, findings, and the report of all findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMES = 12
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     ERROR = "error"
     """Something does not work, or harms."""
@@ -28,7 +28,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found.
+    """A finding of a check.
 
     Attributes:
         check: which check, such as ``names.taken``.
@@ -74,7 +74,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ToolCost:
-    """What a tool costs in each request that carries it.
+    """Cost of a tool in each request that carries it.
 
     Attributes:
         name: of the tool.
@@ -121,11 +121,11 @@ class Report:
     findings: tuple[Finding, ...]
 
     def count(self, severity: Severity) -> int:
-        """How many findings are of one severity."""
+        """Count the findings of one severity."""
         return sum(each.severity is severity for each in self.findings)
 
     def is_passed(self, *, strict: bool = False) -> bool:
-        """Whether there is no error; if strict, no warning either."""
+        """Return True if there is no error; if strict, no warning either."""
         return not (self.count(Severity.ERROR) or (strict and self.count(Severity.WARNING)))
 
     def document(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _is_numeric(host: object) -> bool:
 
 
 def _is_foreign(process: int) -> bool:
-    """Whether a process is there, and neither this one nor one that it has started."""
+    """Return True for a running process that is neither this one nor a child of it."""
     if process == os.getpid():
         return False
     try:

@@ -40,7 +40,7 @@ _OF_CORE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ImportCost:
-    """What importing a library took.
+    """Duration of importing a library.
 
     Attributes:
         library: its top-level name.

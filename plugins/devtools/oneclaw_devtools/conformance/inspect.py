@@ -167,7 +167,7 @@ def _tool(catalog: Catalog, name: str, channel: Channel) -> dict[str, Any]:
 
 
 def _asks(tool: Any) -> bool:
-    """Whether the package that the tool's code stands in speaks of asking; which tool does so cannot be told."""
+    """Return True if the package of the tool's code asks for permissions; which of its tools does is unknown."""
     function = getattr(tool, "function", None)
     module = function.__module__ if function is not None else getattr(getattr(tool, "target", None), "module", None)
     return _speaks_of_asking((module or type(tool).__module__).partition(".")[0])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from oneclaw_core.process import ProbeEnd
-    from oneclaw_devtools.conformance.facts import PluginFacts, ProblemFacts, StepFacts
+    from oneclaw_devtools.conformance.facts import PluginFacts, StepFacts
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -94,33 +94,6 @@ DEPRECATED = Check(
 )
 OTHER = Check("hooks.refused", _E, "something else that the loader refuses", "mend what is registered")
 NOTED = Check("hooks.noted", _N, "something else that the loader notes", "see what it says")
-
-# Their problems are told apart by where in a definition they are.
-_DEFINING = ("manifest", "register_tools", "register_groups")
-# What to do about exceptions that an import or a hook may not be to blame for, by their class.
-_REMEDIES = {
-    "ModuleNotFoundError": "install it, and name its package among the dependencies in pyproject.toml; or correct the "
-    "module's name",
-    "SyntaxError": "mend the line that it names, or the one before",
-    "IndentationError": "mend the line that it names",
-    "ToolDefinitionError": "correct what the tool is made of: its name, and what else is given to @tool",
-}
-
-
-def problem_findings(problems: Iterable[ProblemFacts]) -> Iterator[Finding]:
-    """Say what the loader reported about the import and the hooks."""
-    own = {check.name: check for check in (FAILS, EXITS, NOTHING, NO_HOOKS, UNKNOWN, UNMARKED, ARGUMENTS, ASYNC)}
-    own |= {
-        check.name: check for check in (RAISES, HOOK_EXITS, SERVICE, NOT_A_TOOL, DEPRECATED, IMPORT_HANGS, HOOK_HANGS)
-    }
-    own |= {check.name: check for check in (TARGET, REGISTERED_NAME, SETTING, OPTIONS, EVENT)}
-    for problem in problems:
-        check = own.get(problem.check)
-        if check is not None:
-            # What the loader advises is meant for the plugin's users.
-            yield check.found(problem.where, problem.cause, _REMEDIES.get(problem.cause.partition(":")[0]))
-        elif not problem.check and problem.where not in _DEFINING:
-            yield (OTHER if problem.is_error else NOTED).found(problem.where, problem.cause, problem.remedy)
 
 
 def step_findings(steps: Iterable[StepFacts]) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
-"""Checks: the functions that manifests name."""
+"""Checks: definitions of tools, the manifests that hold them, the functions that they name, and skills."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from oneclaw_devtools.conformance.finding import Check, Finding, Severity
@@ -9,10 +10,57 @@ from oneclaw_devtools.conformance.finding import Check, Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_devtools.conformance.facts import PluginFacts, TargetFacts, ToolFacts
+    from oneclaw_devtools.conformance.facts import PluginFacts, ProblemFacts, TargetFacts, ToolFacts
 
-_E = Severity.ERROR
+_E, _W = Severity.ERROR, Severity.WARNING
 
+NAME = Check(
+    "names.invalid",
+    _E,
+    "a tool's name that some provider refuses",
+    "use 1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'",
+)
+DESCRIPTION = Check(
+    "descriptions.missing", _E, "a tool or group without a description", "say what it does and when to use it"
+)
+SCHEMA = Check(
+    "schemas.invalid",
+    _E,
+    "parameters that cannot be described, or are no JSON Schema of an object",
+    "mend the schema, or the type hint that it is made of",
+)
+PERMISSIONS = Check(
+    "permissions.invalid", _E, "permissions that are no list of names", 'write a list of names, such as ["files.write"]'
+)
+TIMEOUT = Check(
+    "timeouts.invalid",
+    _E,
+    "a timeout that is no number above 0 and up to a day",
+    "give timeout_seconds the seconds that one run may take",
+)
+FUNCTION_NAME = Check(
+    "manifests.function-name", _E, "a `function` that names none", 'write "function": "module:function"'
+)
+KEY = Check("manifests.unknown-key", _W, "a key that manifests do not have", "correct or remove the key")
+META = Check(
+    "manifests.meta",
+    _E,
+    "a `_meta` entry with a fault, or in the wrong place",
+    "put one _meta entry first in the array",
+)
+ENTRY = Check("manifests.entry", _E, "an entry that cannot be used for another reason", "mend the entry")
+UNREADABLE = Check(
+    "manifests.unreadable",
+    _E,
+    "a manifest that is not there, is no JSON, or has a fault as a whole",
+    "correct the path or the file, and include it in the package",
+)
+ISOLATION = Check(
+    "manifests.isolation",
+    _E,
+    "`isolation` or `asks_itself` with another value",
+    'write "isolation": "process", or none',
+)
 MODULE = Check(
     "manifests.module", _E, "a function in a module that cannot be imported", "correct the module's name, or mend it"
 )
@@ -30,6 +78,44 @@ ISOLATED_ASYNC = Check(
     "an async function that is to run in a process of its own",
     'write it without async, or remove "isolation"',
 )
+SKILL_MISSING = Check(
+    "skills.missing", _E, "a skill without a folder or `SKILL.md`", "write SKILL.md, and include it in the package"
+)
+SKILL_TWICE = Check("skills.twice", _W, "a skill that is registered twice", "register it once")
+SKILL_FORMAT = Check("skills.format", _E, "a `SKILL.md` that cannot be used", "mend SKILL.md")
+SKILL_ADVICE = Check("skills.advice", _W, "a `SKILL.md` that can be used but has a fault", "mend SKILL.md")
+SKILL_NEEDS = Check(
+    "skills.needs", _W, "a skill that names groups or tools that are not there", "correct the names in its metadata"
+)
+
+_INDEX = re.compile(r"/\d+(?=/|$)")
+_BY_KEY = {
+    "name": NAME,
+    "description": DESCRIPTION,
+    "display_name": DESCRIPTION,
+    "parameters": SCHEMA,
+    "required_permissions": PERMISSIONS,
+    "timeout_seconds": TIMEOUT,
+    "function": FUNCTION_NAME,
+    "isolation": ISOLATION,
+    "asks_itself": ISOLATION,
+    "_meta": META,
+}
+
+
+def definition_check(problem: ProblemFacts) -> Check:
+    """Return the check for a fault in a definition that the loader refused, by the place of the fault."""
+    if "unknown key" in problem.cause:
+        return KEY
+    is_meta = "'_meta'" in problem.cause.partition(": /")[0]
+    if is_meta:
+        return META
+    key = _INDEX.sub("", problem.pointer, count=1).removeprefix("/").partition("/")[0]
+    if key:
+        return _BY_KEY.get(key, ENTRY)
+    if "'description' is missing" in problem.cause:
+        return DESCRIPTION
+    return FUNCTION_NAME if "'function' is missing" in problem.cause else ENTRY
 
 
 def manifest_findings(facts: PluginFacts) -> Iterator[Finding]:

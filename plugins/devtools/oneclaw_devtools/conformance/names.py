@@ -87,15 +87,6 @@ _GENERIC = re.compile(
 )
 
 
-def loader_findings(facts: PluginFacts) -> Iterator[Finding]:
-    """Say what the loader reported about names."""
-    checks = (TAKEN, SNAKE_CASE, PROVIDER, COMMAND, PLUGIN, GROUP, JOINED, NOT_A_GROUP, MEANING, NOT_OWN, NOT_DECLARED)
-    own = {each.name: each for each in checks}
-    for problem in facts.problems:
-        if problem.check in own:
-            yield own[problem.check].found(problem.where, problem.cause)
-
-
 def name_findings(facts: PluginFacts) -> Iterator[Finding]:
     """Look at the names of tools and parameters by themselves."""
     seen: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What is checked: an installed plugin, a project that is not installed, or a wheel. Nothing of it is imported here."""
+"""The target of a check: an installed plugin, a project or a wheel. Nothing of it is imported here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import importlib_metadata
+from packaging.utils import canonicalize_name
 
 from oneclaw_core import NotFoundError, UsageError
 from oneclaw_core.plugins import discover
@@ -45,7 +46,7 @@ class PluginPoint:
 
 @dataclass(frozen=True, slots=True)
 class PackageFacts:
-    """What a package says of itself; ``None`` where it says nothing.
+    """Metadata of a package; ``None`` where it has none.
 
     Attributes:
         name: of the distribution.
@@ -68,7 +69,7 @@ class PackageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked.
+    """The target of a check.
 
     Attributes:
         package: what it says of itself.
@@ -86,7 +87,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """What a report calls it."""
+        """Its name in a report."""
         name = self.package.name or (self.project.name if self.project is not None else "?")
         return f"{name} {self.package.version}" if self.package.version else name
 
@@ -137,7 +138,7 @@ def find_installed(name: str) -> Subject | None:
     """Find an installed plugin by its own name, or all plugins of an installed package by its."""
     points = discover()
     found = [point for point in points if point.name == name] or [
-        point for point in points if distribution_key(point.dist.name or "") == distribution_key(name)
+        point for point in points if canonicalize_name(point.dist.name or "") == canonicalize_name(name)
     ]
     if not found:
         return None
@@ -164,7 +165,9 @@ def read_wheel(path: Path, unpack_to: Path) -> Subject:
     distribution = importlib_metadata.PathDistribution(described)
     package = _metadata(distribution)
     try:
-        points = [PluginPoint(each.name, each.value) for each in distribution.entry_points if _is_ours(each)]
+        points = [
+            PluginPoint(each.name, each.value) for each in distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        ]
     except Exception:  # noqa: BLE001  # a damaged entry_points.txt makes the library raise anything
         points = []
     return Subject(package, tuple(points), (str(unpack_to),), findings=tuple(_point_findings(package, points)))
@@ -286,10 +289,6 @@ def _metadata(distribution: Any) -> PackageFacts:
         return PackageFacts()
 
 
-def _is_ours(point: importlib_metadata.EntryPoint) -> bool:
-    return point.group == ENTRY_POINT_GROUP
-
-
 def _licence(value: object) -> str | None:
     if isinstance(value, dict):
         return _text(value.get("text")) or _text(value.get("file"))
@@ -303,8 +302,3 @@ def _table(document: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _text(value: object) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() and value.strip() != "UNKNOWN" else None
-
-
-def distribution_key(name: str) -> str:
-    """Return the name of a distribution in a form that can be compared."""
-    return name.lower().replace("-", "_").replace(".", "_")

@@ -1,16 +1,21 @@
-"""The files of a new plugin's package: their paths, and what is in them."""
+"""The files of a new plugin's package, and the folder that holds them."""
 
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from oneclaw_core import UsageError
+from oneclaw_core import OneClawError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_devtools.scaffold.names import PluginNames
 
 _MAX_TEXT_CHARACTERS = 200
@@ -38,7 +43,7 @@ _TEMPLATES = {
 
 @dataclass(frozen=True, slots=True)
 class PluginDetails:
-    """What a new plugin's package says about itself.
+    """Metadata of a new plugin's package.
 
     Attributes:
         names: what it is called.
@@ -103,3 +108,38 @@ def compatible_range(version: str) -> str:
     major, minor = own.major, own.minor
     lowest = min(Version(f"{major}.{minor}"), own)
     return f">={lowest},<{major + 1}" if major else f">={lowest},<0.{minor + 1}"
+
+
+def make_folder(directory: Path, name: str, contents: Mapping[str, str]) -> Path:
+    """Make a folder with files.
+
+    Args:
+        directory: where to make it; made if it is missing.
+        name: of the folder.
+        contents: text by path within the folder.
+
+    Returns:
+        The folder.
+
+    Raises:
+        UsageError: there is something of that name already.
+        OneClawError: the folder cannot be written; nothing is left of it.
+    """
+    folder = directory / name
+    if os.path.lexists(folder):
+        raise UsageError(f"there is {folder} already: choose another name, or another place with --directory")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=directory) as temporary:
+            made = Path(temporary) / name
+            for path, text in contents.items():
+                file = made / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8", newline="\n")
+            made.rename(folder)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OneClawError(
+            f"{folder} cannot be written: {reason}; choose a place that you can write to with --directory"
+        ) from None
+    return folder

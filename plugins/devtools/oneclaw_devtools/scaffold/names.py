@@ -1,4 +1,4 @@
-"""What a new plugin is called in each place where it has a name, and whether that can be."""
+"""The names of a new plugin, validated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PluginNames:
 
     @property
     def package(self) -> str:
-        """What is imported."""
+        """Name of the import package."""
         return self.distribution.replace("-", "_")
 
     @property
@@ -56,7 +56,7 @@ class PluginNames:
 
 @dataclass(frozen=True, slots=True)
 class TakenNames:
-    """What is installed already.
+    """Names that are installed already.
 
     Attributes:
         plugins: their names.

@@ -52,7 +52,7 @@ class ToolChange:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is no such tool yet."""
+        """True if there is no such tool yet."""
         return self.replaces == (None, None)
 
 

@@ -141,7 +141,7 @@ def _references(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _leads_somewhere(reference: str, schema: dict[str, Any]) -> bool:
-    """Whether a reference names a place in the schema; others would be fetched from elsewhere, which is never done."""
+    """Return True if a reference names a place in the schema; no other reference is ever fetched."""
     if not reference.startswith("#/"):
         return reference.startswith("#")  # the whole, or an anchor
     found: Any = schema

@@ -1,6 +1,6 @@
-"""Which files lie in the folder of the user's tools, and what is in them.
+"""The files in the folder of the user's tools.
 
-It is looked at before each model request, so cheap above all: paths are texts, and nothing is read.
+This runs before each model request and has to be fast: paths are texts, and nothing is read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Listing(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Whether every change from now on would show."""
+        """True if every change from now on would show in a stamp."""
         return all(stamp.is_settled for _, stamp in self.files)
 
 

@@ -29,7 +29,7 @@ _log = logging.getLogger("oneclaw.user_tools")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the files of one name were when they were read, and what was made of them.
+    """The files of one name when they were read, and the tools made of them.
 
     Attributes:
         stamps: by which a change shows.

@@ -1,4 +1,4 @@
-"""What is known of a tool of the user's."""
+"""A tool of the user's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Language(StrEnum):
-    """What a tool is written in."""
+    """Language of a tool."""
 
     JAVASCRIPT = "javascript"
     PYTHON = "python"
@@ -43,13 +43,13 @@ class UserTool:
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is the one tool of a manifest with JavaScript beside it, which tools can change."""
+        """True for the one tool of a manifest with JavaScript beside it, which tools can change."""
         return self.language is Language.JAVASCRIPT and self.group is None
 
 
 @dataclass(frozen=True, slots=True)
 class FileTools:
-    """What the files of one name bring.
+    """The tools in the files of one name.
 
     Attributes:
         tools: in the order of the file.
