@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import logging
 import math
@@ -11,7 +10,6 @@ import threading
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
@@ -22,7 +20,8 @@ from oneclaw_core.http.clients import (
     refuse_on_loop,
 )
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.threads import run_in_thread, watched_threads
+from oneclaw_core.threads import watched_threads
+from oneclaw_core.tools.function import invoke
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
-    from oneclaw_core.tools.function import ToolFunction
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0
@@ -313,41 +311,6 @@ async def _finish(work: Coroutine[Any, Any, ToolResult], tool_name: str, around:
         if around is not None:
             around.set_result(result)
         return result
-
-
-async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-    """Run a tool without a timeout.
-
-    Args:
-        tool: what to run; a hand-written one may be synchronous, take no context, and return any value.
-        arguments: checked.
-        context: for the tool.
-
-    Raises:
-        BaseException: whatever the tool raises.
-    """
-    is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
-    values: tuple[Any, ...] = (arguments, context) if takes_context else (arguments,)
-    if is_async:
-        value: object = await tool.execute(*values)
-    else:
-        value = await run_in_thread(partial(tool.execute, *values))
-        if inspect.isawaitable(value):
-            value = await value
-    return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)
-
-
-@lru_cache(maxsize=1024)
-def _calling_convention(tool_type: type) -> tuple[bool, bool]:
-    """Whether a hand-written tool's ``execute`` is async, and whether it takes the context."""
-    execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
-    parameters = [
-        each
-        for each in inspect.signature(execute).parameters.values()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
-    ]
-    takes_context = len(parameters) > 2 or any(each.kind is each.VAR_POSITIONAL for each in parameters)
-    return inspect.iscoroutinefunction(execute), takes_context
 
 
 def execution_error(error: BaseException) -> ToolResult:

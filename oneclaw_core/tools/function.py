@@ -8,7 +8,7 @@ import math
 import sys
 import types
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
 from oneclaw_core.errors import ToolDefinitionError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from docstring_parser import Docstring
 
     from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.parameters import FunctionParameters
 
 
@@ -98,6 +99,41 @@ class ToolFunction:
                     "make the function's signature and the tool's parameters agree"
                 ) from None
         return partial(self.function, **keywords)
+
+
+async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    """Run a tool without a timeout.
+
+    Args:
+        tool: what to run; a hand-written one may be synchronous, take no context, and return any value.
+        arguments: checked.
+        context: for the tool.
+
+    Raises:
+        BaseException: whatever the tool raises.
+    """
+    is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
+    values: tuple[Any, ...] = (arguments, context) if takes_context else (arguments,)
+    if is_async:
+        value: object = await tool.execute(*values)
+    else:
+        value = await run_in_thread(partial(tool.execute, *values))
+        if inspect.isawaitable(value):
+            value = await value
+    return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)
+
+
+@lru_cache(maxsize=1024)
+def _calling_convention(tool_type: type) -> tuple[bool, bool]:
+    """Whether a hand-written tool's ``execute`` is async, and whether it takes the context."""
+    execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
+    parameters = [
+        each
+        for each in inspect.signature(execute).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    takes_context = len(parameters) > 2 or any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    return inspect.iscoroutinefunction(execute), takes_context
 
 
 def as_tool_result(value: Any) -> ToolResult:

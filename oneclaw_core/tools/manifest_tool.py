@@ -104,8 +104,8 @@ class DeferredTool(ABC):
             PluginError: it cannot be loaded.
             Exception: what the tool raised.
         """
-        from oneclaw_core.tools.call import invoke
         from oneclaw_core.tools.context import detached_context
+        from oneclaw_core.tools.function import invoke
 
         if self._loaded is None:
             self._loaded = await self._load()
