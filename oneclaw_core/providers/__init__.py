@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.history import Exchange as Exchange
     from oneclaw_core.providers.history import exchanges as exchanges
     from oneclaw_core.providers.history import loading_calls as loading_calls
-    from oneclaw_core.providers.history import valid_id as valid_id
     from oneclaw_core.providers.history import valid_name as valid_name
     from oneclaw_core.providers.http_provider import END_OF_STREAM as END_OF_STREAM
     from oneclaw_core.providers.http_provider import AnswerCutError as AnswerCutError
@@ -40,13 +39,11 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
     from oneclaw_core.providers.service_errors import ServerMessage as ServerMessage
     from oneclaw_core.providers.service_errors import ServiceErrors as ServiceErrors
-    from oneclaw_core.providers.wire import TextStream as TextStream
     from oneclaw_core.providers.wire import ToolLists as ToolLists
     from oneclaw_core.providers.wire import ToolTexts as ToolTexts
     from oneclaw_core.providers.wire import are_complete_arguments as are_complete_arguments
     from oneclaw_core.providers.wire import compact_json as compact_json
     from oneclaw_core.providers.wire import count_member as count_member
-    from oneclaw_core.providers.wire import join_surrogates as join_surrogates
     from oneclaw_core.providers.wire import member as member
     from oneclaw_core.providers.wire import objects_in as objects_in
     from oneclaw_core.providers.wire import parse_object as parse_object
@@ -64,12 +61,12 @@ _NAMES = {
         "LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig ReasoningDelta "
         "RetryNotice TextDelta ToolLoading WireRequest"
     ),
-    "history": "AnsweredCall Exchange exchanges valid_id valid_name loading_calls",
+    "history": "AnsweredCall Exchange exchanges valid_name loading_calls",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
     "retry": "AttemptFailed",
     "service_errors": "ServerMessage ServiceErrors",
     "wire": (
-        "ToolLists ToolTexts TextStream compact_json join_surrogates are_complete_arguments count_member member "
+        "ToolLists ToolTexts compact_json are_complete_arguments count_member member "
         "objects_in parse_object text_member unique_call_id"
     ),
 }

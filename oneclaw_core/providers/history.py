@@ -6,7 +6,6 @@ nothing that a model invented, or another service gave, has the requests of a se
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -129,21 +128,6 @@ def exchanges(messages: Sequence[Message]) -> Iterator[Message | Exchange]:
 def valid_name(name: str | None) -> str:
     """Replace the characters of a tool's name that services refuse to read back, in every later request."""
     return _REFUSED_IN_NAMES.sub("_", name or "")
-
-
-def valid_id(given: str, accepted: re.Pattern[str], characters: int = 64) -> str:
-    """Make an id acceptable, always the same for the same id; other services use other characters.
-
-    Args:
-        given: the id.
-        accepted: what the service takes as one.
-        characters: how long the ids are that stand for those it does not take, at most 64.
-    """
-    return (
-        given
-        if accepted.fullmatch(given)
-        else hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:characters]
-    )
 
 
 def _result(message: Message | None) -> ToolResult:

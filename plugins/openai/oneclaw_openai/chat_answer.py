@@ -14,17 +14,16 @@ from oneclaw_core.providers import (
     ReasoningDelta,
     StopReason,
     TextDelta,
-    TextStream,
     are_complete_arguments,
     compact_json,
     count_member,
-    join_surrogates,
     objects_in,
     text_member,
     unique_call_id,
 )
 from oneclaw_openai.chat_wire import ECHOED_KEYS, PROVIDER_TYPE
 from oneclaw_openai.think_blocks import ThinkBlocks
+from oneclaw_openai.wire_text import TextStream, join_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -20,16 +20,15 @@ from oneclaw_core.providers import (
     ReasoningDelta,
     StopReason,
     TextDelta,
-    TextStream,
     are_complete_arguments,
     compact_json,
     count_member,
-    join_surrogates,
     member,
     objects_in,
     unique_call_id,
 )
 from oneclaw_openai.responses_wire import PROVIDER_TYPE
+from oneclaw_openai.wire_text import TextStream, join_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Message
-from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls, valid_id
+from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls
+from oneclaw_openai.wire_text import valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,13 +1,11 @@
+"""Texts and ids of OpenAI's wire formats."""
+
 import json
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from oneclaw_core.providers.wire import TextStream, compact_json, join_surrogates
-
-
-def test_json_is_compact_and_in_the_order_of_the_value():
-    assert compact_json({"b": ["ä", 1.5], "a": None}) == '{"b":["ä",1.5],"a":null}'
+from oneclaw_openai.wire_text import TextStream, join_surrogates, valid_id
 
 
 def test_halves_of_a_character_are_joined_and_single_ones_replaced():
@@ -27,3 +25,12 @@ def test_half_a_character_at_the_end_is_replaced():
     stream = TextStream()
     assert stream.add("a\ud83d") == "a"
     assert stream.whole() == "a\ufffd"
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_ids_become_acceptable_and_stay_apart(one, other):
+    accepted = re.compile("[a-z0-9]{1,9}")
+    shown = valid_id(one, accepted, 9)
+    assert accepted.fullmatch(shown)
+    assert shown == (one if accepted.fullmatch(one) else valid_id(one, accepted, 9))
+    assert (valid_id(one, accepted) == valid_id(other, accepted)) is (one == other)
