@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -109,13 +110,22 @@ class Interrupted(StandIn):
     """An entry point in whose import the user presses Ctrl-C."""
 
     def load(self):
-        signal.raise_signal(signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 def test_being_interrupted_while_importing_is_no_fault_of_the_plugin():
     before = signal.getsignal(signal.SIGINT)
+    ended = threading.Event()
+
+    class Unending(Interrupted):
+        def load(self):
+            super().load()
+            # Else the import could end before the program gets to the signal.
+            ended.wait(10)
+
     with pytest.raises(KeyboardInterrupt):
-        load(Interrupted("slow", None))
+        load(Unending("slow", None))
+    ended.set()
     assert signal.getsignal(signal.SIGINT) is before
 
 
