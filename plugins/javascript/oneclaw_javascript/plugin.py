@@ -19,7 +19,7 @@ def register_tools(register: ToolRegistrar) -> None:
         "tools",
         "oneclaw_javascript.user_tools.folder:open_user_tools",
         starts="open",
-        listing="oneclaw_javascript.user_tools.folder:list_user_tools",
+        listing="oneclaw_javascript.user_tools.listing:list_user_tools",
         listed_as="user",
     )
 

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core import PluginContext, SourceTools
-    from oneclaw_core.plugins import ListingContext
     from oneclaw_javascript.user_tools.reading import Reading
-
-PYTHON_SETTING = "user_tools_python"
-_PYTHON_VARIABLE = "ONECLAW_USER_TOOLS_PYTHON"
-# Values that the settings take for true.
-_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
 
 _log = logging.getLogger("oneclaw.user_tools")
 
@@ -40,18 +34,6 @@ def open_user_tools(context: PluginContext) -> UserTools:
             return False
 
     return UserTools(context.services.home.path, is_python_enabled)
-
-
-def list_user_tools(context: ListingContext, tools: SourceTools) -> None:
-    """Publish the current tools in a listing; imports nothing that takes time.
-
-    Args:
-        context: the home, and its settings.
-        tools: publishes them.
-    """
-    variable, stored = context.environ.get(_PYTHON_VARIABLE), context.stored.get(PYTHON_SETTING)
-    is_python_enabled = variable.strip().lower() in _TRUE if variable else stored is True
-    UserTools(context.home, lambda: is_python_enabled).load(tools)
 
 
 class _Seen(NamedTuple):
