@@ -6,7 +6,6 @@ raises ``KeyboardInterrupt`` or ``SystemExit`` there ends nothing else.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import sys
@@ -17,6 +16,7 @@ from oneclaw_core.errors import PluginError
 from oneclaw_core.threads import run_in_thread, start_in_background
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Coroutine
 
 
@@ -26,12 +26,12 @@ LOAD_SECONDS = 30.0
 _T = TypeVar("_T")
 
 
-class TookTooLongError(Exception):
-    """Foreign code did not end within its time."""
+class ForeignError(Exception):
+    """Foreign code raised something.
 
-
-class ForeignCodeError(Exception):
-    """Foreign code raised an exception, which is the cause; it may be of any type."""
+    Attributes:
+        raised: what it raised; any ``BaseException``.
+    """
 
     def __init__(self, raised: BaseException) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class ForeignCall(Generic[_T]):
             try:
                 return call()
             except BaseException as error:  # belongs to those who wait
-                raise ForeignCodeError(error) from error
+                raise ForeignError(error) from error
 
         self._future = start_in_background(isolated, f"oneclaw {name}")
 
@@ -59,27 +59,17 @@ class ForeignCall(Generic[_T]):
         """Return what the call returned; Ctrl-C ends the waiting.
 
         Raises:
-            TookTooLongError: it goes on.
-            ForeignCodeError: it raised an exception.
+            TimeoutError: it goes on.
+            ForeignError: it raised something, such as a ``TimeoutError`` of its own.
         """
-        try:
-            return self._future.result(seconds)
-        except TimeoutError:
-            raise TookTooLongError(_too_long(seconds)) from None
+        return self._future.result(seconds)
 
     async def wait_async(self, seconds: float) -> _T:
         """Do the same without blocking the event loop."""
         import asyncio
 
-        try:
-            async with asyncio.timeout(seconds):
-                return await asyncio.wrap_future(self._future)
-        except TimeoutError:
-            raise TookTooLongError(_too_long(seconds)) from None
-
-
-def _too_long(seconds: float) -> str:
-    return f"it did not end within {seconds:g} s"
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(self._future)
 
 
 CLEAN_UP_SECONDS = 1.0
@@ -112,18 +102,6 @@ class HookTimeoutError(HookError):
         super().__init__(plugin, hook, f"did not end within {seconds:g} s", remedy)
 
 
-class ForeignError(Exception):
-    """Foreign code raised something.
-
-    Attributes:
-        raised: what it raised; any ``BaseException``.
-    """
-
-    def __init__(self, raised: BaseException) -> None:
-        super().__init__()
-        self.raised = raised
-
-
 async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bool) -> Any:
     """Call foreign code in a separate task, or in a daemon thread.
 
@@ -139,6 +117,8 @@ async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bo
         TimeoutError: it took longer.
         ForeignError: it raised something.
     """
+    import asyncio
+
     started = time.monotonic()
     task = _start(_outcome_of(call, is_async))
     try:
@@ -172,6 +152,8 @@ async def _outcome_of(call: Callable[[], Any], is_async: bool) -> tuple[Any, Bas
 
 
 def _start(coroutine: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> asyncio.Task[Any]:
+    import asyncio
+
     if sys.version_info >= (3, 12):
         # Most hooks never wait, and then cost no turn of the event loop.
         return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True)
@@ -179,5 +161,7 @@ def _start(coroutine: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> 
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:
+    import asyncio
+
     task.cancel()
     await asyncio.wait({task}, timeout=CLEAN_UP_SECONDS)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
-from importlib import import_module
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.registration.entry import PluginEntry
+from oneclaw_core.plugins.registration.entry import PluginEntry, import_target
 from oneclaw_core.plugins.registration.hook_marks import implementations_of
 from oneclaw_core.plugins.registration.record import LoadedPlugin
 from oneclaw_core.plugins.registration.registrars import (
@@ -178,13 +176,6 @@ def raised_cause(error: BaseException) -> str:
 def leaving_out(name: str, package: str | None) -> str:
     """Return the remedy for a plugin that does not work."""
     return f"upgrade {package or 'its package'}, or disable it with: oneclaw plugins disable {name}"
-
-
-def import_target(target: str) -> Any:
-    """Import what an entry point or a registration names, as ``module`` or ``module:attribute``."""
-    module, _, attribute = target.partition(":")
-    imported = import_module(module.strip())
-    return attrgetter(attribute.strip())(imported) if attribute else imported
 
 
 @dataclass(slots=True)

@@ -79,7 +79,7 @@ class InstalledPlugin:
 
     def load(self) -> Any:
         """Import what the entry point names."""
-        from oneclaw_core.plugins.catalogue.description import import_target
+        from oneclaw_core.plugins.registration.entry import import_target
 
         return import_target(self.value)
 

@@ -6,6 +6,7 @@ An installed plugin comes in by its entry, without being imported; a plugin that
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from oneclaw_core.errors import NotFoundError, describe_error
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
+    from oneclaw_core.plugins.loading.plugin_import import PluginImport
     from oneclaw_core.plugins.registration.entry import PluginEntry
     from oneclaw_core.plugins.registration.hook_marks import PluginContract
 
@@ -117,7 +118,7 @@ class _Loading:
                 continue
             if isinstance(point, InstalledPlugin):
                 self.catalog.merge(entries[point], record)
-                self._make_loader(point, record)
+                self._prepare_import(point, record)
             else:
                 self._bring_in(point, record)
         self.catalog.complete()
@@ -159,22 +160,29 @@ class _Loading:
             return True
         return _is_compatible(package_metadata(getattr(point, "dist", None)), record) and not notes.leaves_alone(record)
 
-    def _make_loader(self, point: EntryPoint, record: PluginRecord) -> None:
+    def _prepare_import(self, point: EntryPoint, record: PluginRecord) -> None:
         if any(problem.is_error and problem.where == "import" for problem in record.problems):
             return  # it is not imported here
 
-        def make_loader() -> PluginLoader:
-            from oneclaw_core.plugins.loading.plugin_loader import PluginLoader
+        def start_import(target: str | None) -> PluginImport:
+            from oneclaw_core.plugins.catalogue.description import Description
+            from oneclaw_core.plugins.loading.plugin_import import PluginImport
+            from oneclaw_core.plugins.registration.entry import import_target
 
-            return PluginLoader(record, point.load, self._the_contract(), self.catalog.registry, self._notes_directory)
+            if target is not None:
+                return PluginImport(record, target, partial(import_target, target), self._notes_directory)
+            description = Description(
+                record.name, point.load, self._the_contract(), self.catalog.registry, record.distribution
+            )
+            return PluginImport(record, None, description.load, self._notes_directory)
 
-        record.make_loader = make_loader
+        record.start_import = start_import
 
     def _bring_in(self, point: EntryPoint, record: PluginRecord) -> None:
         """Describe a plugin here that is given as an object."""
         from oneclaw_core.plugins import isolation
         from oneclaw_core.plugins.catalogue.description import Description
-        from oneclaw_core.plugins.isolation import ForeignCall, TookTooLongError
+        from oneclaw_core.plugins.isolation import ForeignCall
 
         description = Description(
             record.name, point.load, self._the_contract(), self.catalog.registry, record.distribution
@@ -182,11 +190,11 @@ class _Loading:
         try:
             with CrashGuard(self._notes_directory) as notes, notes.during(record, LOADING):
                 ForeignCall(description.make, f"description of {record.name}").wait(isolation.LOAD_SECONDS)
-        except TookTooLongError:
+        except TimeoutError:
             description.report_hang(isolation.LOAD_SECONDS)
         record.loaded = description.loaded()
         self.catalog.merge(description.entry, record)
-        self._make_loader(point, record)
+        self._prepare_import(point, record)
 
     def _the_contract(self) -> PluginContract:
         if self._contract is None:

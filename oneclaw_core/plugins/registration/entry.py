@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,13 @@ def target_name(value: object) -> str | None:
         return value
     place = _place_of(value)
     return place if place is not None and _is_at(place, value) else None
+
+
+def import_target(target: str) -> Any:
+    """Import what an entry point or a registration names, as ``module`` or ``module:attribute``."""
+    module, _, attribute = target.partition(":")
+    imported = import_module(module.strip())
+    return attrgetter(attribute.strip())(imported) if attribute else imported
 
 
 def command_place(command: click.Command) -> str | None:

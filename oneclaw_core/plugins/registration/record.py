@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.registration.entry import PluginProblem, new_problem
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
+    from oneclaw_core.plugins.loading.plugin_import import PluginImport
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.tools.definition import Tool
 
@@ -69,26 +70,6 @@ class LoadedPlugin:
     tools: Mapping[str, Tool] = field(default_factory=dict)
 
 
-class PluginLoader(Protocol):
-    """Imports a plugin at its first use; each method raises ``PluginError`` if that fails."""
-
-    async def load(self) -> LoadedPlugin:
-        """Import the plugin."""
-        ...
-
-    def load_now(self) -> LoadedPlugin:
-        """Import the plugin in a program without an event loop."""
-        ...
-
-    async def load_object(self, registration: Registration) -> Any:
-        """Import what the plugin registered by name."""
-        ...
-
-    def load_object_now(self, registration: Registration) -> Any:
-        """Import it in a program without an event loop."""
-        ...
-
-
 @dataclass(slots=True)
 class PluginRecord:
     """A plugin that is installed, and what became of it.
@@ -105,7 +86,7 @@ class PluginRecord:
         registrations: what else it registered, by name.
         hooks: the event and lifecycle hooks that it implements, and how.
         problems: what went wrong.
-        make_loader: makes what imports it at its first use.
+        start_import: starts the import of the plugin, or of an object of it, given its name ``module:attribute``.
         loaded: the imported plugin, where it was given as an object.
         known_causes: of problems that the user was already told about.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin by this record; ``None`` for a plugin.
@@ -125,11 +106,11 @@ class PluginRecord:
     registrations: list[Registration] = field(default_factory=list)
     hooks: dict[str, HookOptions] = field(default_factory=dict)
     problems: list[PluginProblem] = field(default_factory=list)
-    make_loader: Callable[[], PluginLoader] | None = field(default=None, repr=False)
+    start_import: Callable[[str | None], PluginImport] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
     known_causes: frozenset[str] = frozenset()
     source: str | None = None
-    _made_loader: PluginLoader | None = field(default=None, repr=False)
+    _imports: dict[str | None, PluginImport] = field(default_factory=dict, repr=False)
 
     @property
     def status(self) -> str:
@@ -147,28 +128,36 @@ class PluginRecord:
         return f"{self.distribution} {self.version}" if self.distribution else None
 
     async def load(self) -> LoadedPlugin:
-        """Return the imported plugin.
+        """Return the plugin, which is imported at its first use.
 
         Raises:
             PluginError: it cannot be imported.
         """
-        return self.loaded if self.loaded is not None else await self._loader().load()
+        return self.loaded or await self._import(None).wait_async()
 
     def load_now(self) -> LoadedPlugin:
         """Do the same in a program without an event loop."""
-        return self.loaded if self.loaded is not None else self._loader().load_now()
+        return self.loaded or self._import(None).wait()
 
     async def load_object(self, registration: Registration) -> Any:
         """Return what the plugin registered by name.
 
         Raises:
-            PluginError: it cannot be imported.
+            PluginError: it cannot be imported, or is not registered any more.
         """
-        return registration.value if registration.value is not None else await self._loader().load_object(registration)
+        if registration.value is not None:
+            return registration.value
+        if registration.target is None:
+            return _found(registration, await self.load())
+        return await self._import(registration.target).wait_async()
 
     def load_object_now(self, registration: Registration) -> Any:
         """Do the same in a program without an event loop."""
-        return registration.value if registration.value is not None else self._loader().load_object_now(registration)
+        if registration.value is not None:
+            return registration.value
+        if registration.target is None:
+            return _found(registration, self.load_now())
+        return self._import(registration.target).wait()
 
     def report(
         self, where: str, cause: str, remedy: str, *, is_error: bool = True, check: str = "", pointer: str = ""
@@ -189,15 +178,26 @@ class PluginRecord:
         else:
             _log.info("%s", about)
 
-    def _loader(self) -> PluginLoader:
-        if self._made_loader is None and self.make_loader is not None:
-            self._made_loader = self.make_loader()
-        if self._made_loader is None:
-            raise PluginError(
-                f"the plugin {self.name} cannot be used: see oneclaw plugins list; disable it with: oneclaw plugins "
-                f"disable {self.name}"
-            )
-        return self._made_loader
+    def _import(self, target: str | None) -> PluginImport:
+        found = self._imports.get(target)
+        if found is None:
+            if self.start_import is None:
+                raise PluginError(
+                    f"the plugin {self.name} cannot be used: see oneclaw plugins list; disable it with: oneclaw "
+                    f"plugins disable {self.name}"
+                )
+            found = self._imports[target] = self.start_import(target)
+        return found
+
+
+def _found(registration: Registration, loaded: LoadedPlugin) -> Any:
+    for each in loaded.registrations:
+        if (each.hook, each.name) == (registration.hook, registration.name):
+            return each.value
+    raise PluginError(
+        f"the plugin {registration.plugin} does not register {registration.name!r} any more: upgrade it, or leave it "
+        f"out with: oneclaw plugins disable {registration.plugin}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

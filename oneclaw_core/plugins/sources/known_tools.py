@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib import import_module
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.plugins.registration.entry import PluginProblem
-from oneclaw_core.private_files import read_private, write_private
 from oneclaw_core.tools.toolset import ToolGroupDefinition
 from oneclaw_core.types.tools import ToolResult
 
@@ -117,6 +113,10 @@ class Known:
 
 def read_known(path: Path, where: str) -> Known:
     """Read what is known of a source; nothing if the file is missing or damaged."""
+    if not path.exists():
+        return Known()
+    from oneclaw_core.private_files import read_private
+
     try:
         text = read_private(path, _MAX_BYTES)
         return Known() if text is None else Known.from_json(text, where)
@@ -127,6 +127,8 @@ def read_known(path: Path, where: str) -> Known:
 
 def write_known(path: Path, text: bytes) -> None:
     """Keep what is known of a source; without room for it, its tools are found anew each time."""
+    from oneclaw_core.private_files import write_private
+
     try:
         write_private(path, text)
     except OSError as error:
@@ -240,25 +242,20 @@ def list_sources(
 
 def _list_current(target: str, context: ListingContext, source: PublishedBySource) -> None:
     """Have a source publish its current tools, in a thread, so that one that hangs costs a few seconds."""
+    from oneclaw_core.plugins.isolation import ForeignCall, ForeignError
+    from oneclaw_core.plugins.registration.entry import import_target
+
     published: list[Callable[[], None]] = []
-    raised: list[BaseException] = []
-
-    def publish() -> None:
-        try:
-            module, _, attribute = target.partition(":")
-            attrgetter(attribute)(import_module(module))(context, source)
-        except BaseException as error:  # noqa: BLE001  # foreign code may raise anything
-            raised.append(error)
-
     # Tools are registered in this thread, and none of them after the time is over.
     source.run = published.append
-    thread = threading.Thread(target=publish, name=source.where, daemon=True)
-    thread.start()
-    thread.join(LISTING_SECONDS)
+    fault = ""
+    try:
+        ForeignCall(lambda: import_target(target)(context, source), source.where).wait(LISTING_SECONDS)
+    except TimeoutError:
+        fault = f"it did not end within {LISTING_SECONDS:g} s"
+    except ForeignError as error:
+        fault = describe_error(error.raised)
     source.run = lambda _: None
-    fault = f"it did not end within {LISTING_SECONDS:g} s" if thread.is_alive() else ""
-    for error in raised:
-        fault = describe_error(error)
     for register in tuple(published):
         register()
     if fault:
