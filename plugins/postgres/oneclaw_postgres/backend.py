@@ -14,7 +14,7 @@ import psycopg
 
 from oneclaw_core.sessions import Backend, Inspection, StoreDamagedError
 from oneclaw_postgres.address import SCHEMA, damaged, parse
-from oneclaw_postgres.connection import PostgresConnection, StaleConnectionError
+from oneclaw_postgres.connection import ConfinedPostgresConnection, PostgresConnection, StaleConnectionError
 from oneclaw_postgres.errors import explain, is_transient
 
 if TYPE_CHECKING:
@@ -72,8 +72,6 @@ class PostgresBackend(Backend):
         """See :class:`~oneclaw_core.sessions.Backend`."""
         if self._prefix is None:
             return PostgresConnection(self.address, self._busy_seconds)
-        from oneclaw_postgres.confinement import ConfinedPostgresConnection
-
         return ConfinedPostgresConnection(self.address, self._busy_seconds, self._prefix)
 
     def has_tables(self, connection: Connection) -> bool:

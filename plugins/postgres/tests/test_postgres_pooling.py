@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from databases import backend_of
-from oneclaw_postgres import address, connecting, pooling
+from oneclaw_postgres import address, connecting
 from postgres_server import database_on_server
 
 from oneclaw_core.errors import StoreError
@@ -200,7 +200,7 @@ def test_a_pooler_that_keeps_sessions_is_as_good_as_none(postgres: PostgresServe
 def test_a_pooler_without_another_session_is_not_waited_for(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pooling, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(connecting, "_WAIT_SECONDS", 0.1)
     url = database_on_server(postgres.uri("postgres"), tmp_path)
     with pooler(url, session_count=1, is_shared=False) as pooled:
         assert read_states(backend_of(pooled)) == read_states(backend_of(url))
