@@ -13,7 +13,6 @@ from oneclaw_core.tools import write_private
 from oneclaw_memory.document import NOTES, SECTIONS, Section, category_of, headings, section_of, sections, skeleton
 from oneclaw_memory.editing import as_stored, is_known, list_items, normal_text, places_of, replaced, with_items
 from oneclaw_memory.encoded_text import TextForm, decoded, encoded
-from oneclaw_memory.errors import MemoryChangeError
 from oneclaw_memory.key_shapes import key_shape
 
 if TYPE_CHECKING:
@@ -28,6 +27,19 @@ MAX_FILE_CHARACTERS = 100_000
 # Who writes more by hand can, up to this.
 _MAX_FILE_BYTES = 1_000_000
 _LOCK_SECONDS = 5
+
+
+class MemoryChangeError(OneClawError):
+    """Something cannot be remembered, changed or forgotten; the memory is as it was.
+
+    Attributes:
+        error_type: ``validation_error``, ``duplicate_detected``, ``not_found``, ``ambiguous_match`` or
+            ``save_failed``.
+    """
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.error_type = error_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from oneclaw_core import PromptSection
+from oneclaw_core import OneClawError, PromptSection
 from oneclaw_memory.file import MemoryFile, memory_path
-from oneclaw_memory.shown import ShownMemory
+from oneclaw_memory.prompt_section import memory_section
 
 if TYPE_CHECKING:
     from oneclaw_core import ChatCommandContext, PluginContext
 
 # Beside the memory itself: the introduction and the notice of a cut.
 _FRAME_CHARACTERS = 1_000
+
+_log = logging.getLogger("oneclaw.memory")
 
 
 def memory_of(context: PluginContext) -> MemoryFile:
@@ -42,5 +45,38 @@ def _memory_file(context: PluginContext) -> MemoryFile:
     return MemoryFile(memory_path(services.home), services.holds_secret)
 
 
-def _shown_memory(context: PluginContext) -> ShownMemory:
-    return ShownMemory(_memory_file(context))
+def _shown_memory(context: PluginContext) -> _ShownMemory:
+    return _ShownMemory(_memory_file(context))
+
+
+class _ShownMemory:
+    """The memory as models are shown it, written again when its file has changed.
+
+    Args:
+        file: what is remembered.
+    """
+
+    def __init__(self, file: MemoryFile) -> None:
+        self._file = file
+        self._made_of: tuple[int, ...] | None = None
+        self._section = ""
+
+    def section(self, max_characters: int) -> str:
+        """Write the part of the system prompt; an unreadable file is logged and left out.
+
+        Args:
+            max_characters: how much of the memory to show.
+        """
+        try:
+            state = self._file.path.stat()
+        except OSError:
+            return ""
+        made_of = (state.st_mtime_ns, state.st_size, state.st_ino, max_characters)
+        if made_of != self._made_of:
+            try:
+                text = self._file.read()
+            except OneClawError as error:
+                _log.warning("models are shown no memory: %s", error)
+                text = ""
+            self._section, self._made_of = memory_section(text, max_characters), made_of
+        return self._section

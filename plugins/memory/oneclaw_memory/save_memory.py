@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ToolResult
-from oneclaw_memory.errors import MemoryChangeError
+from oneclaw_memory.file import MemoryChangeError
 from oneclaw_memory.home_memory import memory_of
 
 if TYPE_CHECKING:

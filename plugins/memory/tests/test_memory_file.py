@@ -9,8 +9,7 @@ import threading
 
 import pytest
 from oneclaw_memory.document import section_of
-from oneclaw_memory.errors import MemoryChangeError
-from oneclaw_memory.file import MAX_CONTENT_CHARACTERS, MAX_FILE_CHARACTERS, MemoryFile
+from oneclaw_memory.file import MAX_CONTENT_CHARACTERS, MAX_FILE_CHARACTERS, MemoryChangeError, MemoryFile
 
 from oneclaw_core import OneClawError
 

@@ -61,7 +61,7 @@ def register_checks(register: CheckRegistrar) -> None:
 @hookimpl
 async def current_sections(context: PluginContext) -> list[PromptSection]:
     """List the skills that can be loaded, as their files are now."""
-    from oneclaw_skills.home_catalog import prompt_section
+    from oneclaw_skills.catalog import prompt_section
 
     return prompt_section(context)
 

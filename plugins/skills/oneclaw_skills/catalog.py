@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core import NotFoundError
-from oneclaw_skills.errors import SkillError
+from oneclaw_core import NotFoundError, PromptSection
 from oneclaw_skills.format import parse_document
-from oneclaw_skills.places import places_in, plugin_places, skill_directories, stamp_of
-from oneclaw_skills.skill import SKILL_FILE, Skill, SkillDocument, SkillProblem, SkillSource
+from oneclaw_skills.listing import MAX_SECTION_CHARACTERS, skills_section
+from oneclaw_skills.places import home_skills, places_in, plugin_places, skill_directories, stamp_of
+from oneclaw_skills.skill import LOAD_SKILL, SKILL_FILE, Skill, SkillDocument, SkillError, SkillProblem, SkillSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from oneclaw_core import PluginContext
     from oneclaw_core.plugins import PluginRecord, PluginSkill
     from oneclaw_core.tools import FileStamp
     from oneclaw_skills.folder import SkillFolder
@@ -230,3 +231,21 @@ def _judged(found: Iterable[tuple[Place, _Reading]], *, is_project_trusted: bool
 
 def _first_error(problems: Sequence[SkillProblem]) -> str:
     return next((str(problem) for problem in problems if problem.is_error), "it cannot be read")
+
+
+def skills_of(context: PluginContext) -> SkillCatalog:
+    """Return the skills of the home that a context belongs to, as the user trusts its project now."""
+    catalog = context.once(_catalog)
+    catalog.is_project_trusted = context.services.project.is_trusted
+    return catalog
+
+
+def prompt_section(context: PluginContext) -> list[PromptSection]:
+    """Return the section of the system prompt that lists the skills."""
+    text = skills_section(skills_of(context).available())
+    return [PromptSection("skills", text, MAX_SECTION_CHARACTERS, LOAD_SKILL)]
+
+
+def _catalog(context: PluginContext) -> SkillCatalog:
+    services = context.services
+    return SkillCatalog(services.skills, home_skills(services.home), services.project.directory)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from oneclaw_core import ExpandedMessage, MessageCommand
 from oneclaw_core.cli import table_text
 from oneclaw_core.tools import one_line
-from oneclaw_skills.catalog import SkillStatus
+from oneclaw_skills.catalog import SkillStatus, skills_of
 from oneclaw_skills.content import skill_message, skill_needs
-from oneclaw_skills.home_catalog import skills_of
 
 if TYPE_CHECKING:
     from oneclaw_core import ChatCommandContext, CommandUse, PluginContext

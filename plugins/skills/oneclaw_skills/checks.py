@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from oneclaw_core.plugins import PluginProblem
 from oneclaw_skills.catalog import SkillStatus, read_entry
 from oneclaw_skills.content import skill_needs
 from oneclaw_skills.folder import SkillFolder
-from oneclaw_skills.links import missing_files
 from oneclaw_skills.skill import SKILL_FILE, SkillProblem
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from oneclaw_core import ToolRegistry
     from oneclaw_skills.catalog import SkillCatalog, SkillEntry
     from oneclaw_skills.skill import Skill
+
+# Links to files, as Markdown writes them.
+_LINK = re.compile(r"\]\((?!\w+:|/|#)([^)\s#]+)")
+_FENCED = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 def checked_entries(catalog: SkillCatalog, skill: str | None) -> list[SkillEntry]:
@@ -57,7 +61,7 @@ def findings_of(entry: SkillEntry, registry: ToolRegistry, chat_commands: Collec
     """
     findings = list(entry.problems)
     if entry.skill is not None:
-        findings += missing_files(entry.skill)
+        findings += _missing_files(entry.skill)
         findings += _surprises(entry, entry.skill, registry, chat_commands)
     return findings
 
@@ -72,7 +76,7 @@ def check_registered_skill(folder: Path | Traversable, registry: ToolRegistry | 
     entry = read_entry(SkillFolder(folder))
     problems = list(entry.problems)
     if entry.skill is not None and registry is not None:
-        problems += missing_files(entry.skill)
+        problems += _missing_files(entry.skill)
         needs = skill_needs(entry.skill, registry)
         if missing := ", ".join([*needs.missing_groups, *needs.missing_tools]):
             cause = f"the skill {entry.name} names {missing}, which neither the plugin nor the core has"
@@ -108,3 +112,11 @@ def _surprises(
         )
     if entry.status is SkillStatus.UNTRUSTED:
         yield SkillProblem("it is not used, since its project is not trusted", "oneclaw skills trust", is_error=False)
+
+
+def _missing_files(skill: Skill) -> Iterator[SkillProblem]:
+    """Find the files that a skill's instructions refer to and that are not in its folder."""
+    for link in dict.fromkeys(_LINK.findall(_FENCED.sub("", skill.document.body))):
+        if not skill.folder.has_file(link):
+            message = f"the instructions refer to {link[:200]!r}, which is no file in the skill's folder"
+            yield SkillProblem(message, "add the file, or correct its path", is_error=False)

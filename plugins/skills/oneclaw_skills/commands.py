@@ -26,8 +26,8 @@ from oneclaw_core.cli import (
 from oneclaw_core.tools import one_line
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_skills.checks import checked_entries, findings_of
-from oneclaw_skills.errors import SkillError
 from oneclaw_skills.places import PROJECT_DIRECTORIES, home_skills
+from oneclaw_skills.skill import SkillError
 
 if TYPE_CHECKING:
     from oneclaw_core.cli import HomeCatalog

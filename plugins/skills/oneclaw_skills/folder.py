@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from oneclaw_skills.errors import SkillError
-from oneclaw_skills.skill import SKILL_FILE
+from oneclaw_skills.skill import SKILL_FILE, SkillError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import NotFoundError, ToolResult
+from oneclaw_skills.catalog import skills_of
 from oneclaw_skills.content import MAX_ARGUMENTS_CHARACTERS, skill_needs, skill_text
-from oneclaw_skills.errors import SkillError
-from oneclaw_skills.home_catalog import skills_of
 from oneclaw_skills.listing import found_skills
+from oneclaw_skills.skill import SkillError
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext

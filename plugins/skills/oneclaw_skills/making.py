@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import UsageError
 from oneclaw_skills.catalog import read_entry
-from oneclaw_skills.errors import SkillError
 from oneclaw_skills.folder import SkillFolder
 from oneclaw_skills.format import is_skill_name
-from oneclaw_skills.skill import SKILL_FILE
+from oneclaw_skills.skill import SKILL_FILE, SkillError
 
 if TYPE_CHECKING:
     from pathlib import Path

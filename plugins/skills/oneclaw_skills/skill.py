@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oneclaw_core import OneClawError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
 
 SKILL_FILE = "SKILL.md"
 LOAD_SKILL = "load_skill"
+
+
+class SkillError(OneClawError):
+    """A skill's files cannot be read, or its ``SKILL.md`` does not follow the format."""
 
 
 class SkillSource(StrEnum):

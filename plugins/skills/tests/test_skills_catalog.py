@@ -6,7 +6,7 @@ import time
 import pytest
 from oneclaw_skills import catalog as catalog_module
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus
-from oneclaw_skills.errors import SkillError
+from oneclaw_skills.skill import SkillError
 from skill_files import write_skill
 
 from oneclaw_core import NotFoundError

@@ -4,8 +4,8 @@ import os
 import zipfile
 
 import pytest
-from oneclaw_skills.errors import SkillError
 from oneclaw_skills.folder import MAX_FILE_BYTES, MAX_SKILL_FILE_BYTES, SkillFile, SkillFolder
+from oneclaw_skills.skill import SkillError
 from skill_files import write_skill
 
 pytestmark = pytest.mark.every_python

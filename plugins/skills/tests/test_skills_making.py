@@ -5,9 +5,9 @@ import os
 import pytest
 from oneclaw_skills import making
 from oneclaw_skills.catalog import SkillStatus, read_entry
-from oneclaw_skills.errors import SkillError
 from oneclaw_skills.folder import SkillFolder
 from oneclaw_skills.making import add_skill, new_skill
+from oneclaw_skills.skill import SkillError
 from skill_files import write_skill
 
 from oneclaw_core import UsageError

@@ -2,19 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from oneclaw_javascript.tool_management.answers import WRITE_PERMISSION, answering
+from oneclaw_core import (
+    DuplicateError,
+    NotFoundError,
+    OneClawError,
+    PermissionDeniedError,
+    ProtectedError,
+    ToolResult,
+    UsageError,
+)
 from oneclaw_javascript.user_tools.registered import RegisteredTools
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from oneclaw_core import ToolContext
     from oneclaw_javascript.user_tools.user_tool import UserTool
 
 _DESCRIPTION_CHARACTERS = 200
+_WRITE_PERMISSION = "tools.write"
+
+_Parameters = ParamSpec("_Parameters")
+
+# The first that fits counts.
+_ERROR_TYPES: tuple[tuple[type[OneClawError], str], ...] = (
+    (DuplicateError, "duplicate_name"),
+    (NotFoundError, "not_found"),
+    (ProtectedError, "protected_tool"),
+    (UsageError, "validation_error"),
+    (OneClawError, "io_error"),
+)
 
 
-@answering
+def _answering(tool: Callable[_Parameters, Awaitable[str]]) -> Callable[_Parameters, Awaitable[ToolResult]]:
+    """Turn what is refused into error types.
+
+    Args:
+        tool: returns what the model is told.
+    """
+
+    @wraps(tool)
+    async def answered(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> ToolResult:
+        try:
+            return ToolResult.success(await tool(*args, **kwargs))
+        except PermissionDeniedError:
+            raise
+        except OneClawError as error:
+            error_type = next(name for kind, name in _ERROR_TYPES if isinstance(error, kind))
+            return ToolResult.error(error_type, _sentence(str(error)))
+
+    return answered
+
+
+@_answering
 async def create_js_tool(
     name: str,
     description: str,
@@ -35,14 +78,14 @@ async def create_js_tool(
         required_permissions=required_permissions,
         timeout_seconds=timeout_seconds,
     )
-    await context.ask_permission(WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary)
     await tools.make(change)
     if not context.selection.allows(change.name, None):
         return f"Tool '{change.name}' is created. It is not among this agent's tools; others can call it at once."
     return f"Tool '{change.name}' is created. You can call it from your next answer on."
 
 
-@answering
+@_answering
 async def list_user_tools(*, context: ToolContext) -> str:
     """List the user's tools by their names, then what is wrong in their folder."""
     tools = await RegisteredTools.of(context.services)
@@ -57,7 +100,7 @@ async def list_user_tools(*, context: ToolContext) -> str:
     return "\n".join(lines)
 
 
-@answering
+@_answering
 async def update_js_tool(
     name: str,
     description: str | None = None,
@@ -80,17 +123,17 @@ async def update_js_tool(
     )
     if change is None:
         return f"Nothing to change: tool '{name.strip()}' is as it was."
-    await context.ask_permission(WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary)
     await tools.make(change)
     return f"Tool '{change.name}' is changed. The change counts from your next answer on."
 
 
-@answering
+@_answering
 async def delete_js_tool(name: str, *, context: ToolContext) -> str:
     """Delete a tool, once the user agrees."""
     tools = await RegisteredTools.of(context.services)
     change = await tools.changes.deletion(name.strip())
-    await context.ask_permission(WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary)
     await tools.make(change)
     return f"Tool '{change.name}' is deleted."
 
@@ -101,3 +144,8 @@ def _line(tool: UserTool) -> str:
         description = description[:_DESCRIPTION_CHARACTERS] + "..."
     group = f", tool group {tool.group}" if tool.group is not None else ""
     return f"- {tool.name}: {description} ({tool.file}{group})"
+
+
+def _sentence(text: str) -> str:
+    # A name at the beginning stays as it is.
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
