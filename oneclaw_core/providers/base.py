@@ -237,21 +237,6 @@ class Provider(Protocol):
         ...
 
 
-def attachment_media_types(provider: Provider) -> tuple[str, ...]:
-    """Prefixes of the media types of attachments that a provider's wire format can carry."""
-    return tuple(getattr(provider, "attachment_media_types", ()))
-
-
-def loads_natively(provider: Provider) -> bool:
-    """Whether a loaded group leaves what a request to a provider begins with as it was."""
-    return bool(getattr(provider, "loads_natively", False))
-
-
-def writes_summaries(provider: Provider) -> bool:
-    """Return True if the provider's models write summaries; what is no language model says so of itself."""
-    return bool(getattr(provider, "is_language_model", True))
-
-
 def wire_request(provider: Provider, request: ModelRequest) -> WireRequest | None:
     """Write a request as a provider would send it; ``None`` for one that does not show it, or sends nothing."""
     write = getattr(provider, "wire_request", None)

@@ -17,8 +17,9 @@ from oneclaw_core.config.providers import (
     with_key,
 )
 from oneclaw_core.errors import NotFoundError, SpendingLimitError
-from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading, loads_natively
+from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading
 from oneclaw_core.sessions.usage import UsageRecord
+from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import Spending, start_of_day
@@ -74,6 +75,22 @@ class ChosenModel:
     def full_name(self) -> str:
         """``PROVIDER/MODEL``."""
         return f"{self.config.name}/{self.info.name}"
+
+    @property
+    def attachment_media_types(self) -> tuple[str, ...]:
+        """Prefixes of the media types that the model takes and its wire format can carry."""
+        of_format = tuple(getattr(self.provider, "attachment_media_types", ()))
+        return accepted_media_types(of_format, self.info.input_media_types)
+
+    @property
+    def loads_natively(self) -> bool:
+        """True if a loaded group leaves what a request begins with as it was."""
+        return bool(getattr(self.provider, "loads_natively", False))
+
+    @property
+    def writes_summaries(self) -> bool:
+        """True if the model writes summaries; what is no language model says so of itself."""
+        return bool(getattr(self.provider, "is_language_model", True))
 
 
 class ModelChooser:
@@ -273,7 +290,7 @@ class ModelCalls:
         record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
         if request is not None:
             are_groups_at_front = self._tool_loading is ToolLoading.APPEND or not (
-                loads_natively(self._chosen.provider) or self._tool_loading is ToolLoading.DISPATCH
+                self._chosen.loads_natively or self._tool_loading is ToolLoading.DISPATCH
             )
             record = replace(
                 record,

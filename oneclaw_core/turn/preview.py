@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.contract.arguments import SessionInfo
-from oneclaw_core.providers.base import ToolLoading, loads_natively, wire_request
+from oneclaw_core.providers.base import ToolLoading, wire_request
 from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import check_texts, session_info
@@ -46,7 +46,7 @@ async def preview(
     """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
     request, chosen = await next_request(parts, session, agent, model)
     loading = chosen.tool_loading
-    if loading.is_native and not loads_natively(chosen.provider):
+    if loading.is_native and not chosen.loads_natively:
         loading = ToolLoading.APPEND
     sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
     return RequestPreview(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnLimitError
-from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta, writes_summaries
+from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, RepeatedFailures, ToolProgress
@@ -167,7 +167,7 @@ class Turn:
         self._compactor = Compactor(
             self._store,
             self._session_id,
-            self._ask_for_summary if writes_summaries(self._context.model.provider) else None,
+            self._ask_for_summary if self._context.model.writes_summaries else None,
             self._record,
             self._emit,
             self._context.context_limits,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.distributions import how_to_install
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.providers.base import attachment_media_types
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.executor import CallScope
-from oneclaw_core.turn.attachments import accepted_media_types, check_attachments, checked_attachments
+from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, session_info, turn_context
 from oneclaw_core.turn.conversations import no_session, shortened
 from oneclaw_core.turn.stream import TurnTracker
@@ -134,8 +133,7 @@ class Turns:
             expanded = await self._expanded(message.command, text, agent)
             text, groups = expanded.text, (*groups, *expanded.groups)
         if attachments:
-            accepted = accepted_media_types(attachment_media_types(model.provider), model.info.input_media_types)
-            check_attachments(attachments, accepted, model.full_name)
+            check_attachments(attachments, model.attachment_media_types, model.full_name)
         return _Prepared(
             message=message,
             setup=setup,

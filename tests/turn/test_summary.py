@@ -10,10 +10,10 @@ from oneclaw_offline.provider import OfflineProvider
 from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.chat_wire import RequestEncoder
 
-from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core import Attachment, Message, MessageType, ModelInfo, ToolCallStatus
 from oneclaw_core.providers import ModelResponse, ProviderConfig
-from oneclaw_core.providers.base import writes_summaries
 from oneclaw_core.turn.estimate import Estimator
+from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.summary import (
     INSTRUCTIONS,
     SUMMARY_MAX_CHARACTERS,
@@ -175,4 +175,5 @@ def test_the_whole_request_is_as_short_as_asked_for():
     ],
 )
 def test_rules_write_no_summaries(provider, can):
-    assert writes_summaries(provider) is can
+    chosen = ChosenModel(provider, ProviderConfig(name="x", type="offline"), ModelInfo(name="model"))
+    assert chosen.writes_summaries is can
