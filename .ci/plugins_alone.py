@@ -64,9 +64,8 @@ def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) 
     # Each file on one worker: some share a server that takes long to start.
     processes = ["-n", "2", "--dist", "loadfile"] if count_tests(plugin) > MANY_TEST_FILES else []
     tests = arguments or [*processes, "-m", "not one_python"]
-    options = ["-o", f"cache_dir={scratch / plugin.name / 'cache'}", "--override-ini=pythonpath=tests/support", *tests]
-    confined = ["--confcutdir=plugins", f"plugins/{plugin.name}/tests"]
-    command = [str(python), "-m", "pytest", *options, *confined]
+    confined = ["--override-ini=pythonpath=tests/support", "--confcutdir=plugins", f"plugins/{plugin.name}/tests"]
+    command = [str(python), ".ci/retrying.py", *tests, *confined]
     return subprocess.run(  # noqa: S603  # the command is made above
         command,
         cwd=ROOT,

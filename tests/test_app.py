@@ -29,7 +29,7 @@ from oneclaw_core import (
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

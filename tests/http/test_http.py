@@ -23,7 +23,7 @@ from oneclaw_core.http.clients import (
 from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.threads import start_in_background
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 PUBLIC = [
     "1.1.1.1",

@@ -12,7 +12,7 @@ from oneclaw_core import UsageError
 from oneclaw_core.http import OAuthError, OAuthUnavailableError
 from oneclaw_core.testing import AuthorizationServer
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 
 def sign_in(client, user, **options):

@@ -10,7 +10,7 @@ from stand_ins import plugin
 
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, hookimpl, tool
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 span = contextvars.ContextVar("span", default="none")
 

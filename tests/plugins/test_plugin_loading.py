@@ -19,7 +19,7 @@ from oneclaw_core.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, discover, load_plugins
 from oneclaw_core.plugins.registration.commands import plugin_commands
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 OURS = sorted(
     name

@@ -17,7 +17,7 @@ from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.providers import http_provider
 from oneclaw_core.providers.base import TextDelta
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 
 def gemini(text, **more):

@@ -32,7 +32,7 @@ from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.tools import ToolResult
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 if typing.TYPE_CHECKING:
     import decimal

@@ -30,7 +30,7 @@ from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 
 @pytest.fixture

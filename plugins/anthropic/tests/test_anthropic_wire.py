@@ -20,7 +20,7 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup
 from oneclaw_core.types.messages import Attachment
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 MARK = {"type": "ephemeral"}
 PNG_BLOCK = {

@@ -21,7 +21,7 @@ from oneclaw_javascript.result import ConsoleLine
 from oneclaw_javascript.running import run_javascript
 from worker_processes import started
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 __all__ = ["started"]  # a fixture
 

@@ -13,7 +13,7 @@ from oneclaw_memory.file import MAX_CONTENT_CHARACTERS, MAX_FILE_CHARACTERS, Mem
 
 from oneclaw_core import OneClawError
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 WRITER = """
 import sys

@@ -17,7 +17,7 @@ from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.toolset import ActiveTools, LoadedGroup, restore_loaded_groups
 from oneclaw_core.types.messages import Attachment
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 SERVER = "https://api.openai.com"
 

@@ -10,7 +10,7 @@ from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 
-pytestmark = pytest.mark.every_python
+pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
