@@ -10,8 +10,8 @@ from oneclaw_offline.provider import OfflineProvider
 from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.chat_wire import RequestEncoder
 
-from oneclaw_core import Attachment, Message, MessageType, ModelInfo, ToolCallStatus
-from oneclaw_core.providers import ModelResponse, ProviderConfig
+from oneclaw_core import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
 from oneclaw_core.turn.estimate import Estimator
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.summary import (
