@@ -146,7 +146,7 @@ class AgentService:
         return await self._store.change_agent(found.id, lambda agent: self._changed(agent, changes))
 
     async def check_update(self, name_or_id: str, **changes: Unpack[AgentChanges]) -> None:
-        """Refuse what :meth:`update` would refuse, before anybody is asked; a name that is taken is found out there.
+        """Refuse what :meth:`update` would refuse, before the user is asked; a name that is taken is found out there.
 
         Raises:
             UsageError: as for :meth:`update`.

@@ -332,7 +332,7 @@ class OneClaw:
             session: the session's name or id; ``None`` for a new one.
             agent: the agent's name.
             model: ``PROVIDER/MODEL``.
-            is_wired: whether the provider is to write it, too.
+            is_wired: True if the provider is to write it, too.
 
         Raises:
             UsageError: there is no such agent, provider or model.

@@ -69,7 +69,7 @@ def accepted_media_types(of_format: Sequence[str], of_model: Sequence[str] | Non
 
     Args:
         of_format: prefixes of the media types that the wire format can carry.
-        of_model: prefixes of those that the model takes, ``None`` if nobody says.
+        of_model: prefixes of those that the model takes, ``None`` if it is not known.
     """
     if of_model is None:
         return tuple(of_format)

@@ -56,7 +56,7 @@ class CompactionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContextLimits:
-    """How much a model may be sent.
+    """Limits of what a model may be sent.
 
     Attributes:
         context_window: what the model reads and writes together, in tokens; ``None`` if it is not known.
@@ -156,7 +156,7 @@ def with_summary(history: Sequence[Message], summary: str | None) -> list[Messag
 
 
 def summary_without(earlier: str | None) -> str:
-    """What stands for messages that could not be summarised: a note, after the summary of what came before."""
+    """Return a note for messages that could not be summarised, after the summary of what came before."""
     if earlier is None or earlier.endswith(NOT_SHOWN):
         return earlier or NOT_SHOWN
     return f"{earlier}\n\n{NOT_SHOWN}"

@@ -1,4 +1,4 @@
-"""How many tokens a model request is, estimated without a tokenizer; no I/O.
+"""Estimate the tokens of a model request without a tokenizer; no I/O.
 
 A token is taken for four bytes of UTF-8: close for English, and for other scripts, of which a character is more, far
 closer than counting characters.
@@ -32,7 +32,7 @@ _BYTES_PER_PDF_PAGE = 50_000  # where the pages lie compressed in the file and c
 
 
 def text_bytes(text: str) -> int:
-    """How long a text is in UTF-8."""
+    """Return the length of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
@@ -112,7 +112,7 @@ class Estimator:
 
     @property
     def ratio(self) -> float:
-        """What the service counts for each token estimated."""
+        """Tokens that the service counts for each token estimated."""
         if self._observed is not None:
             (request, counted), self._observed = self._observed, None
             self._learn(self.raw(request), counted)

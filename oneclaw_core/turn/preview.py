@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPreview:
-    """What a model would be sent next.
+    """The next request to a model.
 
     Attributes:
         model: ``PROVIDER/MODEL``.
         provider_type: the wire format.
         tool_loading: how loaded groups are told to the model; never a way that its provider does not have.
         request: what is sent, whichever the wire format.
-        wire: the same as its provider writes it; ``None`` if nobody asked, for a provider that does not show it, or
+        wire: the same as its provider writes it; ``None`` if not asked for, for a provider that does not show it, or
             sends nothing.
     """
 

@@ -1,4 +1,4 @@
-"""What a model is sent: the request, made one for the chosen model, and the fingerprint of what it begins with."""
+"""Build a model request, adapt it to the chosen model, and make the fingerprint of what it begins with."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def with_files_taken(messages: Sequence[Message], accepted: Sequence[str] | None
 
     Args:
         messages: as they would be sent.
-        accepted: prefixes of the media types that the model takes; ``None`` if nobody says.
+        accepted: prefixes of the media types that the model takes; ``None`` if it is not known.
     """
     if not any(message.attachments for message in messages):
         return tuple(messages)
@@ -267,7 +267,7 @@ def _schemas(tools: Iterable[ToolDefinition]) -> str:
 
 
 def _listing(group: LoadedGroup) -> str:
-    """What the result of loading a group says, for when it has been cut from the history."""
+    """Write what the result of loading a group says, for when it has been cut from the history."""
     lines = (f"- {tool.name}: {one_line(tool.description)}" for tool in group.tools)
     return "\n".join([f"The tool group '{group.name}' is loaded. Its tools:", *lines, _schemas(group.tools)])
 
@@ -293,7 +293,7 @@ class CachePrefixes:
 
         Args:
             request: everything a model is sent.
-            are_groups_at_front: whether the tools of loaded groups stand with the core tools, before the messages,
+            are_groups_at_front: True if the tools of loaded groups stand with the core tools, before the messages,
                 so that loading a group changes what the request begins with.
         """
         groups = request.tools.groups if are_groups_at_front else ()

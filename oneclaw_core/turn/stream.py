@@ -131,7 +131,7 @@ class _Running:
 
     Attributes:
         stream: of its events; ``None`` for a task that is tracked as a whole.
-        task: that waits for the next event; ``None`` while nobody waits.
+        task: that waits for the next event; ``None`` while none waits.
         is_ending: True if it is about to end by itself.
         ended: set when it has ended.
     """

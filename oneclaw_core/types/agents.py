@@ -65,7 +65,7 @@ class Agent:
         limits: of its turns.
         selection: the tools that it may have.
         id: what it is known by when its name changes; empty until it is stored.
-        is_builtin: whether it comes with OneClaw; then it can be neither changed nor deleted.
+        is_builtin: True if it comes with OneClaw; then it can be neither changed nor deleted.
         created_at: in UTC, ``None`` for one that is not stored.
         updated_at: in UTC, ``None`` for one that is not stored.
 

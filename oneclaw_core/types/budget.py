@@ -1,4 +1,4 @@
-"""What requests spend, and the limits of a turn and of a day that stop before the next one."""
+"""Spending of requests, and the limits of a turn and of a day that stop before the next one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What model requests spent, to compare it with limits: what is not known counts as nothing.
+    """Tokens and money that model requests spent; what is not known counts as nothing.
 
     Attributes:
         tokens: input tokens, cached ones included, and output tokens.
@@ -44,7 +44,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """How much may be spent before the next model request is refused; ``None`` for no limit.
+    """Limits of spending, after which the next model request is refused; ``None`` for no limit.
 
     A limit in money counts only what has a known price: :meth:`warning` says when that is not everything.
 
@@ -54,7 +54,7 @@ class SpendingLimits:
         day_max_tokens: input and output tokens of all sessions on one day.
         day_max_cost: of all sessions on one day, in US dollars.
         agent: whose own limits these are, ``None`` for those of the settings.
-        is_of_message: whether these came with the message, from the program that sent it.
+        is_of_message: True if these came with the message, from the program that sent it.
     """
 
     turn_max_tokens: int | None = None

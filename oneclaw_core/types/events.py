@@ -1,4 +1,4 @@
-"""What happens in a turn, as typed objects; ``to_dict`` gives the lines of ``oneclaw run --json``."""
+"""Events of a turn, as typed objects; ``to_dict`` gives the lines of ``oneclaw run --json``."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class RetryEvent:
 
 @dataclass(frozen=True, slots=True)
 class UsageEvent:
-    """What one model request used; ``cost`` is ``None`` where the price is not known."""
+    """Usage of one model request; ``cost`` is ``None`` where the price is not known."""
 
     model: str
     usage: TokenUsage
@@ -187,7 +187,7 @@ class TurnFinishedEvent:
 
     @property
     def notice(self) -> str | None:
-        """What the user should know about how the answer ends, as a sentence; ``None`` if it is complete."""
+        """Sentence for the user about how the answer ends; ``None`` if it is complete."""
         return _NOTICES.get(self.stop_reason)
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MessageType(StrEnum):
-    """What an entry of the history is."""
+    """Kind of an entry of the history."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -21,7 +21,7 @@ class MessageType(StrEnum):
 
 
 class ToolCallStatus(StrEnum):
-    """How a tool call stands; ``PENDING`` from being stored until its outcome is."""
+    """State of a tool call; ``PENDING`` from being stored until its outcome is."""
 
     PENDING = "pending"
     SUCCESS = "success"
@@ -75,7 +75,7 @@ class Attachment:
 
     @property
     def size(self) -> int:
-        """How long the file is, in bytes, whether they are here or not."""
+        """Length of the file in bytes, even if they are left out."""
         return len(self.data) if self.left_out_bytes is None else self.left_out_bytes
 
 
@@ -134,7 +134,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
-    """What one model request used, as the service counted it; ``None`` where it did not say.
+    """Usage of one model request, as the service counted it; ``None`` where it did not say.
 
     Attributes:
         input_tokens: all input tokens, cached ones included.

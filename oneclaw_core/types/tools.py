@@ -37,7 +37,7 @@ class ToolSelection:
 
     @classmethod
     def naming(cls, tools: Iterable[str] | None = None, groups: Iterable[str] | None = None) -> ToolSelection:
-        """Make a selection of what somebody names: what is not named is not in it.
+        """Make a selection of names: what is not named is not in it.
 
         Args:
             tools: names of tools, or ``*`` for all core tools.
@@ -52,11 +52,11 @@ class ToolSelection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether every tool is in it, also those that are not installed yet."""
+        """True if every tool is in it, also those that are not installed yet."""
         return self.tools is None and self.groups is None and (self.within is None or self.within.is_everything)
 
     def allows(self, tool_name: str, group_name: str | None) -> bool:
-        """Whether a tool is in it.
+        """Return True if a tool is in it.
 
         Args:
             tool_name: the tool.
@@ -69,7 +69,7 @@ class ToolSelection:
         return is_in and (self.within is None or self.within.allows(tool_name, group_name))
 
     def allows_whole_group(self, name: str) -> bool:
-        """Whether all tools of a group are in it, whichever these are."""
+        """Return True if all tools of a group are in it, whichever these are."""
         is_in = self.groups is None or name in self.groups
         return is_in and (self.within is None or self.within.allows_whole_group(name))
 
@@ -95,7 +95,7 @@ MAX_KEPT_CHARACTERS = 10_000_000
 
 
 class ToolResultStatus(StrEnum):
-    """Whether a tool did what it was asked."""
+    """Outcome of a tool call."""
 
     SUCCESS = "success"
     ERROR = "error"
@@ -103,7 +103,7 @@ class ToolResultStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came back from a tool: a value, or an error the model can act on (FEAT-004, "Tool Result Format").
+    """Result of a tool: a value, or an error the model can act on (FEAT-004, "Tool Result Format").
 
     Made by :meth:`success` and :meth:`error`.
 
@@ -149,7 +149,7 @@ class ToolResult:
 
     @property
     def is_success(self) -> bool:
-        """Whether the tool did what it was asked."""
+        """True if the tool did what it was asked."""
         return self.status is ToolResultStatus.SUCCESS
 
     def text(self) -> str:
