@@ -116,22 +116,12 @@ class PluginContract:
 def implementations_of(plugin: str, marks: Mapping[str, pluggy.HookImpl]) -> dict[str, Implementation]:
     """Return the implementations of event and lifecycle hooks among a plugin's marks."""
     return {
-        hook: _event_implementation(plugin, hook, mark, tuple(signature(getattr(hookspecs, hook)).parameters))
+        hook: Implementation(
+            plugin, hook, mark.function, _options(mark, tuple(signature(getattr(hookspecs, hook)).parameters))
+        )
         for hook, mark in marks.items()
         if HOOK_KINDS.get(hook, HookKind.REGISTRATION) is not HookKind.REGISTRATION
     }
-
-
-def _event_implementation(plugin: str, hook: str, mark: pluggy.HookImpl, known: tuple[str, ...]) -> Implementation:
-    """Return a plugin's implementation of an event or lifecycle hook.
-
-    Args:
-        plugin: the plugin's name.
-        hook: the hook's name.
-        mark: pluggy's.
-        known: the arguments of the hook.
-    """
-    return Implementation(plugin, hook, mark.function, _options(mark, known))
 
 
 def _hook_fault(hook: str, mark: pluggy.HookImpl) -> tuple[str, str] | None:

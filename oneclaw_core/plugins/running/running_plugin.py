@@ -124,6 +124,11 @@ class RunningPlugin:
         context: its context.
         limits: the user's own time limits of hooks in seconds, by plugin.
         timeouts: of hooks so far.
+
+    Attributes:
+        context: its context; only for a plugin that is started.
+        is_started: True if the plugin is started, or has nothing to start.
+        is_start_attempted: True if a start has begun.
     """
 
     def __init__(
@@ -131,16 +136,16 @@ class RunningPlugin:
     ) -> None:
         self.record = record
         self.queue = ObserverQueue(record.name, self._deliver)
-        self._context = context
+        self.context = context
         self._limits = limits
         self._timeouts = timeouts
         self._loaded: LoadedPlugin | None = None
-        self._is_started = False
+        self.is_started = False
         self._has_start = "plugin_started" in record.hooks or any(
             each.hook == "register_settings" for each in record.registrations
         )
         self._starting: asyncio.Task[None] | None = None
-        self._is_start_attempted = False
+        self.is_start_attempted = False
         self._failure: PluginError | None = None
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -169,9 +174,9 @@ class RunningPlugin:
         Raises:
             PluginError: it cannot be started now.
         """
-        if not self._is_started and not self._has_start:
-            self._is_started = True
-        if not self._is_started:
+        if not self.is_started and not self._has_start:
+            self.is_started = True
+        if not self.is_started:
             if self._failure is not None and time.monotonic() < self._retry_at:
                 raise self._failure
             if self._starting is None or self._starting.done():
@@ -179,7 +184,7 @@ class RunningPlugin:
                 loop = asyncio.get_running_loop()
                 self._starting = loop.create_task(self._start(), context=contextvars.Context())
             await asyncio.shield(self._starting)
-        return self._context
+        return self.context
 
     async def call(self, hook: str, arguments: Mapping[str, Any], seconds: float) -> Any:
         """Call the plugin's implementation of a hook.
@@ -219,9 +224,9 @@ class RunningPlugin:
 
     async def context_unstarted(self) -> PluginContext:
         """Return the context with current settings, without starting the plugin."""
-        if not self._is_start_attempted:
-            await self._context.refresh_settings()
-        return self._context
+        if not self.is_start_attempted:
+            await self.context.refresh_settings()
+        return self.context
 
     async def refresh_settings(self, stored: Mapping[str, Any] | None = None) -> None:
         """Read the plugin's settings again, and call ``settings_changed`` if there are others.
@@ -234,10 +239,8 @@ class RunningPlugin:
         Raises:
             PluginError: the hook failed.
         """
-        if not self._is_start_attempted:
-            return
-        changed = await self._context.refresh_settings(stored)
-        if changed and not self._is_started:
+        changed = await self.context.refresh_settings(stored)
+        if changed and not self.is_started:
             self._retry_at = 0.0
         elif changed and "settings_changed" in self.record.hooks:
             await self.call("settings_changed", {"changed": changed}, CHANGE_SECONDS)
@@ -261,29 +264,29 @@ class RunningPlugin:
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.wait({self._starting}, timeout=STOP_SECONDS)
-        if (self._is_started or self._is_start_attempted) and "plugin_stopped" in self.record.hooks:
+        if (self.is_started or self.is_start_attempted) and "plugin_stopped" in self.record.hooks:
             try:
                 implementation = await self._implementation("plugin_stopped")
-                await call_hook(implementation, {"context": self._context}, self.limit("plugin_stopped", STOP_SECONDS))
+                await call_hook(implementation, {"context": self.context}, self.limit("plugin_stopped", STOP_SECONDS))
             except PluginError as error:
                 _log.warning("%s", error)
-        await self._context.aclose()
+        await self.context.aclose()
 
     async def _start(self) -> None:
         try:
-            await self._context.refresh_settings()
-            self._is_start_attempted = True
+            await self.context.refresh_settings()
+            self.is_start_attempted = True
             if "plugin_started" in self.record.hooks:
                 implementation = await self._implementation("plugin_started")
                 seconds = self.limit("plugin_started", START_SECONDS)
-                await call_hook(implementation, {"context": self._context}, seconds)
+                await call_hook(implementation, {"context": self.context}, seconds)
         except PluginError as error:
             self._failure, wait_seconds = self._explained(error)
             self._retry_at = time.monotonic() + wait_seconds
             if error is self._failure:
                 raise
             raise self._failure from error.__cause__
-        self._is_started, self._failure = True, None
+        self.is_started, self._failure = True, None
 
     def _explained(self, error: PluginError) -> tuple[PluginError, float]:
         """Return the error of a failed start, and after how many seconds the start is tried again."""

@@ -148,7 +148,7 @@ class Plugins:
         Args:
             stored: values from the store, by key, if they are at hand.
         """
-        for plugin in list(self._running.values()):
+        for plugin in [each for each in self._running.values() if each.is_start_attempted]:
             try:
                 await plugin.refresh_settings(stored)
             except OneClawError as error:
@@ -166,7 +166,7 @@ class Plugins:
             found = self._running.get(plugin) or self._plugin(plugin)
         except NotFoundError:
             return None
-        return await found.start()
+        return found.context if found.is_started else await found.start()
 
     async def object_of(self, registration: Registration) -> Any:
         """Return a registered object; it is imported when it is first asked for.

@@ -113,8 +113,10 @@ class ToolSources:
     async def refresh(self) -> None:
         """Start the sources that a request needs, and have those that run look for changes."""
         await self._start(each for each in self._sources if each.must_start)
-        # Side by side, so that several that hang delay a request no longer than one.
-        await asyncio.gather(*(source.refresh() for source in self._sources))
+        refreshed = [each.refresh() for each in self._sources if each.has_refresh]
+        if refreshed:
+            # Side by side, so that several that hang delay a request no longer than one.
+            await asyncio.gather(*refreshed)
 
     async def _start(self, sources: Iterable[_Source]) -> None:
         """Start sources, and wait a while for all that are starting."""
@@ -138,6 +140,7 @@ class _Source:
         starting: the start that is under way, or the last one.
         begun: when it began, on the monotonic clock.
         starts: when it starts; see ``register.source``.
+        has_refresh: True if it runs and looks for changes.
         source: the object of the plugin, ``None`` unless it runs.
     """
 
@@ -158,7 +161,7 @@ class _Source:
         self.starts: str = options.get("starts", "call")
         self._start_seconds = float(options.get("start_seconds") or 30.0)
         self.source: ToolSource | None = None
-        self._has_refresh = False
+        self.has_refresh = False
         self._is_running = False
         self._is_closed = False
         self._failures = 0
@@ -244,7 +247,7 @@ class _Source:
         else:
             # One that does not inherit from ToolSource may have no refresh at all.
             own = getattr(type(self.source), "refresh", None)
-            self._has_refresh = own is not None and own is not ToolSource.refresh
+            self.has_refresh = own is not None and own is not ToolSource.refresh
             self._is_running = True
             self._recover()
 
@@ -254,7 +257,7 @@ class _Source:
 
     async def refresh(self) -> None:
         """Have it look for changes."""
-        if not self._is_running or not self._has_refresh or self.source is None or self.is_disabled:
+        if not self._is_running or self.source is None or self.is_disabled:
             return
         if time.monotonic() >= self._next_try:
             try:
