@@ -5,9 +5,6 @@ from types import SimpleNamespace
 import importlib_metadata
 import pluggy
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from packaging.specifiers import SpecifierSet
 
 import oneclaw_core
 from oneclaw_core.plugins.catalogue.compatibility import (
@@ -113,19 +110,6 @@ def test_it_is_known_which_of_the_two_is_older(requirement, is_core_too_old):
     assert find_incompatibility([requirement], "0.1.0").is_core_too_old is is_core_too_old
 
 
-NUMBERS = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(lambda numbers: ".".join(map(str, numbers)))
-CLAUSES = st.builds("{}{}".format, st.sampled_from([">=", "<=", ">", "<", "==", "!=", "~="]), NUMBERS)
-
-
-@given(st.lists(CLAUSES, min_size=1, max_size=3), NUMBERS)
-@example(["==1.0"], "1")
-@example(["<1.0.0.1"], "1")
-def test_the_quick_way_decides_as_packaging_does(clauses, version):
-    clauses = [clause for clause in clauses if not clause.startswith("~=") or "." in clause]
-    expected = SpecifierSet(",".join(clauses)).contains(version)
-    assert (find_incompatibility(["oneclaw-core" + ",".join(clauses)], version) is None) == expected
-
-
 def test_a_plugin_for_a_newer_core_is_not_imported():
     record = record_of(Unloadable("oneclaw-core>=99,<100"))
     (problem,) = record.problems
@@ -158,18 +142,6 @@ def test_metadata_that_are_no_text_are_a_note(tmp_path):
     point.dist = importlib_metadata.PathDistribution(info)
     problems = record_of(point).problems
     assert [(problem.where, problem.is_error) for problem in problems] == [("compatibility", False), ("import", True)]
-
-
-def test_ranges_of_numbers_are_compared_without_importing_packaging(tmp_path):
-    import subprocess
-    import sys
-
-    program = (
-        "import sys; from oneclaw_core.plugins.catalogue.compatibility import find_incompatibility as find; "
-        "assert find(['oneclaw-core<9.3,>=0.1']) is None; print('packaging' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "False\n"
 
 
 def deprecating_hookspecs():

@@ -14,7 +14,7 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.plugins.catalogue.compatibility import CORE_VERSION
+from oneclaw_core._version import __version__
 from oneclaw_core.plugins.contract import CONTRACT_VERSION
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _identity() -> dict[str, Any]:
     """Return what a cache has to be made by and for."""
     return {
         "format": FORMAT,
-        "core": CORE_VERSION,
+        "core": __version__,
         "contract": CONTRACT_VERSION,
         "python": sys.version,
         "prefix": sys.prefix,

@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core._version import __version__
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 CORE_DISTRIBUTION = "oneclaw-core"
 CORE_VERSION = __version__
 
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
-_HEADER = re.compile(r"([\w-]+):\s*(.*)", re.DOTALL)
-# Nearly all requirements on the core look like this; packaging takes longer to import than all plugins to load.
-_PLAIN_CLAUSE = re.compile(r"\s*(>=|<=|>|<|==|!=)\s*(\d+(?:\.\d+)*)\s*")
-_PLAIN_VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ def core_requirements(distribution: Any) -> list[str]:
         Its requirements on the core as they are written (PEP 508); those of other packages are left out.
     """
     headers = _headers_of(distribution)
-    required = getattr(distribution, "requires", None) if headers is None else headers.get("requires-dist")
-    return [each for each in required or () if _CORE.match(each)]
+    required = getattr(distribution, "requires", None) if headers is None else headers.get_all("Requires-Dist")
+    return [" ".join(each.split()) for each in required or () if _CORE.match(each)]
 
 
 def python_requirement(distribution: Any) -> str:
@@ -59,7 +58,8 @@ def python_requirement(distribution: Any) -> str:
     Args:
         distribution: as for :func:`core_requirements`.
     """
-    return ",".join((_headers_of(distribution) or {}).get("requires-python", ())[:1])
+    headers = _headers_of(distribution)
+    return str(headers.get("Requires-Python", "")) if headers is not None else ""
 
 
 def python_version() -> str:
@@ -69,16 +69,14 @@ def python_version() -> str:
 
 def is_python_suitable(requirement: str) -> bool:
     """Return True if this Python meets a ``Requires-Python``; an unreadable one counts as met."""
-    version = python_version()
-    is_met = _is_plainly_met(requirement, version) if requirement else True
-    if is_met is None:
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    if not requirement:
+        return True
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-        try:
-            is_met = SpecifierSet(requirement).contains(version, prereleases=True)
-        except InvalidSpecifier:
-            is_met = True
-    return is_met
+    try:
+        return SpecifierSet(requirement).contains(python_version(), prereleases=True)
+    except InvalidSpecifier:
+        return True
 
 
 def name_and_version(distribution: Any) -> tuple[str, str]:
@@ -88,9 +86,9 @@ def name_and_version(distribution: Any) -> tuple[str, str]:
         distribution: with ``read_text``, ``name`` and ``version``, as ``importlib_metadata`` has them, or without the
             first.
     """
-    headers = _headers_of(distribution) or {}
-    name, version = headers.get("name"), headers.get("version")
-    return name[0] if name else distribution.name, version[0] if version else distribution.version
+    headers = _headers_of(distribution)
+    name, version = (headers.get("Name"), headers.get("Version")) if headers is not None else (None, None)
+    return name or distribution.name, version or distribution.version
 
 
 def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -> Incompatibility | None:
@@ -110,68 +108,20 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
         UnreadableRequirementError: one of them is not written as PEP 508 has it.
     """
     for requirement in requirements:
-        is_met = _is_met_plainly(requirement, version)
-        if is_met is None:
-            is_met = _is_met(requirement, version)
-        if not is_met:
+        if not _is_met(requirement, version):
             return _incompatibility(requirement, version)
     return None
 
 
-def _headers_of(distribution: Any) -> dict[str, list[str]] | None:
-    """Read what the metadata say by the names in small letters; a parser of mail takes ten times as long.
-
-    Returns:
-        ``None`` where there is no such file.
-    """
+def _headers_of(distribution: Any) -> Message | None:
+    """Read the metadata; ``None`` where there is no such file."""
     read = getattr(distribution, "read_text", None)
     metadata = read("METADATA") if read is not None else None
     if metadata is None:
         return None
-    text, _, _ = metadata.replace("\r\n", "\n").partition("\n\n")
-    headers: dict[str, list[str]] = {}
-    for match in map(_HEADER.match, re.sub(r"\n[ \t]+", " ", text).split("\n")):
-        if match:
-            headers.setdefault(match[1].lower(), []).append(match[2].strip())
-    return headers
+    from email.parser import HeaderParser
 
-
-def _is_met_plainly(requirement: str, version: str) -> bool | None:
-    """Decide what consists of numbers only; ``None`` for everything that packaging has to look at."""
-    match = _CORE.match(requirement)
-    clauses = (requirement[match.end() :].strip() if match else "").removeprefix("(").removesuffix(")")
-    return _is_plainly_met(clauses, version)
-
-
-def _is_plainly_met(clauses: str, version: str) -> bool | None:
-    found = [_PLAIN_CLAUSE.fullmatch(clause) for clause in clauses.split(",")]
-    if not _PLAIN_VERSION.fullmatch(version) or not all(found):
-        return None
-    own = _release(version)
-    return all(_compare(own, clause[1], _release(clause[2])) for clause in found if clause)
-
-
-def _release(version: str) -> tuple[int, ...]:
-    numbers = [int(number) for number in version.split(".")]
-    while numbers and not numbers[-1]:
-        numbers.pop()  # 1.0 is 1
-    return tuple(numbers)
-
-
-def _compare(own: tuple[int, ...], operator: str, other: tuple[int, ...]) -> bool:
-    match operator:
-        case ">=":
-            return own >= other
-        case "<=":
-            return own <= other
-        case ">":
-            return own > other
-        case "<":
-            return own < other
-        case "==":
-            return own == other
-        case _:
-            return own != other
+    return HeaderParser().parsestr(metadata)
 
 
 def _is_met(requirement: str, version: str) -> bool:

@@ -43,6 +43,7 @@ class PackageMetadata:
         core_requirements: what it requires of ``oneclaw-core`` (PEP 508).
         python_requirement: its ``Requires-Python``, ``""`` for none.
         fault: why these cannot be read, ``""`` if they can.
+        is_compatible: True if these are met here, which is found out once, as that takes long.
     """
 
     name: str | None = None
@@ -50,6 +51,7 @@ class PackageMetadata:
     core_requirements: tuple[str, ...] = ()
     python_requirement: str = ""
     fault: str = ""
+    is_compatible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,14 @@ class InstalledPlugin:
         return {
             "name": self.name,
             "value": self.value,
-            "dist": [dist.name, dist.version, list(dist.core_requirements), dist.python_requirement, dist.fault],
+            "dist": [
+                dist.name,
+                dist.version,
+                list(dist.core_requirements),
+                dist.python_requirement,
+                dist.fault,
+                dist.is_compatible,
+            ],
             "files": list(self.files),
             "tree": self.tree,
             "shipped": self.shipped,
@@ -102,8 +111,8 @@ class InstalledPlugin:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> InstalledPlugin:
         """Read what :meth:`to_dict` returned."""
-        name, version, core_requirements, python_requirement, fault = data["dist"]
-        dist = PackageMetadata(name, version, tuple(core_requirements), python_requirement, fault)
+        name, version, core_requirements, python_requirement, fault, is_compatible = data["dist"]
+        dist = PackageMetadata(name, version, tuple(core_requirements), python_requirement, fault, is_compatible)
         return cls(data["name"], data["value"], dist, tuple(data["files"]), data["tree"], data["shipped"])
 
 
@@ -169,19 +178,25 @@ def package_metadata(distribution: Any) -> PackageMetadata:
     Args:
         distribution: as ``importlib_metadata`` has them, or a stand-in; ``None`` for none.
     """
-    from oneclaw_core.plugins.catalogue.compatibility import core_requirements, name_and_version, python_requirement
+    from oneclaw_core.plugins.catalogue import compatibility
 
     if distribution is None or isinstance(distribution, PackageMetadata):
         return distribution or PackageMetadata()
     try:
-        name, version = name_and_version(distribution)
+        name, version = compatibility.name_and_version(distribution)
     except Exception:  # noqa: BLE001  # a package without readable metadata has neither
         name, version = None, None
     try:
-        requirements = tuple(core_requirements(distribution))
-        return PackageMetadata(name, version, requirements, python_requirement(distribution))
+        requirements = compatibility.core_requirements(distribution)
+        python = compatibility.python_requirement(distribution)
     except (OSError, ValueError) as error:
         return PackageMetadata(name, version, fault=describe_error(error))
+    try:
+        is_compatible = compatibility.find_incompatibility(requirements) is None
+    except ValueError:
+        is_compatible = False
+    is_compatible = is_compatible and compatibility.is_python_suitable(python)
+    return PackageMetadata(name, version, tuple(requirements), python, is_compatible=is_compatible)
 
 
 def _installed(point: Any, distribution: Any) -> InstalledPlugin:

@@ -10,14 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from oneclaw_core.errors import NotFoundError, describe_error
-from oneclaw_core.plugins.catalogue.compatibility import (
-    CORE_DISTRIBUTION,
-    CORE_VERSION,
-    UnreadableRequirementError,
-    find_incompatibility,
-    is_python_suitable,
-    python_version,
-)
 from oneclaw_core.plugins.catalogue.discovery import BUILTIN_TARGET, InstalledPlugin, PackageMetadata, package_metadata
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import Catalog, set_hooks
@@ -206,6 +198,17 @@ class _Loading:
 
 def _is_compatible(package: PackageMetadata, record: PluginRecord) -> bool:
     """Return True if a plugin may be imported: one that was made for another OneClaw would fail anywhere."""
+    if package.is_compatible:
+        return True
+    from oneclaw_core.plugins.catalogue.compatibility import (
+        CORE_DISTRIBUTION,
+        CORE_VERSION,
+        UnreadableRequirementError,
+        find_incompatibility,
+        is_python_suitable,
+        python_version,
+    )
+
     name = record.distribution or record.name
     try:
         if package.fault:
