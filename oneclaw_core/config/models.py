@@ -103,16 +103,6 @@ class ModelLists:
         except OSError as error:
             _log.warning("the list of models of %s cannot be kept: %s", config.name, error)
 
-    def known_model(self, config: ProviderConfig, model: str) -> ModelInfo | None:
-        """Look up what is known about a model without asking anybody.
-
-        Args:
-            config: its provider.
-            model: its name there.
-        """
-        kept = self.load(config)
-        return kept.find(model) if kept is not None else None
-
     async def fetch(
         self, config: ProviderConfig, factory: Callable[[ProviderConfig], Provider], seconds: float
     ) -> ModelList:
@@ -290,7 +280,8 @@ def model_facts(config: ProviderConfig, model: str, lists: ModelLists, stored: M
     Raises:
         SettingsError: what is stored does not fit.
     """
-    known = lists.known_model(config, model) or ModelInfo(name=model)
+    kept = lists.load(config)
+    known = (kept and kept.find(model)) or ModelInfo(name=model)
     return model_overrides(stored, f"{config.name}/{model}").applied_to(known)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._version import __version__
 from oneclaw_core.errors import SettingsError, UsageError
-from oneclaw_core.http.addresses import is_public_address
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
 
     AddressGate = Callable[[str, str], Awaitable[None]]
     SyncAddressGate = Callable[[str, str], None]
-
-__all__ = [
-    "create_client",
-    "create_guarded_client",
-    "create_guarded_sync_client",
-    "is_public_address",
-    "prepare_clients",
-    "refuse_on_loop",
-]
 
 MAX_REDIRECTS = 10
 _USER_AGENT = f"oneclaw/{__version__}"

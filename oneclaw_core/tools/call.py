@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
+from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
     create_guarded_client,
     create_guarded_sync_client,
-    is_public_address,
     refuse_on_loop,
 )
 from oneclaw_core.secrets.redaction import redact

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import clients as http
+from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
     create_client,
     create_guarded_client,
     create_guarded_sync_client,
-    is_public_address,
 )
 from oneclaw_core.testing.web_server import WebServer, response
 from oneclaw_core.threads import start_in_background

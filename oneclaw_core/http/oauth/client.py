@@ -121,15 +121,49 @@ class OAuthClient:
             OAuthError: as for :meth:`sign_in`.
             UsageError: likewise.
         """
-        return await authorize(
-            self.service,
-            self._endpoint,
-            scopes=scopes,
-            email=email,
-            open_browser=open_browser,
-            show=show,
-            read_line=read_line,
+        asked = tuple(scopes)
+        state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(64)
+        remember_secret(verifier)
+        listener = RedirectListener(
+            port=self.service.redirect_port, host=self.service.redirect_host, path=self.service.redirect_path
         )
+        async with listener:
+            consent = OAuthConsent(
+                listener, self.service.title, open_browser=open_browser, show=show, read_line=read_line
+            )
+            challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+            parameters = {
+                "response_type": "code",
+                "client_id": self.service.client_id,
+                "redirect_uri": listener.redirect_uri,
+                "scope": self.service.asked_scopes(asked),
+                "state": state,
+                "code_challenge": challenge,
+                "code_challenge_method": "S256",
+                "login_hint": email or "",
+            }
+            await consent.redirect(_authorization_url(self.service, parameters))
+            answer = await consent.answer()
+        form = {
+            "grant_type": "authorization_code",
+            "code": _code_of(self.service, answer),
+            "redirect_uri": listener.redirect_uri,
+            "code_verifier": verifier,
+            **client_fields(self.service.client_id, self.service.client_secret),
+        }
+        try:
+            grant = await self._endpoint.request(form)
+        except OAuthUnavailableError:
+            raise
+        except OAuthError as error:
+            raise OAuthError(
+                f"{self.service.title} refuses the sign-in: {error.description}; run the command again",
+                code=error.code,
+                status=error.status,
+                description=error.description,
+            ) from None
+        # A service that does not say what it grants grants what was asked for (RFC 6749, section 5.1).
+        return grant if grant.scopes is not None else replace(grant, scopes=asked)
 
     async def exchange(self, form: Mapping[str, str]) -> OAuthGrant:
         """Send a token request of the caller's making; nothing is stored.
@@ -269,58 +303,6 @@ class OAuthClient:
                 return f"{title} cannot be reached"
             return f"{title} answered with status {error.status}"
         return None
-
-
-async def authorize(
-    service: OAuthService,
-    endpoint: TokenEndpoint,
-    *,
-    scopes: Iterable[str],
-    email: str | None,
-    open_browser: bool,
-    show: Callable[[str], None],
-    read_line: ReadLine,
-) -> OAuthGrant:
-    """Have the user agree in a browser, and get tokens; see :meth:`OAuthClient.authorize`."""
-    asked = tuple(scopes)
-    state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(64)
-    remember_secret(verifier)
-    listener = RedirectListener(port=service.redirect_port, host=service.redirect_host, path=service.redirect_path)
-    async with listener:
-        consent = OAuthConsent(listener, service.title, open_browser=open_browser, show=show, read_line=read_line)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-        parameters = {
-            "response_type": "code",
-            "client_id": service.client_id,
-            "redirect_uri": listener.redirect_uri,
-            "scope": service.asked_scopes(asked),
-            "state": state,
-            "code_challenge": challenge,
-            "code_challenge_method": "S256",
-            "login_hint": email or "",
-        }
-        await consent.redirect(_authorization_url(service, parameters))
-        answer = await consent.answer()
-    form = {
-        "grant_type": "authorization_code",
-        "code": _code_of(service, answer),
-        "redirect_uri": listener.redirect_uri,
-        "code_verifier": verifier,
-        **client_fields(service.client_id, service.client_secret),
-    }
-    try:
-        grant = await endpoint.request(form)
-    except OAuthUnavailableError:
-        raise
-    except OAuthError as error:
-        raise OAuthError(
-            f"{service.title} refuses the sign-in: {error.description}; run the command again",
-            code=error.code,
-            status=error.status,
-            description=error.description,
-        ) from None
-    # A service that does not say what it grants grants what was asked for (RFC 6749, section 5.1).
-    return grant if grant.scopes is not None else replace(grant, scopes=asked)
 
 
 def _authorization_url(service: OAuthService, parameters: Mapping[str, str]) -> str:
