@@ -179,12 +179,12 @@ def _header_lines(response: httpx.Response) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedBody:
-    """What came of a body.
+    """The received part of a body.
 
     Attributes:
         beginning: its first bytes, at most ``MAX_BEGINNING_BYTES``.
         size: how many bytes came.
-        is_whole: whether these are all.
+        is_whole: True if these are all.
         saved: the file that all of it is in.
         problem: why there is none though there should be: part of a sentence.
     """

@@ -14,7 +14,16 @@ import click
 
 from oneclaw_core.agents import selection_of
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, printable_line, warn
+from oneclaw_core.cli.output import (
+    is_terminal,
+    json_option,
+    print_json,
+    print_listing,
+    print_table,
+    print_text,
+    printable_line,
+    warn,
+)
 from oneclaw_core.cli.running import with_agents
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.tools.toolset import one_line
@@ -37,7 +46,7 @@ _MAX_PROMPT_BYTES = 4 * MAX_SYSTEM_PROMPT_CHARACTERS + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenOptions:
-    """What the user gave, ``None`` for what not.
+    """Options that the user gave, ``None`` for the others.
 
     Attributes:
         description: a line.
@@ -51,7 +60,7 @@ class GivenOptions:
         turn_max_cost: likewise.
         tools: names with commas between them, or ``*``.
         groups: likewise.
-        all_tools: whether it is to have everything.
+        all_tools: True for all tools and groups.
     """
 
     description: str | None
@@ -211,10 +220,7 @@ def agents() -> None:
 def list_agents(as_json: bool) -> None:
     """List all agents, the built-in one first."""
     found = with_agents(lambda service: service.list())
-    if as_json:
-        print_json([agent_document(agent) for agent in found])
-        return
-    rows = [
+    rows = (
         (
             agent.name,
             agent.model or "default",
@@ -222,8 +228,8 @@ def list_agents(as_json: bool) -> None:
             one_line(agent.description, _DESCRIPTION_CHARACTERS),
         )
         for agent in found
-    ]
-    print_table(("name", "model", "tools", "description"), rows)
+    )
+    print_listing(as_json, map(agent_document, found), ("name", "model", "tools", "description"), rows)
 
 
 @agents.command("show")
@@ -325,7 +331,7 @@ def delete(name: str, is_confirmed: bool) -> None:
 
 
 def agent_document(agent: Agent) -> dict[str, Any]:
-    """An agent as JSON can hold it; ``null`` for its tools or groups means all."""
+    """Describe an agent for JSON; ``null`` for its tools or groups means all."""
     tools, groups = agent.selection.tools, agent.selection.groups
     return {
         "id": agent.id,

@@ -77,7 +77,7 @@ def question(request: PermissionRequest) -> str:
 
 
 def _meaning(request: PermissionRequest) -> str:
-    """What the permission allows; before a plugin's words stands whose they are, which they cannot change there."""
+    """Explain the permission; the words of a plugin follow its name, which they cannot change."""
     own = KNOWN_PERMISSIONS.get(request.permission)
     if own is not None:
         return f": {own}"
@@ -143,7 +143,7 @@ def _write(text: str) -> None:
 
 
 def _discard_typed_ahead() -> None:
-    """What was typed before the question was seen is no answer to it."""
+    """Discard text typed before the question was shown; it is no answer."""
     import termios
 
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -1,4 +1,4 @@
-"""What is installed and what of it is enabled, for the commands that list it.
+"""Installed plugins and tools with their states, for the commands that list them.
 
 Those commands start many times a day and wait for nothing: nothing here imports pydantic or asyncio.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class HomeCatalog(Catalog):
-    """What is installed, as the user has set it: the registry knows what is disabled.
+    """The catalog of a home: its registry knows the disabled tools and groups.
 
     Attributes:
         home: whose settings these are.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
@@ -29,12 +29,10 @@ def list_settings(as_json: bool) -> None:
     from oneclaw_core.cli.running import with_configuration
 
     states = with_configuration(lambda changes: changes.settings.list())
-    if as_json:
-        print_json([asdict(state) for state in states])
-        return
-    print_table(("setting", "value", "default", "source", "description"), [_row(state) for state in states])
+    columns = ("setting", "value", "default", "source", "description")
+    print_listing(as_json, map(asdict, states), columns, map(_row, states))
     for state in states:
-        if state.problem is not None:
+        if state.problem is not None and not as_json:
             warn(state.problem)
 
 

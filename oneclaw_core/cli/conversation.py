@@ -53,11 +53,11 @@ class Conversation:
     attachments: list[Attachment] = field(default_factory=list)
 
     async def session(self) -> Session | None:
-        """The session, if it is begun."""
+        """Return the session, ``None`` if it is not begun."""
         return await self.claw.store.find_session(self.session_name) if self.session_name is not None else None
 
     async def chosen_agent(self, name: str | None = None) -> Agent:
-        """The agent of that name; without one, the agent that is chosen, else the session's.
+        """Return the agent of that name; without one, the chosen agent, else the session's.
 
         Raises:
             NotFoundError: there is no such agent.
@@ -70,7 +70,7 @@ class Conversation:
         return found or GENERAL_ASSISTANT
 
     async def next_request(self, *, model: str | None = None, agent: str | None = None) -> tuple[ModelRequest, str]:
-        """What the model would be sent next, and the full name of the model.
+        """Return the next request and the full name of the model.
 
         Args:
             model: instead of the one that is chosen.
@@ -123,7 +123,7 @@ class Conversation:
 
 
 def session_label(session: Session) -> str:
-    """What to call a session: its name, or enough of its id to find it."""
+    """Return a label for a session: its name, or enough of its id to find it."""
     return printable_name(session.name) if session.name else session.id[:_SHORT_ID_CHARACTERS]
 
 
@@ -152,7 +152,7 @@ class SlashCommand:
 
 
 def is_slash_command(line: str) -> bool:
-    """Whether a line is a command; a message that begins with a slash is written with a space before it."""
+    """Return True for a command; a message that begins with a slash is written with a space before it."""
     return line.startswith("/")
 
 

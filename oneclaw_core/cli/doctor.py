@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +72,7 @@ def examine(name: str, check: Callable[[], Iterable[CheckLine]]) -> list[CheckLi
 
 
 def check_python() -> Iterator[CheckLine]:
-    """Is Python new enough?"""
+    """Check that Python is new enough."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] >= OLDEST_PYTHON:
         yield CheckLine("python", Health.OK, f"Python {version} at {sys.executable}")
@@ -82,7 +82,7 @@ def check_python() -> Iterator[CheckLine]:
 
 
 def check_package() -> Iterator[CheckLine]:
-    """Is what is installed what runs?"""
+    """Check that the installed package is the one that runs."""
     import importlib_metadata
 
     where = Path(__file__).parents[1]
@@ -102,7 +102,7 @@ def check_package() -> Iterator[CheckLine]:
 
 
 def check_home(home: Home) -> Iterator[CheckLine]:
-    """Can the home be used, by its owner alone?"""
+    """Check that the home can be used, and by its owner alone."""
     directory = home.path
     try:
         while not directory.exists():
@@ -138,7 +138,7 @@ def check_home(home: Home) -> Iterator[CheckLine]:
 
 
 def check_database(home: Home) -> Iterator[CheckLine]:
-    """Does the database open, is its schema known, and is it whole?
+    """Check that the database opens, that its schema is known, and that it is whole.
 
     Raises:
         StoreError: it cannot be used.
@@ -162,7 +162,7 @@ def check_database(home: Home) -> Iterator[CheckLine]:
 
 
 def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Can the settings be read, and does each fit, also those of plugins?
+    """Check that the settings can be read and are valid, those of plugins too.
 
     Raises:
         StoreError: they cannot be read.
@@ -212,7 +212,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 
 def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Is there a service for the model that is used if none is named, and has it its key?"""
+    """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
     from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install
@@ -242,7 +242,7 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 
 def check_keys(home: Home) -> Iterator[CheckLine]:
-    """Can the stored keys be read, by their owner alone? The system keyring is not asked.
+    """Check that the stored keys can be read, and by their owner alone. The system keyring is not asked.
 
     Raises:
         OneClawError: they cannot.
@@ -257,7 +257,7 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Does every plugin work?"""
+    """Check every plugin."""
     from oneclaw_core.distributions import how_to_install, missing_parts
     from oneclaw_core.home import find_home
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems
@@ -324,7 +324,7 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 
 def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
-    """Are there tools?"""
+    """Check that there are tools."""
     registry = catalog.registry
     count, enabled = len(registry.get_all_tool_names()), len(registry.get_all_tool_definitions())
     core, groups = len(registry.get_core_tool_definitions()), len(registry.get_all_group_definitions())
@@ -338,7 +338,7 @@ def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 
 def check_log(home: Home) -> Iterator[CheckLine]:
-    """Can the log be written?"""
+    """Check that the log can be written."""
     path = home.log_file
     try:
         size_bytes = path.stat().st_size
@@ -409,15 +409,7 @@ def _print_json(findings: list[CheckLine]) -> None:
     print_json(
         {
             "status": str(_worst(findings)),
-            "checks": [
-                {
-                    "check": finding.check,
-                    "status": str(finding.status),
-                    "message": finding.message,
-                    "remedy": finding.remedy,
-                }
-                for finding in findings
-            ],
+            "checks": [asdict(finding) for finding in findings],
         }
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text
+from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ def env() -> None:
 def list_variables(as_json: bool) -> None:
     """List the names; values are never shown."""
     names = _variables().names()
-    if as_json:
-        print_json([{"name": name} for name in names])
-    else:
-        print_table(("variable",), [(name,) for name in names])
+    print_listing(as_json, ({"name": name} for name in names), ("variable",), ((name,) for name in names))
 
 
 @env.command("set")

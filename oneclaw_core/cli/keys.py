@@ -44,7 +44,7 @@ class PluginSecret:
 
     @property
     def key(self) -> str:
-        """What ``oneclaw keys set`` takes."""
+        """The key that ``oneclaw keys set`` takes."""
         return f"{self.plugin}.{self.name}"
 
     @property

@@ -1,4 +1,4 @@
-"""Where log records of one run of the program go: all to the log in the home, warnings to stderr as well.
+"""Log records of one run of the program: all go to the log in the home, warnings to stderr as well.
 
 The standard library's own handlers are imported when there is something to log: most runs have nothing.
 """
@@ -89,7 +89,7 @@ class HomeLog(logging.Handler):
 class WarningLines(logging.Handler):
     """Shows warnings on stderr, a line each.
 
-    Errors are not shown: whoever logs one also raises it, or makes it a tool's result, and so it is seen there.
+    Errors are not shown: the code that logs one also raises it, or makes it a tool's result.
     """
 
     def __init__(self) -> None:

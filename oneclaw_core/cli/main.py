@@ -1,4 +1,4 @@
-"""The program ``oneclaw``: which commands there are, and what becomes of an error.
+"""The program ``oneclaw``: its commands and its handling of errors.
 
 A command's module is imported when the command is used, so that each starts as fast as its own imports allow.
 """
@@ -226,7 +226,7 @@ def _collect_garbage_rarely() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Stand in for streams that the program was started without, lest a file it opens takes their place."""
+    """Replace streams that are closed at the start, so that no file that is opened takes their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # until the end

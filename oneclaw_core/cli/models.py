@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import json_option, print_json, print_listing, print_text, warn
 from oneclaw_core.config.providers import MODEL_VARIABLE, provider_configs, split_model
 from oneclaw_core.errors import ProviderError, UsageError
 
@@ -39,10 +39,8 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
 
     states, answers = with_configuration(lambda changes: changes.models.list(provider, is_refreshed=refresh))
     _report_problems(answers, is_only_one=provider is not None)
-    if as_json:
-        print_json([state.document() for state in states])
-    else:
-        print_table(("model", "context window", "longest answer", "takes", "set by you"), map(_row, states))
+    columns = ("model", "context window", "longest answer", "takes", "set by you")
+    print_listing(as_json, (state.document() for state in states), columns, map(_row, states))
     for state in states:
         _warn_of_missing_prices(state.full_name, state.overrides)
 

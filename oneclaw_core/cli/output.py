@@ -1,4 +1,4 @@
-"""What commands print: JSON documents, tables, and text that came from elsewhere, each safe for where it goes.
+"""Output of commands: JSON documents, tables, and text from elsewhere, each safe for its destination.
 
 Results go to stdout, everything else to stderr. Both are looked up when they are written to, never kept.
 """
@@ -60,7 +60,7 @@ def printable_name(name: str) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody sees what is written there, or types what is read from there."""
+    """Return True if the stream is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # it is closed
@@ -127,6 +127,23 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         click.echo(table_text(columns, rows))
 
 
+def print_listing(
+    as_json: bool, documents: Iterable[object], columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Print a listing, as one JSON array or as a table; only one of the two iterables is read.
+
+    Args:
+        as_json: the option ``--json``.
+        documents: the entries as JSON has them.
+        columns: the headings of the table.
+        rows: the entries as the table has them.
+    """
+    if as_json:
+        print_json(list(documents))
+    else:
+        print_table(columns, rows)
+
+
 def table_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table as plain lines with aligned columns.
 
@@ -145,7 +162,7 @@ def _cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Whether an error says that what is printed has no room where it goes, such as a file on a full disk."""
+    """Return True if an error says that there is no room for the output, such as on a full disk."""
     return isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None
 
 

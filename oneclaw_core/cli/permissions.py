@@ -10,7 +10,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import check_has_pattern, permissions_by_name
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,13 +35,8 @@ def list_permissions(as_json: bool) -> None:
     The tools that need each are named with it.
     """
     documents = _documents(load_catalog())
-    if as_json:
-        print_json(documents)
-    else:
-        print_table(
-            ("permission", "state", "meaning", "tools"),
-            [(each["name"], each["state"], _attributed(each), ", ".join(each["tools"])) for each in documents],
-        )
+    rows = ((each["name"], each["state"], _attributed(each), ", ".join(each["tools"])) for each in documents)
+    print_listing(as_json, documents, ("permission", "state", "meaning", "tools"), rows)
 
 
 @permissions.command("grant")

@@ -9,7 +9,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text, warn
+from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.home import find_home
@@ -32,10 +32,8 @@ def list_providers(as_json: bool) -> None:
 
     catalog = load_catalog()
     states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, _stored_keys(catalog.home))
-    if as_json:
-        print_json([state.document() for state in states])
-    else:
-        print_table(("name", "type", "base URL", "key", "variable", "state"), [_row(state) for state in states])
+    columns = ("name", "type", "base URL", "key", "variable", "state")
+    print_listing(as_json, (state.document() for state in states), columns, map(_row, states))
 
 
 @providers.command("add")

@@ -43,7 +43,7 @@ class TurnView:
         stdout: where the text goes.
 
     Attributes:
-        is_verbose: whether arguments and results of tool calls are shown whole.
+        is_verbose: True to show arguments and results of tool calls whole.
     """
 
     def __init__(self, stdout: TextIO) -> None:
@@ -258,7 +258,7 @@ class EventLines:
         print_json(event.to_dict(), indent=None, stream=self._stdout)
 
     def fail(self, error: Exception) -> None:
-        """Print that a turn failed: whoever reads the events learns from them alone why the last one is missing."""
+        """Print that a turn failed, so that the events alone say why the last one is missing."""
         document = {"event": "error", "error_type": type(error).__name__, "message": redact(str(error))}
         print_json(document, indent=None, stream=self._stdout)
 
@@ -275,7 +275,7 @@ def failures_as_events(stdout: TextIO | None) -> Iterator[None]:
     """Print as an event why the block fails, and let it fail.
 
     Args:
-        stdout: where events go; ``None`` if nobody reads any.
+        stdout: where events go; ``None`` to print none.
     """
     try:
         yield

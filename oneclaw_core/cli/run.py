@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_STDIN_BYTES = 10_000_000
 DRAIN_SECONDS = 2.0
-"""How long a program that ends waits for the observers of plugins."""
+"""The time that a program that ends waits for the observers of plugins."""
 
 
 @click.command()

@@ -15,7 +15,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup, make_option
 from oneclaw_core.cli.options import allow_option
-from oneclaw_core.cli.output import json_option, print_json, print_table, printable_line
+from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, install_command
 from oneclaw_core.errors import OneClawError, UsageError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.services.manager import ServiceNews
 
 STOP_SECONDS = 75.0
-"""How long stopping may take before the program ends itself, whatever a service does."""
+"""The time limit for stopping all services; after it the program ends itself."""
 
 
 class ServeCommand(CommandGroup):
@@ -105,11 +105,8 @@ def _print_services(records: list[PluginRecord], *, as_json: bool) -> None:
         {"name": each.name, "plugin": each.plugin, "help": each.options["help"], "runs_in": each.options["runs_in"]}
         for each in _services(records)
     ]
-    if as_json:
-        print_json(documents)
-    else:
-        rows = [(each["name"], each["plugin"], ", ".join(each["runs_in"]), each["help"]) for each in documents]
-        print_table(("service", "plugin", "runs in", "description"), rows)
+    rows = ((each["name"], each["plugin"], ", ".join(each["runs_in"]), each["help"]) for each in documents)
+    print_listing(as_json, documents, ("service", "plugin", "runs in", "description"), rows)
 
 
 async def _serve(

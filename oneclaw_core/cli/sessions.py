@@ -17,6 +17,7 @@ from oneclaw_core.cli.output import (
     is_terminal,
     json_option,
     print_json,
+    print_listing,
     print_table,
     print_text,
     printable,
@@ -55,10 +56,8 @@ def sessions() -> None:
 def list_sessions(limit: int | None, as_json: bool) -> None:
     """List sessions, the one used last first."""
     found = with_store(lambda store: store.list_sessions(limit))
-    if as_json:
-        print_json([session_document(each) | {"message_count": each.message_count} for each in found])
-        return
-    rows = [
+    documents = (session_document(each) | {"message_count": each.message_count} for each in found)
+    rows = (
         (
             printable_name(each.name or each.id[:12]),
             printable_line(each.title or each.last_text, _TITLE_CHARACTERS),
@@ -68,8 +67,8 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
             timestamp(each.updated_at),
         )
         for each in found
-    ]
-    print_table(("session", "title", "agent", "model", "messages", "last used"), rows)
+    )
+    print_listing(as_json, documents, ("session", "title", "agent", "model", "messages", "last used"), rows)
 
 
 @sessions.command("search")
@@ -251,12 +250,12 @@ _COMPACT_CHARACTERS = 200
 
 
 def timestamp(moment: datetime | None) -> str | None:
-    """A point in time as ISO 8601 in UTC, such as ``2026-11-21T08:30:00Z``."""
+    """Format a point in time as ISO 8601 in UTC, such as ``2026-11-21T08:30:00Z``."""
     return None if moment is None else moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def session_document(session: Session) -> dict[str, Any]:
-    """A session as JSON can hold it."""
+    """Describe a session for JSON."""
     return {
         "id": session.id,
         "name": session.name,
@@ -270,9 +269,9 @@ def session_document(session: Session) -> dict[str, Any]:
 
 
 def message_document(message: Message) -> dict[str, Any]:
-    """A history's entry as JSON can hold it, texts and results whole; what does not apply to its type is left out.
+    """Describe a history entry for JSON, texts and results whole, without fields that do not apply to its type.
 
-    What a wire format wants back verbatim is of no use elsewhere and left out as well.
+    Data that a wire format wants back verbatim is of no use elsewhere and left out as well.
     """
     document = {
         "sequence": message.sequence,
@@ -290,7 +289,7 @@ def message_document(message: Message) -> dict[str, Any]:
 
 
 def hit_document(hit: Hit) -> dict[str, Any]:
-    """What a search has found as JSON can hold it; what does not apply is null."""
+    """Describe a search hit for JSON; fields that do not apply are null."""
     passage = hit.passage
     return {
         "source": str(passage.source),
@@ -306,7 +305,7 @@ def hit_document(hit: Hit) -> dict[str, Any]:
 
 
 def compact_text(message: Message) -> str:
-    """An entry as it is read on a terminal: what was said in full, calls and results on a line each."""
+    """Format an entry for a terminal: messages in full, calls and results on a line each."""
     match message.type:
         case MessageType.USER:
             return f"You: {message.content}\n"
@@ -319,7 +318,7 @@ def compact_text(message: Message) -> str:
 
 
 def markdown_head(session: Session) -> str:
-    """What a Markdown export begins with."""
+    """Return the head of a Markdown export."""
     facts = {
         "Session": f"{session.name} ({session.id})" if session.name else session.id,
         "Agent": session.agent,
@@ -333,7 +332,7 @@ def markdown_head(session: Session) -> str:
 
 
 def markdown_entry(message: Message) -> str:
-    """An entry as Markdown, results whole."""
+    """Format an entry as Markdown, with results whole."""
     match message.type:
         case MessageType.USER:
             return f"\n## User\n\n{message.content}\n"

@@ -8,7 +8,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_table, print_text
+from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.tools.toolset import one_line
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
 
         selected = registry.toolset(with_agents(lambda service: service.get(agent)).selection)
         names = [name for name in names if selected.allows(name)]
-    if as_json:
-        print_json([_document(registry, name) for name in names])
-    else:
-        print_table(("name", "group", "plugin", "state", "description"), [_row(catalog, name) for name in names])
+    columns = ("name", "group", "plugin", "state", "description")
+    documents = (_document(registry, name) for name in names)
+    print_listing(as_json, documents, columns, (_row(catalog, name) for name in names))
 
 
 @tools.command("enable")
@@ -130,10 +129,7 @@ def list_groups(as_json: bool) -> None:
         _group_document(catalog, group, tool_names.get(group.name, []))
         for group in catalog.registry.get_all_group_definitions()
     ]
-    if as_json:
-        print_json(documents)
-    else:
-        print_table(("name", "plugin", "tools", "state", "description"), [_group_row(each) for each in documents])
+    print_listing(as_json, documents, ("name", "plugin", "tools", "state", "description"), map(_group_row, documents))
 
 
 def _group_document(catalog: HomeCatalog, group: ToolGroupDefinition, tool_names: list[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 The fixtures are there wherever ``oneclaw-core`` is installed (:mod:`oneclaw_core.testing.plugin`); nothing has to be
 imported to use them. What is named here is public and stable. Names are imported when first used: pytest loads this
-package in every project that has ``oneclaw-core`` installed, also where nobody uses it.
+package in every project that has ``oneclaw-core`` installed, also where it is not used.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class CalledTool:
 
 
 class ToolCalls(Protocol):
-    """What assertions about calls look at: a turn, or all that happened in a home."""
+    """Tool calls of a turn, or of everything that happened in a home."""
 
     @property
     def tool_calls(self) -> Sequence[CalledTool]:

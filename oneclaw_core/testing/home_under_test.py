@@ -76,7 +76,7 @@ _Value = TypeVar("_Value")
 
 
 class CallTool(Protocol):
-    """What the fixture ``call_tool`` is: :meth:`HomeUnderTest.call_tool`."""
+    """The fixture ``call_tool``: :meth:`HomeUnderTest.call_tool`."""
 
     def __call__(self, tool: object, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> ToolResult:
         """Run a tool through the executor."""
@@ -84,7 +84,7 @@ class CallTool(Protocol):
 
 
 class HomeFactory(Protocol):
-    """What the fixture ``oneclaw_factory`` is: makes homes that are closed when the test ends."""
+    """The fixture ``oneclaw_factory``: makes homes that are closed when the test ends."""
 
     def __call__(
         self,
@@ -274,7 +274,7 @@ class HomeUnderTest:
             runner.close()
 
     def check_model_is_done(self) -> None:
-        """Fail if the scripted model has answers that nobody asked for, or was asked for more than it has."""
+        """Fail if the scripted model has answers that were not asked for, or was asked for more than it has."""
         __tracebackhide__ = True
         self._check_script()
         unused = self.model.unused

@@ -133,7 +133,7 @@ class ScriptedModel:
 
     @property
     def has_script(self) -> bool:
-        """Whether the test has said what the model answers."""
+        """True if the test has said what the model answers."""
         return bool(self._script)
 
     @property
@@ -259,7 +259,7 @@ def _call(name: str, arguments: Mapping[str, Any] | str | None, named: Mapping[s
 
 
 def _usage(request: ModelRequest, response: ModelResponse) -> TokenUsage:
-    """Estimate tokens at four characters each, as nobody counted them."""
+    """Estimate tokens at four characters each, as there is no count."""
     sent = len(request.system_prompt) + sum(len(each.content) + len(each.tool_input or "") for each in request.messages)
     written = len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
     return TokenUsage(

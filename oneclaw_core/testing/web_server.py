@@ -21,7 +21,7 @@ _IDLE_SECONDS = 5
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """What the server got.
+    """A request that the server received.
 
     Attributes:
         method: such as ``GET``.
@@ -163,7 +163,7 @@ Answering = Callable[[ReceivedRequest], "WebAnswer | str | bytes | dict[str, Any
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """What the server sends.
+    """An answer of the server.
 
     Attributes:
         body: a text or bytes; anything else is sent as JSON.
@@ -171,7 +171,7 @@ class WebAnswer:
         headers: in place of, or beside, the type of the content.
         delay_seconds: how long it waits before it answers.
         sent_bytes: how much of the body is sent before the answer breaks, ``None`` for all of it.
-        stalls: whether a broken answer falls silent; otherwise the connection is closed.
+        stalls: True if a broken answer falls silent; otherwise the connection is closed.
     """
 
     body: Any = ""
