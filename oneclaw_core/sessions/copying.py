@@ -132,7 +132,10 @@ def _copy_all(
             f"{target.name} is not empty (it has rows in {', '.join(filled)}): nothing was copied; choose an empty "
             "database"
         )
-    given = {table.name: _copy_table(_batches(source, old, table), new, table, progress) for table in _COPIED}
+    given = {
+        table.name: _fingerprint(_copied(_batches(source, old, table), new, table, progress), table)
+        for table in _COPIED
+    }
     _set_parents(source, old, new)
     for table in (messages, usage):
         # One number of a deleted message is not to be given again.
@@ -150,8 +153,8 @@ def _copy_all(
     return list(stored.values())
 
 
-def _copy_table(batches: Generator[_Batch], new: Connection, table: Table, progress: Progress) -> CopiedTable:
-    digest, count = hashlib.sha256(), 0
+def _copied(batches: Generator[_Batch], new: Connection, table: Table, progress: Progress) -> Generator[_Batch]:
+    """Insert the rows of a table while they are read."""
     names = [column.name for column in _columns(table)]
     # A session may come before the one that it belongs to, so parents are set later.
     chosen = [name for name in names if name != "parent_id"]
@@ -159,10 +162,9 @@ def _copy_table(batches: Generator[_Batch], new: Connection, table: Table, progr
         f"INSERT INTO {table.name} ({', '.join(map(quoted, chosen))}) "
         f"VALUES ({', '.join(f':{name}' for name in chosen)})"
     )
+    count = 0
     with closing(batches):
         for batch in batches:
-            for row in batch:
-                _add(digest, row)
             try:
                 new.execute_many(insert, [dict(zip(names, row, strict=True)) for row in batch])
             except UnicodeError as error:
@@ -171,7 +173,7 @@ def _copy_table(batches: Generator[_Batch], new: Connection, table: Table, progr
                 ) from error
             count += len(batch)
             progress(table.name, count)
-    return CopiedTable(table.name, count, digest.hexdigest())
+            yield batch
 
 
 def _fingerprint(batches: Generator[_Batch], table: Table) -> CopiedTable:

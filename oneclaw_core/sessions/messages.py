@@ -391,8 +391,6 @@ def _with_files(connection: Connection, messages: Sequence[Message], carriers: C
         messages: as they were read, without files.
         carriers: the numbers of messages that have files; of messages that are not given too.
     """
-    if not carriers:
-        return list(messages)
     wanted = [each.sequence for each in messages if each.sequence is not None and each.sequence in carriers]
     if not wanted:
         return list(messages)
