@@ -12,13 +12,11 @@ import os
 import stat
 import sys
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from oneclaw_core._version import __version__
 from oneclaw_core.plugins.contract import CONTRACT_VERSION
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMAT = 2
 MAX_BYTES = 256 * 1024 * 1024
@@ -74,12 +72,11 @@ class CatalogueCache:
 
 def user_cache() -> CatalogueCache:
     """Return the cache of this user and environment."""
-    from platformdirs import user_cache_path
-
-    try:
-        directory = user_cache_path("oneclaw", appauthor=False)
-    except (RuntimeError, OSError):  # there is no such user
-        return CatalogueCache(None)
+    # As platformdirs has it, which takes longer to import than the catalogue to read.
+    base = os.environ.get("XDG_CACHE_HOME", "").strip() or (
+        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    )
+    directory = Path(os.path.expanduser(base)) / "oneclaw"  # noqa: PTH111  # which leaves it relative for no user
     name = f"plugins-{zlib.crc32(sys.prefix.encode('utf-8', 'replace')):08x}.json"
     return CatalogueCache(directory / name if directory.is_absolute() else None)
 

@@ -178,10 +178,10 @@ def package_metadata(distribution: Any) -> PackageMetadata:
     Args:
         distribution: as ``importlib_metadata`` has them, or a stand-in; ``None`` for none.
     """
-    from oneclaw_core.plugins.catalogue import compatibility
-
     if distribution is None or isinstance(distribution, PackageMetadata):
         return distribution or PackageMetadata()
+    from oneclaw_core.plugins.catalogue import compatibility
+
     try:
         name, version = compatibility.name_and_version(distribution)
     except Exception:  # noqa: BLE001  # a package without readable metadata has neither
