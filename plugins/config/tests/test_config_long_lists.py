@@ -40,7 +40,6 @@ def read(under_test, tool, **arguments):
     return parts
 
 
-@pytest.mark.one_python  # needs other plugins
 def test_models(under_test):
     async def add():
         for number in range(500):
