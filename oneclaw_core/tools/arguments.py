@@ -11,7 +11,6 @@ import json
 import math
 import re
 import time
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
@@ -104,7 +103,10 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator:
     Args:
         schema: a schema that :func:`check_parameters_schema` has passed.
     """
-    return make_validator(schema)
+    from referencing import Registry
+
+    made: Validator = _validator_class()(dict(schema), registry=Registry())
+    return made
 
 
 def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[str]:
@@ -113,15 +115,17 @@ def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[
     Returns:
         One text for each fault, none if the arguments fit; of very many, the first ones.
     """
+    token = _deadline.set(time.monotonic() + CHECK_SECONDS)
     try:
-        with limited_time():
-            found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
+        found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
     except RecursionError:
         return ["/: nested too deeply"]
     except CheckTakesTooLongError:
         return ["/: whether they fit could not be found out in time; give less at once"]
     except OverflowError:
         return ["/: a number is too large"]
+    finally:
+        _deadline.reset(token)
     faults = sorted(found[:MOST_FAULTS], key=lambda fault: [str(part) for part in fault.absolute_path])
     texts = [f"{json_pointer(fault.absolute_path) or '/'}: {shortened(fault.message)}" for fault in faults]
     return [*texts, "/: and more"] if len(found) > MOST_FAULTS else texts
@@ -139,28 +143,6 @@ _deadline: ContextVar[float] = ContextVar("deadline")
 
 class CheckTakesTooLongError(Exception):
     """Whether arguments fit a schema could not be found out in time."""
-
-
-@contextmanager
-def limited_time() -> Iterator[None]:
-    """Give what is checked in the block ``CHECK_SECONDS``."""
-    token = _deadline.set(time.monotonic() + CHECK_SECONDS)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-def make_validator(schema: Mapping[str, Any]) -> Validator:
-    """Make a validator that never fetches a remote reference, and keeps to the time of :func:`limited_time`.
-
-    Args:
-        schema: of arguments.
-    """
-    from referencing import Registry
-
-    made: Validator = _validator_class()(dict(schema), registry=Registry())
-    return made
 
 
 def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:
@@ -250,17 +232,18 @@ def _comparable(value: Any) -> Any:
 SEARCH_SECONDS = 1.0
 # Ways to match a text, at most, that Python's engine tries: a fraction of a second, if it tries them all.
 _MOST_WAYS = 2_000_000
-_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
-_BEGINNING_OF_GROUP = re.compile(r"\(\?")
-_REPETITION = re.compile(r"[*+]|\{\d*,\d*\}")
+# Not compiled here: listings import this module, and few schemas have patterns.
+_ESCAPE_OR_SET = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_REPEATED_GROUP = r"\)(?:[*+]|\{)"
+_BEGINNING_OF_GROUP = r"\(\?"
+_REPETITION = r"[*+]|\{\d*,\d*\}"
 # It lets blanks and comments stand between a group and its repetition.
-_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
+_VERBOSE = r"\(\?[a-zA-Z]*x"
 # Python's own expressions have no fuzzy matches such as "a{e}" and no classes such as "[[:alpha:]]".
-_ESCAPE_SET_OR_BRACE = re.compile(
-    r"\\.|\[(?P<negation>\^?)(?P<members>\]?(?:\\.|[^\]\\])*)\]|(?P<brace>\{(?!\d+(?:,\d*)?\}|,\d*\}))", re.DOTALL
+_ESCAPE_SET_OR_BRACE = (
+    r"(?s)\\.|\[(?P<negation>\^?)(?P<members>\]?(?:\\.|[^\]\\])*)\]|(?P<brace>\{(?!\d+(?:,\d*)?\}|,\d*\}))"
 )
-_MEMBER_WITH_A_MEANING = re.compile(r"\\.|[\[\]&|~]", re.DOTALL)
+_MEMBER_WITH_A_MEANING = r"(?s)\\.|[\[\]&|~]"
 
 
 class SearchTakesTooLongError(Exception):
@@ -281,7 +264,7 @@ def is_found(pattern: str, text: str) -> bool:
         return re.search(pattern, text) is not None
     import regex
 
-    translated = _ESCAPE_SET_OR_BRACE.sub(_escaped, pattern)
+    translated = re.sub(_ESCAPE_SET_OR_BRACE, _escaped, pattern)
     try:
         return regex.search(translated, text, timeout=SEARCH_SECONDS, concurrent=True) is not None
     except (TimeoutError, MemoryError, regex.error):
@@ -294,9 +277,11 @@ def _escaped(match: re.Match[str]) -> str:
         return r"\{"
     if match["members"] is None:
         return match[0]
-    members = _MEMBER_WITH_A_MEANING.sub(
-        lambda member: member[0] if member[0].startswith("\\") else f"\\{member[0]}", match["members"]
-    )
+
+    def escaped(member: re.Match[str]) -> str:
+        return member[0] if member[0].startswith("\\") else f"\\{member[0]}"
+
+    members = re.sub(_MEMBER_WITH_A_MEANING, escaped, match["members"])
     return f"[{match['negation']}{members}]"
 
 
@@ -310,10 +295,10 @@ def is_quick(pattern: str, length: int) -> bool:
         pattern: a regular expression.
         length: of the text, in characters.
     """
-    plain = _BEGINNING_OF_GROUP.sub("(", _ESCAPE_OR_SET.sub("x", pattern))
-    if _REPEATED_GROUP.search(plain) or _VERBOSE.search(pattern):
+    plain = re.sub(_BEGINNING_OF_GROUP, "(", re.sub(_ESCAPE_OR_SET, "x", pattern))
+    if re.search(_REPEATED_GROUP, plain) or re.search(_VERBOSE, pattern):
         return False
-    repetitions = len(_REPETITION.findall(plain))
+    repetitions = len(re.findall(_REPETITION, plain))
     choices = plain.count("?") + plain.count("|")
     if repetitions > 20 or choices > 20:
         return False
