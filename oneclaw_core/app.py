@@ -33,11 +33,9 @@ from oneclaw_core.tools.paths import PathGuard
 from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions
 from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
 from oneclaw_core.turn.conversations import Conversations, SessionReader
-from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model import ModelChooser
 from oneclaw_core.turn.plugin_question import answer_plugin
 from oneclaw_core.turn.preview import next_request, preview
-from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -142,8 +140,6 @@ class OneClaw:
             settings=settings,
             models=models,
             providers=self._providers,
-            cache_prefixes=CachePrefixes(),
-            tool_sizes=ToolSizes(),
             refresh_tools=self._tool_sources.refresh,
             apply_settings=self._apply_settings,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
@@ -10,6 +10,8 @@ from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.tools.permissions import read_decisions
 from oneclaw_core.turn.compaction import ContextLimits
+from oneclaw_core.turn.estimate import ToolSizes
+from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.turn.estimate import ToolSizes
     from oneclaw_core.turn.model import ChosenModel, ModelChooser
-    from oneclaw_core.turn.request import CachePrefixes
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, AgentLimits
     from oneclaw_core.types.messages import Attachment
@@ -80,10 +80,10 @@ class TurnParts:
         settings: reads the settings.
         models: chooses agent and model.
         providers: open connections.
-        cache_prefixes: of requests, kept over turns.
-        tool_sizes: estimates of tools, kept over turns.
         refresh_tools: brings the registry up to date before each request.
         apply_settings: passes stored settings, which another process may have changed, to the rest of the home.
+        cache_prefixes: of requests, kept over turns.
+        tool_sizes: estimates of tools, kept over turns.
     """
 
     store: Store
@@ -94,10 +94,10 @@ class TurnParts:
     settings: SettingsReader[Settings]
     models: ModelChooser
     providers: ProviderPool
-    cache_prefixes: CachePrefixes
-    tool_sizes: ToolSizes
     refresh_tools: Callable[[], Awaitable[None]]
     apply_settings: Callable[[Mapping[str, Any]], None]
+    cache_prefixes: CachePrefixes = field(default_factory=CachePrefixes)
+    tool_sizes: ToolSizes = field(default_factory=ToolSizes)
 
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""

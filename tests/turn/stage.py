@@ -26,9 +26,7 @@ from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.context import TurnContext, TurnParts
-from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
@@ -147,8 +145,6 @@ class Stage:
             settings=None,
             models=None,
             providers=None,
-            cache_prefixes=CachePrefixes(),
-            tool_sizes=ToolSizes(),
             refresh_tools=nothing,
             apply_settings=None,
         )
