@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.registration.entry import PluginProblem, new_problem
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from oneclaw_core.plugins.loading.plugin_import import PluginImport
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.tools.definition import Tool
 
@@ -70,6 +69,18 @@ class LoadedPlugin:
     tools: Mapping[str, Tool] = field(default_factory=dict)
 
 
+class RunningImport(Protocol):
+    """An import that was started; waiting for it raises ``PluginError`` if it fails."""
+
+    def wait(self) -> Any:
+        """Return what was imported."""
+        ...
+
+    async def wait_async(self) -> Any:
+        """Do the same without blocking the event loop."""
+        ...
+
+
 @dataclass(slots=True)
 class PluginRecord:
     """A plugin that is installed, and what became of it.
@@ -106,11 +117,11 @@ class PluginRecord:
     registrations: list[Registration] = field(default_factory=list)
     hooks: dict[str, HookOptions] = field(default_factory=dict)
     problems: list[PluginProblem] = field(default_factory=list)
-    start_import: Callable[[str | None], PluginImport] | None = field(default=None, repr=False)
+    start_import: Callable[[str | None], RunningImport] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
     known_causes: frozenset[str] = frozenset()
     source: str | None = None
-    _imports: dict[str | None, PluginImport] = field(default_factory=dict, repr=False)
+    _imports: dict[str | None, RunningImport] = field(default_factory=dict, repr=False)
 
     @property
     def status(self) -> str:
@@ -178,7 +189,7 @@ class PluginRecord:
         else:
             _log.info("%s", about)
 
-    def _import(self, target: str | None) -> PluginImport:
+    def _import(self, target: str | None) -> RunningImport:
         found = self._imports.get(target)
         if found is None:
             if self.start_import is None:
