@@ -35,4 +35,7 @@ def _entry(module: str, name: str) -> str:
         return f".. autoclass:: {place}\n   :members:\n   :special-members: __call__"
     if inspect.isfunction(value):
         return f".. autofunction:: {place}"
+    if isinstance(value, bytes | dict | frozenset | int | str):
+        # autodata would take the docstring of the type.
+        return f".. py:data:: {place}\n   :type: {type(value).__name__}"
     return f".. autodata:: {place}"
