@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import dataclass
 
 import pytest
+from forked_python import fork_probes
 
 from oneclaw_core.cli.main import main
 
@@ -70,6 +71,7 @@ def ok(oneclaw):
 @pytest.fixture
 def install_plugin(tmp_path, monkeypatch):
     """Put a distribution with one plugin where Python finds it: ``install_plugin("weather", SOURCE)``."""
+    fork_probes(monkeypatch)
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
