@@ -149,7 +149,7 @@ def test_the_console_is_shown_as_it_is_written(own):
 
         claw.configuration.environment.set("TOKEN", "sesame-open-1234")
         scope = CallScope(ActiveTools(tuple(claw.catalog.registry.get_all_tool_definitions())), "test")
-        async for item in claw._executor.execute_as_completed([ToolCall("1", "log", "{}")], scope):
+        async for item in claw._parts.executor.execute_as_completed([ToolCall("1", "log", "{}")], scope):
             shown.append(item.message if isinstance(item, ToolProgress) else item.result.result)
 
     own.run(work)
@@ -277,5 +277,5 @@ def test_executed_by_hand_it_says_that_it_needs_the_engine(own, monkeypatch):
 
     tool = own.run(work)
 
-    with pytest.raises(Exception, match="only in a call that the executor runs"):
+    with pytest.raises(Exception, match="only in a call that the engine runs"):
         asyncio.run(tool.execute({}, detached_context("alone")))
