@@ -80,7 +80,7 @@ BUDGETS = (
     Budget("taking up a session of 100,000 messages", "20 ms more than a new one", _resume),
     Budget("registering 10,000 tools", "500 ms", _largest("register", 0.5)),
     Budget("`oneclaw tools list`, the whole process", "a fifth of `llm tools list`", _listing),
-    Budget("the engine's part of a tool call", "0.3 ms", _largest("call", 0.0003)),
+    Budget("the executor's part of a tool call", "0.3 ms", _largest("call", 0.0003)),
     Budget("`load_tool_group`, with 10,000 tools", "0.1 ms", _largest("load_group", 0.0001)),
     Budget("the list of groups, with 10,000 tools", "0.05 ms", _largest("list_groups", 0.00005)),
     Budget("tokens of the tools in a first request", "3,000", _tokens),

@@ -47,7 +47,7 @@ MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 # Of each piece of news about a call: thousands of them may wait to be shown.
 MAX_PROGRESS_CHARACTERS = 1_000
 
-_log = logging.getLogger("oneclaw.engine")
+_log = logging.getLogger("oneclaw.executor")
 
 
 class RunningCall:

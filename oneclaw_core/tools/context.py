@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment
 
 NOT_IN_A_RUNNING_CALL = (
-    "this service of ToolContext is there only in a call that the engine runs, not in a worker process: "
+    "this service of ToolContext is there only in a call that the executor runs, not in a worker process: "
     "run the tool by OneClaw.call_tool, without isolation='process'"
 )
 

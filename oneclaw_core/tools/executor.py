@@ -50,7 +50,7 @@ MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
 SAME_FAILURES = 3
 
-_log = logging.getLogger("oneclaw.engine")
+_log = logging.getLogger("oneclaw.executor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _PIECE_BYTES = 1 << 20
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000
 
-_log = logging.getLogger("oneclaw.engine")
+_log = logging.getLogger("oneclaw.executor")
 
 
 class _AnswerTooLongError(Exception):

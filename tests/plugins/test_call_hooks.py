@@ -1,4 +1,4 @@
-"""Tool calls that plugins rewrite, gate and observe, through the engine of a real home."""
+"""Tool calls that plugins rewrite, gate and observe, through the executor of a real home."""
 
 import asyncio
 import contextvars

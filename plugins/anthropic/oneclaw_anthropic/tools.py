@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # itself takes 10,000.
 MAX_DEFERRED_TOOLS = 1_000
 MAX_DEFERRED_CHARACTERS = 2_000_000
-# Refused at the root of ``input_schema``; the engine checks arguments against the whole schema anyway.
+# Refused at the root of ``input_schema``; the executor checks arguments against the whole schema anyway.
 _REFUSED_KEYWORDS = frozenset({"oneOf", "anyOf", "allOf"})
 _PARAMETER_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _REFUSED_IN_PARAMETER_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")

@@ -277,5 +277,5 @@ def test_executed_by_hand_it_says_that_it_needs_the_engine(own, monkeypatch):
 
     tool = own.run(work)
 
-    with pytest.raises(Exception, match="only in a call that the engine runs"):
+    with pytest.raises(Exception, match="only in a call that the executor runs"):
         asyncio.run(tool.execute({}, detached_context("alone")))

@@ -1,4 +1,4 @@
-"""save_memory, as the engine runs it in an open home."""
+"""save_memory, as the executor runs it in an open home."""
 
 import asyncio
 import json

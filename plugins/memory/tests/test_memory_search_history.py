@@ -1,4 +1,4 @@
-"""search_history, as the engine runs it, and within turns."""
+"""search_history, as the executor runs it, and within turns."""
 
 import asyncio
 from datetime import date, timedelta

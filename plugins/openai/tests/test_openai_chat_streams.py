@@ -102,7 +102,7 @@ def exchange():
 
 
 def is_executable(call):
-    """Whether the engine would run the call: it refuses arguments that are no JSON object, and tools without name."""
+    """Whether the executor would run the call: it refuses arguments that are no JSON object, and tools without name."""
     try:
         parse_arguments(call.arguments)
     except ArgumentsError:

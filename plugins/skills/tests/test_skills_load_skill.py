@@ -1,4 +1,4 @@
-"""load_skill, as the engine runs it in an open home."""
+"""load_skill, as the executor runs it in an open home."""
 
 import asyncio
 import json

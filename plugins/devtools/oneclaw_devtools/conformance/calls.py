@@ -65,7 +65,7 @@ async def _make_calls(request: Mapping[str, Any], channel: Channel) -> None:
         guard = Guard(scratch, request["allow"])
         guard.install()
         failures = RaisedExceptions()
-        logging.getLogger("oneclaw.engine").addHandler(failures)
+        logging.getLogger("oneclaw.executor").addHandler(failures)
         for name in request["tools"]:
             definition = claw.catalog.registry.get_definition(name)
             # The process that it would run in would not be watched.

@@ -25,7 +25,7 @@ _WHERE = "tools"
 # Stands for the file beside the manifest; a function of any other module is none of JavaScript's.
 _CODE_MODULE = "javascript"
 _MAX_CONSOLE_CHARACTERS = 2_000
-# The program is stopped a little before the engine gives up, so that what it wrote to the console can be told.
+# The program is stopped a little before the executor gives up, so that what it wrote to the console can be told.
 _SPARE_SECONDS = 0.5
 _SPARE_PART = 0.1
 _LEAST_SECONDS = 0.05
