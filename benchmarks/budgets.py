@@ -42,7 +42,7 @@ def _turn(report: Report) -> tuple[str, bool] | None:
         return None
     growth = figures[-1] / figures[0]
     words = f"{', '.join(map(_milliseconds, figures))}: {growth:.2f} times from least to most"
-    return words, max(figures) <= 0.005 and growth <= SAME
+    return words, max(figures) <= 0.004 and growth <= SAME
 
 
 def _resume(report: Report) -> tuple[str, bool] | None:
@@ -76,11 +76,11 @@ def _tokens(report: Report) -> tuple[str, bool] | None:
 
 
 BUDGETS = (
-    Budget("a turn of three requests, with 100, 1,000 and 10,000 tools", "5 ms, and the same with all", _turn),
+    Budget("a turn of three requests, with 100, 1,000 and 10,000 tools", "4 ms, and the same with all", _turn),
     Budget("taking up a session of 100,000 messages", "20 ms more than a new one", _resume),
     Budget("registering 10,000 tools", "500 ms", _largest("register", 0.5)),
     Budget("`oneclaw tools list`, the whole process", "a fifth of `llm tools list`", _listing),
-    Budget("the executor's part of a tool call", "0.3 ms", _largest("call", 0.0003)),
+    Budget("the executor's part of a tool call", "0.15 ms", _largest("call", 0.00015)),
     Budget("`load_tool_group`, with 10,000 tools", "0.1 ms", _largest("load_group", 0.0001)),
     Budget("the list of groups, with 10,000 tools", "0.05 ms", _largest("list_groups", 0.00005)),
     Budget("tokens of the tools in a first request", "3,000", _tokens),

@@ -1,4 +1,4 @@
-"""The hooks of plugins on one tool call, in the order in which the executor asks for them, and those around any work."""
+"""The hooks of plugins on one tool call, in the order in which they are asked, and those around any work."""
 
 from __future__ import annotations
 
