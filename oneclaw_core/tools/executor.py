@@ -204,22 +204,28 @@ class ToolExecutor:
             keep: awaited with each outcome before it is yielded, as soon as it is there: whether anybody is asking for
                 the next item or not. What it raises ends the iteration.
         """
-        loading = {requested_group(call.arguments) for call in calls if call.name == LOAD_TOOL_GROUP}
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception] = asyncio.Queue()
         slots = asyncio.Semaphore(MAX_PARALLEL_CALLS)
+        loads: list[tuple[ToolCall, asyncio.Task[None]]] = []
+        loaded: set[str | None] = set()
 
         async def answer(call: ToolCall) -> None:
             try:
+                # Before a slot is taken: the loads need slots too.
+                await self._wait_for_loads(call, scope, loads)
                 async with slots:
-                    outcome = await self._outcome(call, scope, loading, arrivals)
+                    outcome = await self._outcome(call, scope, loaded, arrivals)
                 if keep is not None:
                     await keep(outcome)
+                if call.name == LOAD_TOOL_GROUP and outcome.result.is_success:
+                    loaded.add(requested_group(call.arguments))
             except Exception as error:  # noqa: BLE001  # raised again where it can be caught
                 arrivals.put_nowait(error)
             else:
                 arrivals.put_nowait(outcome)
 
         tasks = [asyncio.create_task(answer(call)) for call in calls]
+        loads += [(call, task) for call, task in zip(calls, tasks, strict=True) if call.name == LOAD_TOOL_GROUP]
         try:
             missing = len(tasks)
             while missing:
@@ -233,17 +239,32 @@ class ToolExecutor:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _wait_for_loads(
+        self, call: ToolCall, scope: CallScope, loads: Sequence[tuple[ToolCall, asyncio.Task[None]]]
+    ) -> None:
+        """Let a call wait for loads in the same response that can make its tool active (a departure from RFC-040).
+
+        A tool that is not known yet may come with any group: some are opened when they are loaded.
+        """
+        if not loads or call.name == LOAD_TOOL_GROUP or call.name in scope.active.names:
+            return
+        found = self._registry.find(call.name)
+        group = found.source.group_name if found is not None else None
+        awaited = [task for load, task in loads if found is None or requested_group(load.arguments) == group]
+        if awaited:
+            await asyncio.wait(awaited)
+
     async def _outcome(
         self,
         call: ToolCall,
         scope: CallScope,
-        loading: set[str | None],
+        loaded: set[str | None],
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
     ) -> ToolOutcome:
         started = time.perf_counter()
         hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
-            refusal = self._refusal(call.name, scope, loading)
+            refusal = self._refusal(call.name, scope, loaded)
             result = scope.failures.answer_without_running(call, is_refused=refusal is not None)
             if result is None:
                 result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks))
@@ -281,8 +302,14 @@ class ToolExecutor:
             caller=caller or scope.caller,
         )
 
-    def _refusal(self, name: str, scope: CallScope, loading: set[str | None]) -> ToolResult | None:
-        """Say why a tool cannot be called now, ``None`` if it can."""
+    def _refusal(self, name: str, scope: CallScope, loaded: set[str | None]) -> ToolResult | None:
+        """Say why a tool cannot be called now, ``None`` if it can.
+
+        Args:
+            name: the tool.
+            scope: on whose behalf it is called.
+            loaded: groups that this response has loaded.
+        """
         found = self._registry.find(name)
         toolset = self._registry.toolset(scope.selection)
         if found is None:
@@ -309,13 +336,12 @@ class ToolExecutor:
             return None
         if group is None:
             return ToolResult.error("not_available", not_selected)
-        if group in loading:
-            reason = f"its tool group '{group}' was only being loaded by this same response. Call it again now."
-        else:
-            reason = (
-                f"it belongs to the tool group '{group}', which is not loaded. "
-                f"Call {LOAD_TOOL_GROUP} with group_name '{group}' first."
-            )
+        if group in loaded:
+            return None
+        reason = (
+            f"it belongs to the tool group '{group}', which is not loaded. "
+            f"Call {LOAD_TOOL_GROUP} with group_name '{group}' first."
+        )
         return ToolResult.error("not_available", f"Tool '{name}' is not available for this agent: {reason}")
 
     async def _check_and_run(

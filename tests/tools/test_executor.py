@@ -139,15 +139,62 @@ def test_040_13_grouped_tool_execution_after_load(bench):
     assert bench.result("pdf_info") == ToolResult.success("done")
 
 
-def test_a_group_loaded_in_the_same_response_is_there_only_for_the_next(bench):
+@pytest.fixture
+def loading_bench(bench):
     bench.registry.register_group(ToolGroupDefinition("pdf", "PDF", "Reads"))
     bench.registry.register(LoadToolGroupTool(bench.registry))
-    tool = bench.add("pdf_info", group="pdf")
-    loading, calling = bench.outcomes(("load_tool_group", {"group_name": "pdf"}), ("pdf_info", {}))
-    assert loading.result.is_success
-    assert calling.result.error_type == "not_available"
-    assert "only being loaded by this same response. Call it again now." in calling.result.error_message
+    return bench
+
+
+LOAD_PDF = ("load_tool_group", {"group_name": "pdf"})
+
+
+@pytest.mark.parametrize("is_load_first", [True, False])
+def test_a_call_of_a_group_that_the_same_response_loads_runs_after_the_load(loading_bench, is_load_first):
+    tool = loading_bench.add("pdf_info", group="pdf", parameters=TEXT)
+    wanted = [LOAD_PDF, ("pdf_info", {"text": "a.pdf"})]
+    outcomes = loading_bench.outcomes(*(wanted if is_load_first else reversed(wanted)))
+    assert [outcome.result.is_success for outcome in outcomes] == [True, True]
+    assert tool.runs == 1
+
+
+def test_a_call_beside_its_load_with_wrong_arguments_is_a_validation_error(loading_bench):
+    tool = loading_bench.add("pdf_info", group="pdf", parameters=TEXT)
+    _, calling = loading_bench.outcomes(LOAD_PDF, ("pdf_info", {"path": "a.pdf"}))
+    assert calling.result.error_type == "validation_error"
+    assert "'text' is a required property" in calling.result.error_message
     assert tool.runs == 0
+
+
+def test_a_call_beside_a_load_of_another_group_or_one_that_fails_is_refused(loading_bench):
+    tool = loading_bench.add("pdf_info", group="pdf")
+    loading_bench.registry.register_group(ToolGroupDefinition("mail", "Mail", "Sends"))
+    loading_bench.add("send_mail", group="mail")
+    _, calling = loading_bench.outcomes(("load_tool_group", {"group_name": "mail"}), ("pdf_info", {}))
+    assert calling.result.error_message.endswith(
+        "which is not loaded. Call load_tool_group with group_name 'pdf' first."
+    )
+    loading_bench.registry.set_disabled(["pdf_info"], [])
+    loading, calling = loading_bench.outcomes(LOAD_PDF, ("pdf_info", {}))
+    assert (loading.result.error_type, calling.result.error_type) == ("empty_group", "not_available")
+    assert tool.runs == 0
+
+
+def test_a_tool_that_only_opening_its_group_registers_runs_beside_the_load(loading_bench):
+    async def open_group():
+        await asyncio.sleep(0)
+        loading_bench.add("pdf_info", group="pdf")
+
+    loading_bench.registry.set_group_opener("pdf", open_group)
+    _, calling = loading_bench.outcomes(LOAD_PDF, ("pdf_info", {}))
+    assert calling.result == ToolResult.success("done")
+
+
+def test_more_calls_than_run_at_once_wait_for_their_load(loading_bench):
+    tool = loading_bench.add("pdf_info", group="pdf")
+    outcomes = loading_bench.outcomes(*[("pdf_info", {})] * 40, LOAD_PDF)
+    assert all(outcome.result.is_success for outcome in outcomes)
+    assert tool.runs == 40
 
 
 def test_edge_case_concurrent_loads_in_one_response(bench):
