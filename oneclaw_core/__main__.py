@@ -20,7 +20,9 @@ def main() -> int:
     try:
         # Takes the longest part of a short command, and Ctrl-C in it is no reason for a traceback.
         from oneclaw_core.cli.main import main as run
+        from oneclaw_core.cli.output import claim_stdout
 
+        claim_stdout()
         return run()
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS

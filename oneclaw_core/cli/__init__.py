@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import print_text as print_text
     from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
+    from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.output import warn as warn
@@ -35,7 +36,8 @@ _NAMES = {
     "conversation": "chat_command_names",
     "main": "check_commands",
     "output": (
-        "is_terminal json_option print_json print_table print_text printable printable_line styled table_text warn"
+        "is_terminal json_option print_json print_table print_text printable printable_line reserved_stdout styled "
+        "table_text warn"
     ),
     "run": "read_stdin",
     "running": "run_async trust_project",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core._version import __version__
-from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, styled
+from oneclaw_core.cli.output import json_option, print_json, print_text, printable_line, reserved_stdout, styled
 from oneclaw_core.errors import OneClawError, StoreError, UsageError
 from oneclaw_core.plugins.contract.checks import Health
 from oneclaw_core.plugins.registration.entry import CHECK_HOOK
@@ -317,7 +317,9 @@ def check_by_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
         async with OneClaw.open(catalog.home.path) as claw:
             return await claw.plugins.run_checks()
 
-    for made in run_async(run()):
+    with reserved_stdout():
+        made_checks = run_async(run())
+    for made in made_checks:
         for each in made.results:
             name, message = f"plugin {made.registration.plugin}", f"{made.registration.name}: {each.message}"
             yield CheckLine(name, each.status, redact(message), each.remedy and redact(each.remedy))

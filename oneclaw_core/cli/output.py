@@ -1,11 +1,14 @@
 """Output of commands: JSON documents, tables, and text from elsewhere, each safe for its destination.
 
-Results go to stdout, everything else to stderr. Both are looked up when they are written to, never kept.
+Results go to stdout, everything else to stderr. Both are looked up when they are written to, never kept. While the
+program runs, stdout is a descriptor of its own: what a subprocess writes to descriptor 1 goes to stderr.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
+import io
 import json
 import os
 import re
@@ -31,6 +34,9 @@ _CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]")
 
 # The disk is full, the user's share of it is used up, or the file may grow no more.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_STDOUT = 1
+_STDERR = 2
 
 _GAP_CHARACTERS = 3
 _INDENT_CHARACTERS = 4
@@ -79,9 +85,42 @@ def styled(text: str, stream: TextIO, **style: Any) -> str:
     return text if plain else click.style(text, **style)
 
 
-def print_text(text: str = "") -> None:
-    """Print a line, or several, on stdout; printable if that is a terminal, to the letter if not."""
-    click.echo(printable(text) if is_terminal(sys.stdout) else text)
+def print_text(text: str = "", *, stream: TextIO | None = None) -> None:
+    """Print a line, or several; printable if that is for a terminal, to the letter if not.
+
+    Args:
+        text: what to print.
+        stream: by default stdout.
+    """
+    stream = stream or sys.stdout
+    click.echo(printable(text) if is_terminal(stream) else text, file=stream)
+
+
+def claim_stdout() -> None:
+    """Move stdout to a descriptor that no subprocess inherits, and let descriptor 1 lead to stderr.
+
+    A tool, or a program that it starts, may write to descriptor 1 at any time, and would break a JSON document.
+    Terminals stay as they are: editors and pagers draw on them.
+    """
+    stdout = sys.stdout
+    if not isinstance(stdout, io.TextIOWrapper) or is_terminal(stdout) or stdout.fileno() != _STDOUT:
+        return
+    stdout.flush()
+    results = fcntl.fcntl(_STDOUT, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)
+    sys.stdout = io.TextIOWrapper(
+        open(results, "wb", 0 if stdout.write_through else -1),  # noqa: PTH123, SIM115  # open until the program ends
+        encoding=stdout.encoding,
+        errors=stdout.errors,
+        newline="\n",
+        line_buffering=stdout.line_buffering,
+        write_through=stdout.write_through,
+    )
+    try:
+        os.dup2(_STDERR, _STDOUT)
+    except OSError:  # stderr is closed
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, _STDOUT)
+        os.close(nowhere)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -83,3 +85,66 @@ def test_on_a_terminal_the_result_is_indented(home):
     with PseudoTerminal("call", "get_current_time", environ=os.environ) as terminal:
         terminal.expect('{\n  "status": "success",\n  "result": "')
         assert terminal.exit_status() == 0
+
+
+WRITES_TO_DESCRIPTOR_1 = """
+    import os
+    import subprocess
+
+    from oneclaw_core import hookimpl, tool
+
+    @tool
+    def get_noise() -> str:
+        "Make noise."
+        print("from Python")
+        os.write(1, b"from the descriptor\\n")
+        subprocess.run(["echo", "from a subprocess"], check=True)
+        return "noon"
+
+    @tool
+    def leave_process() -> int:
+        "Leave a process behind."
+        return subprocess.Popen(["sleep", "100"], close_fds=False).pid
+
+    @hookimpl
+    def register_tools(register):
+        os.write(1, b"while it registers\\n")
+        register(get_noise)
+        register(leave_process)
+"""
+
+
+@pytest.fixture
+def loud(install_plugin, tmp_path, monkeypatch):
+    """Install a tool that writes to descriptor 1, also for programs that the test starts."""
+    install_plugin("loud", WRITES_TO_DESCRIPTOR_1)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+
+
+def start(*arguments):
+    return subprocess.run([sys.executable, "-m", "oneclaw_core", *arguments], capture_output=True, text=True)
+
+
+def test_what_subprocesses_write_to_descriptor_1_goes_to_stderr(loud):
+    done = start("call", "get_noise")
+    assert (done.returncode, done.stdout) == (0, '{"status": "success", "result": "noon"}\n')
+    for line in ("from Python", "from the descriptor", "from a subprocess"):
+        assert line in done.stderr.splitlines()
+
+
+def test_the_events_of_a_turn_are_not_broken_by_a_subprocess(loud):
+    done = start("run", "--json", "--model", "offline/rules", "call get_noise")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["result"] for each in events if each["event"] == "tool_result"] == ["noon"], done.stdout
+    assert "from a subprocess\n" in done.stderr
+
+
+def test_a_listing_is_not_broken_by_what_a_plugin_writes_to_descriptor_1(loud):
+    assert "get_noise" in {each["name"] for each in json.loads(start("tools", "list", "--json").stdout)}
+
+
+def test_a_subprocess_that_is_left_behind_does_not_keep_stdout_open(loud):
+    program = [sys.executable, "-m", "oneclaw_core", "call", "leave_process"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+        output, _ = running.communicate(timeout=60)
+    os.kill(json.loads(output)["result"], signal.SIGKILL)

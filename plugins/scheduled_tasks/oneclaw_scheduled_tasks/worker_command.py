@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from oneclaw_core import find_home
-from oneclaw_core.cli import print_json, print_table, print_text, run_async
+from oneclaw_core.cli import print_json, print_table, print_text, reserved_stdout, run_async
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.documents import run_document, worker_document
 from oneclaw_scheduled_tasks.liveness import BEAT_SECONDS
@@ -40,10 +40,11 @@ def run_worker(concurrency: int, grace_seconds: float, dead_seconds: float, *, i
         dead_seconds=dead_seconds,
         beat_seconds=min(BEAT_SECONDS, dead_seconds / 4),
     )
-    run_async(_run_worker(options, is_bound=is_bound, as_json=as_json))
+    with reserved_stdout() as stdout:
+        run_async(_run_worker(options, stdout, is_bound=is_bound, as_json=as_json))
 
 
-async def _run_worker(options: WorkerOptions, *, is_bound: bool, as_json: bool) -> None:
+async def _run_worker(options: WorkerOptions, stdout: TextIO, *, is_bound: bool, as_json: bool) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     this = asyncio.current_task()
@@ -61,15 +62,15 @@ async def _run_worker(options: WorkerOptions, *, is_bound: bool, as_json: bool) 
 
     def report(task: Task, run: Run) -> None:
         if as_json:
-            print_json({**run_document(run), "task": task.name}, indent=None)
+            print_json({**run_document(run), "task": task.name}, indent=None, stream=stdout)
         else:
-            print_text(_line(task, run))
-        sys.stdout.flush()
+            print_text(_line(task, run), stream=stdout)
+        stdout.flush()
 
     def began(worker: Worker) -> None:
         if not as_json:
-            print_text(f"worker {worker.id[:8]} works; Ctrl-C stops it")
-            sys.stdout.flush()
+            print_text(f"worker {worker.id[:8]} works; Ctrl-C stops it", stream=stdout)
+            stdout.flush()
 
     try:
         await work(options, stop, report, began)
