@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions.backend import Backend, Inspection
+from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, Inspection
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.sqlite_connection import (
     DRIVER_ERRORS,
@@ -20,6 +19,7 @@ from oneclaw_core.sessions.sqlite_connection import (
     explain,
     has_invalid_values,
 )
+from oneclaw_core.sessions.sqlite_files import exclusive, is_there, new_file
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
@@ -92,27 +92,33 @@ class SqliteBackend(Backend):
 
     def exists(self) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        try:
-            self.path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError as error:
-            raise StoreError(
-                f"the database {self.path} cannot be read ({error.strerror}): let this user read its directory"
-            ) from error
-        return True
+        return is_there(self.path)
 
     def prepare(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
+        if self.exists():
+            connection = self.connect()
+            if self._is_current(connection):
+                return connection
+            connection.close()
+        with exclusive(self.path):
+            # Another process may have made it meanwhile.
+            if not self.exists():
+                with new_file(self.path) as temporary:
+                    SqliteBackend(temporary, self._busy_seconds)._migrated().close()
+            return self._migrated()
+
+    def _is_current(self, connection: Connection) -> bool:
+        """Return True for the current schema and a write-ahead log; close the connection on an error."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Only its owner can read it.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        except OSError as error:
-            raise StoreError(
-                f"the database {self.path} cannot be opened ({error.strerror}): "
-                "check the path and that this user may write there"
-            ) from error
+            with connection.transaction(writes=False):
+                is_current = self.version(connection) == SCHEMA_VERSION
+            return is_current and value_of(connection.execute("PRAGMA journal_mode")) == "wal"
+        except BaseException:
+            connection.close()
+            raise
+
+    def _migrated(self) -> Connection:
         # Migrating begins with a check of the owner: another program's file must not change in any way.
         connection = super().prepare()
         try:

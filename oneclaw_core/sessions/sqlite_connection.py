@@ -105,15 +105,15 @@ class SqliteConnection(Connection):
         """Connect to a file.
 
         Args:
-            path: a missing file is made, unless the connection only reads.
+            path: an existing file; SQLite would make an empty one in its place.
             busy_seconds: how long to wait for another connection that writes.
             is_read_only: True if nothing may be written.
         """
         self._path = path
         # Transactions are begun by begin() alone. A connection is used by one thread, and closed by another.
         self.driver = sqlite3.connect(
-            path.absolute().as_uri() + "?mode=ro" if is_read_only else path,
-            uri=is_read_only,
+            f"{path.absolute().as_uri()}?mode={'ro' if is_read_only else 'rw'}",
+            uri=True,
             timeout=busy_seconds,
             isolation_level=None,
             check_same_thread=False,

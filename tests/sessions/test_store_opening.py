@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,15 @@ from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.connection import value_of
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
-from oneclaw_core.sessions.schema import TABLES
+from oneclaw_core.sessions.schema import TABLES, create_tables
+from oneclaw_core.sessions.settings import read_states
 from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, SqliteBackend, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.migrations import Migration
 
 # What PostgreSQL does: tests/sessions/test_store_postgres.py.
@@ -196,10 +199,57 @@ def test_a_damaged_file_is_reported_with_what_to_do(tmp_path: Path, fault: str) 
     assert "\n" not in str(raised.value)
 
 
-def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
-    database_path(tmp_path).touch()
-    open_and_close(tmp_path)
-    assert rows(database_path(tmp_path), "SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+@pytest.mark.parametrize("has_log", [False, True])
+def test_an_emptied_file_is_refused_and_unchanged(tmp_path: Path, has_log: bool) -> None:
+    history_with_text(tmp_path, "text")
+    path = database_path(tmp_path)
+    path.write_bytes(b"")
+    log = path.with_name("oneclaw.db-wal")
+    if has_log:
+        log.write_bytes(b"recent transactions")
+    with pytest.raises(StoreDamagedError, match=r"was emptied, 0 bytes are left; .*oneclaw db restore FILE"):
+        open_and_close(tmp_path)
+    with pytest.raises(StoreDamagedError, match="was emptied"):
+        read_states(backend_of(url_of(path)))
+    assert path.read_bytes() == b""
+    assert log.exists() == has_log
+
+
+@pytest.mark.parametrize("size", [1, 50, 99, 100, 511, 512, 1024, 4096, 5000, 8192])
+def test_a_truncated_file_is_refused_and_unchanged(tmp_path: Path, size: int) -> None:
+    history_with_text(tmp_path, "text")
+    path = database_path(tmp_path)
+    content = path.read_bytes()[:size]
+    path.write_bytes(content)
+    with pytest.raises(StoreDamagedError, match="damaged"):
+        open_and_close(tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_opening_waits_for_a_slow_process_that_makes_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, may_go_on = threading.Event(), threading.Event()
+
+    def slowly(connection: Connection) -> None:
+        began.set()
+        may_go_on.wait(10)
+        create_tables(connection)
+
+    monkeypatch.setattr("oneclaw_core.sessions.migrations.create_tables", slowly)
+
+    async def main() -> None:
+        backend = backend_of(url_of(database_path(tmp_path)), busy_seconds=0.05)
+        first = asyncio.create_task(Database.open(backend))
+        await asyncio.to_thread(began.wait, 10)
+        second = asyncio.create_task(Database.open(backend))
+        await asyncio.wait([second], timeout=0.3)
+        may_go_on.set()
+        for database in await asyncio.gather(first, second):
+            await database.close()
+
+    asyncio.run(main())
+    assert [file.name for file in tmp_path.iterdir()] == ["oneclaw.db"]
 
 
 def test_a_path_under_a_file_is_refused(tmp_path: Path) -> None:
@@ -210,7 +260,7 @@ def test_a_path_under_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_directory_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     database_path(tmp_path).mkdir()
-    with pytest.raises(StoreError, match=r"cannot be opened .*check the path"):
+    with pytest.raises(StoreError, match=r"cannot be opened.*check the path"):
         open_and_close(tmp_path)
 
 
@@ -352,12 +402,12 @@ asyncio.run(Database.open(backend_of(sys.argv[1], {})))
 
 
 @pytest.mark.one_python
-def test_a_process_killed_while_it_makes_the_tables_leaves_a_usable_file(tmp_path: Path) -> None:
+def test_a_process_killed_while_it_makes_the_tables_leaves_no_file(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", KILLED_WHILE_CREATING, url_of(database_path(tmp_path))], timeout=30, check=False
     )
     assert ended.returncode == -signal.SIGKILL
-    assert database_path(tmp_path).exists()
+    assert not database_path(tmp_path).exists()
     open_and_close(tmp_path)
     names = {name for (name,) in rows(database_path(tmp_path), "SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert names >= {table.name for table in TABLES}
