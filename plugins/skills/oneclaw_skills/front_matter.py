@@ -22,6 +22,8 @@ _MAX_BRACKETS = 500
 _NULL = "tag:yaml.org,2002:null"
 # ``description: Use it when: always`` is no YAML, but what people write and other programs take.
 _UNQUOTED_COLON = re.compile(r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!%@`#])(.*(?:: .*|:))$")
+# Importing YAML takes longer than all the rest of reading skills, and most front matter is as simple as this.
+_SIMPLE_LINE = re.compile(r"([A-Za-z][\w-]{0,60}): ([A-Za-z][^:#]*)")
 
 
 class FrontMatterError(Exception):
@@ -65,6 +67,9 @@ def read_fields(text: str) -> tuple[dict[str, Field], int | None]:
         raise FrontMatterError(f"the front matter has {len(text)} characters, more than {MAX_CHARACTERS}", 1)
     if text.count("[") + text.count("{") > _MAX_BRACKETS:
         raise FrontMatterError(f"the front matter has more than {_MAX_BRACKETS} brackets", 1)
+    simple = _simple_fields(text)
+    if simple is not None:
+        return simple, None
     try:
         return _fields(text), None
     except FrontMatterError:
@@ -76,6 +81,21 @@ def read_fields(text: str) -> tuple[dict[str, Field], int | None]:
         except FrontMatterError:
             pass
         raise
+
+
+def _simple_fields(text: str) -> dict[str, Field] | None:
+    """Read lines of a key and a text without quotes; ``None`` if there is anything that YAML must read."""
+    if not text.isascii():
+        return None
+    fields: dict[str, Field] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _SIMPLE_LINE.fullmatch(line)
+        if match is None or match[1] in fields or not line.isprintable() or line.endswith(" "):
+            return None
+        if match[2].lower() == "null":
+            return None
+        fields[match[1]] = Field(match[2], number)
+    return fields
 
 
 def _with_quotes(text: str) -> tuple[str, int | None]:
@@ -135,7 +155,7 @@ def _line(mark: Any) -> int:
     return 1 if mark is None else int(mark.line) + 1
 
 
-@cache  # YAML is imported when the first skill is read
+@cache  # YAML is imported when the first skill needs it
 def _loader_class() -> type[yaml.SafeLoader]:
     import yaml
 

@@ -1,5 +1,7 @@
 """SKILL.md as the published format has it, and as hostile or careless people write it."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -51,6 +53,37 @@ def test_all_fields():
     assert document.metadata == {"author": "acme", "version": "1.10", "oneclaw-groups": "pdf, google_gmail"}
     assert document.allowed_tools == ("Bash(git add:*)", "pdf_info", "Read")
     assert document.groups == ("pdf", "google_gmail")
+
+
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(["name", "description", "a-b", "null"]),
+        st.sampled_from(["null", "Null", "yes", "on", "x"])
+        | st.text("ab: #-'\"[]{},&*!|>%@`~\\\t\x07é\u2028", max_size=12)
+        | st.text("abc :#,", max_size=12).map(lambda text: f"t{text}"),
+    ).map(": ".join),
+    min_size=1,
+    max_size=4,
+).map("\n".join)
+
+
+@given(LINES)
+def test_lines_of_unquoted_text_are_read_as_yaml_reads_them(text):
+    with_a_comment = text + "\n# end"  # which only YAML knows
+    assert read_or_refused(text)[0] == read_or_refused(with_a_comment)[0]
+
+
+def test_the_shipped_skills_are_read_without_importing_yaml():
+    program = (
+        "import sys; from importlib.resources import files; import oneclaw_skills\n"
+        "from oneclaw_skills.format import parse_document\n"
+        "for name in oneclaw_skills.ABOUT_ONECLAW:\n"
+        "    text = (files('oneclaw_skills') / 'about_oneclaw' / name / 'SKILL.md').read_text('utf-8')\n"
+        "    assert parse_document(text, name)[0] is not None\n"
+        "print('yaml' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_tools_as_a_list():
