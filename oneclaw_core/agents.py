@@ -95,7 +95,9 @@ class AgentService:
             (selection.groups or frozenset()) - {each.name for each in registry.get_all_group_definitions()}
         )
         named = [*(("tool", name) for name in tools), *(("tool group", name) for name in groups)]
-        hints = ((f"the {kind} {name} is missing", missing_part(kind, name)) for kind, name in named)
+        hints = (
+            (f"the {kind} {name} is missing", missing_part(kind, name, registry.absent_plugins)) for kind, name in named
+        )
         return [f"{what}: {hint}" for what, hint in hints if hint is not None]
 
     def tools_of(self, agent: Agent) -> Sequence[tuple[ToolDefinition, str | None]]:
@@ -215,11 +217,17 @@ class AgentService:
         for name in _new_names(selection.tools, old.tools, tools):
             if name in groups:
                 raise AgentError(f"{name!r} is a tool group, not a tool: name it among the groups")
-            raise NotFoundError(unknown_name("tool", str(name)[:100], tools, "oneclaw tools list"))
+            raise NotFoundError(
+                unknown_name("tool", str(name)[:100], tools, "oneclaw tools list", self._registry.absent_plugins)
+            )
         for name in _new_names(selection.groups, old.groups, groups):
             if name in tools:
                 raise AgentError(f"{name!r} is a tool, not a tool group: name it among the tools")
-            raise NotFoundError(unknown_name("tool group", str(name)[:100], groups, "oneclaw groups list"))
+            raise NotFoundError(
+                unknown_name(
+                    "tool group", str(name)[:100], groups, "oneclaw groups list", self._registry.absent_plugins
+                )
+            )
 
 
 def selection_of(tools: Iterable[str] | None, groups: Iterable[str] | None, now: ToolSelection) -> ToolSelection:

@@ -120,7 +120,7 @@ class OneClaw:
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)
-        self._providers = ProviderPool(catalog.provider_types)
+        self._providers = ProviderPool(catalog.provider_types, catalog.absent_plugins)
         models = ModelChooser(
             self.agents,
             settings,

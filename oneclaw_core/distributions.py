@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 OUR_DISTRIBUTIONS = {
@@ -110,6 +110,16 @@ def how_to_install(plugin: str) -> str:
     return f"install it with: {install_command(distribution)}"
 
 
+def why_missing(plugin: str, absent: Mapping[str, str]) -> str:
+    """Say why a plugin is missing and how to get it, as the end of a sentence that names it.
+
+    Args:
+        plugin: its name.
+        absent: installed plugins that are not loaded, as ``Catalog.absent_plugins`` describes them.
+    """
+    return absent.get(plugin) or f"is missing: {how_to_install(plugin)}"
+
+
 def install_command(distribution: str) -> str:
     """Return the command that installs a distribution: pip without the plugin that has ``oneclaw plugins install``."""
     from importlib.util import find_spec
@@ -118,12 +128,13 @@ def install_command(distribution: str) -> str:
     return f"{'oneclaw plugins install' if has_installer else 'pip install'} {distribution}"
 
 
-def missing_part(kind: str, name: str) -> str | None:
+def missing_part(kind: str, name: str, absent: Mapping[str, str]) -> str | None:
     """Say which plugin of OneClaw brings a tool, tool group or chat command that is not there, and how to get it.
 
     Args:
         kind: the noun: ``tool``, ``tool group`` or ``chat command``, else nothing is known.
         name: the name that no loaded plugin knows.
+        absent: installed plugins that are not loaded, and why.
 
     Returns:
         The end of a sentence; ``None`` for a name that is not of OneClaw.
@@ -131,13 +142,10 @@ def missing_part(kind: str, name: str) -> str | None:
     plugin = {"tool": CORE_TOOLS, "tool group": GROUPS, "chat command": CHAT_COMMANDS}.get(kind, {}).get(name)
     if plugin is None or plugin not in OUR_DISTRIBUTIONS:
         return None
-    return (
-        f"it needs the plugin {plugin}, which is not loaded: {how_to_install(plugin)}; "
-        "if it is installed, oneclaw doctor says why"
-    )
+    return f"it needs the plugin {plugin}, which {why_missing(plugin, absent)}"
 
 
-def unknown_name(what: str, name: str, known: Iterable[str], listing: str) -> str:
+def unknown_name(what: str, name: str, known: Iterable[str], listing: str, absent: Mapping[str, str]) -> str:
     """Say that nothing has a name, and how to get it or which names are similar.
 
     Args:
@@ -145,8 +153,9 @@ def unknown_name(what: str, name: str, known: Iterable[str], listing: str) -> st
         name: the unknown name.
         known: the names there are.
         listing: the command that lists them.
+        absent: installed plugins that are not loaded, and why.
     """
-    hint = missing_part(what, name)
+    hint = missing_part(what, name, absent)
     if hint is None:
         from difflib import get_close_matches
 
@@ -164,11 +173,12 @@ def models_to_install() -> str:
     )
 
 
-def missing_type(type_name: str, known: Iterable[str]) -> str:
-    """Say that no installed plugin brings a provider type, and how to get it."""
+def missing_type(type_name: str, known: Iterable[str], absent: Mapping[str, str]) -> str:
+    """Say that no loaded plugin brings a provider type, and how to get it."""
     cause = f"no plugin brings the provider type {type_name!r}"
     if type_name in PROVIDER_PLUGINS:
-        return f"{cause}: {how_to_install(PROVIDER_PLUGINS[type_name])}"
+        plugin = PROVIDER_PLUGINS[type_name]
+        return f"{cause}: it needs the plugin {plugin}, which {why_missing(plugin, absent)}"
     return f"{cause}; there are: {', '.join(known) or 'none'}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
@@ -21,7 +22,7 @@ from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.settings import UserStates, read_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from oneclaw_core.home import Home
@@ -82,7 +83,9 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     )
 
 
-def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFoundError:
+def not_found(
+    what: str, name: str, known: Iterable[str], listing: str, absent: Mapping[str, str] = MappingProxyType({})
+) -> NotFoundError:
     """Make the error for a name that is not known, with the names that are much like it.
 
     Args:
@@ -90,7 +93,8 @@ def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFo
         name: what the user wrote.
         known: the names there are.
         listing: the command that lists them.
+        absent: installed plugins that are not loaded, and why.
     """
     from oneclaw_core.distributions import unknown_name
 
-    return NotFoundError(unknown_name(what, name, known, listing))
+    return NotFoundError(unknown_name(what, name, known, listing, absent))

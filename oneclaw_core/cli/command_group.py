@@ -123,14 +123,13 @@ def require_command(command: str) -> None:
         command: what stands behind ``oneclaw``, such as ``plugins install``.
 
     Raises:
-        NotFoundError: it belongs to such a plugin; the message says how to install it.
+        NotFoundError: it belongs to such a plugin; the message says why, and how to get it.
     """
-    from oneclaw_core.distributions import COMMANDS, how_to_install
-    from oneclaw_core.plugins.loading.load_plugins import discover
+    from oneclaw_core.cli.catalog import load_catalog
+    from oneclaw_core.distributions import COMMANDS, why_missing
 
     plugin = COMMANDS.get(command)
     if plugin is None:
         return
-    is_installed = any(each.name == plugin for each in discover())
-    remedy = f"enable it with: oneclaw plugins enable {plugin}" if is_installed else how_to_install(plugin)
-    raise NotFoundError(f"the command {command} needs the plugin {plugin}: {remedy}")
+    absent = load_catalog(is_quiet=True).absent_plugins
+    raise NotFoundError(f"the command {command} needs the plugin {plugin}, which {why_missing(plugin, absent)}")

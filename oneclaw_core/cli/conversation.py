@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS, ChatCommands, plugin_chat_commands
 from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
-from oneclaw_core.distributions import how_to_install, missing_part
+from oneclaw_core.distributions import missing_part, why_missing
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.toolset import one_line
@@ -220,14 +220,15 @@ async def run_slash_command(conversation: Conversation, line: str) -> None:
     unusable = (await conversation.claw.plugins.message_commands()).get(name[1:])
     if unusable is not None and unusable.problem is not None:
         raise UsageError(unusable.problem)
-    missing = missing_part("chat command", name[1:].lower())
+    missing = missing_part("chat command", name[1:].lower(), conversation.claw.catalog.absent_plugins)
     if missing is not None:
         raise UsageError(f"there is no command {name}: {missing}")
     known = [each.strip() for each in await completions(conversation.claw)]
     close = get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
-    if all(record.name != "skills" for record in conversation.claw.catalog.plugins):
-        hint += f" If it is a skill, it needs the plugin skills: {how_to_install('skills')}."
+    catalog = conversation.claw.catalog
+    if "skills" in catalog.absent_plugins or all(record.name != "skills" for record in catalog.plugins):
+        hint += f" If it is a skill, it needs the plugin skills, which {why_missing('skills', catalog.absent_plugins)}."
     raise UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
 
 

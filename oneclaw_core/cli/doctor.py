@@ -215,14 +215,15 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the default model has a service, and that service its key."""
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.providers import OFFLINE_TYPE, default_model, lacks_key, provider_configs, split_model
-    from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install
+    from oneclaw_core.distributions import PROVIDER_PLUGINS, why_missing
 
     model, source = default_model(catalog.states.settings, os.environ)
     choose = "choose one with: oneclaw models default PROVIDER/MODEL"
     if source.startswith("environment"):
         choose = "change or unset the environment variable ONECLAW_MODEL"
     try:
-        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ, catalog.known_providers))
+        known = catalog.known_providers
+        config, _ = split_model(model, provider_configs(catalog.states.settings, os.environ, known), known)
     except UsageError as error:
         yield CheckLine("model", Health.PROBLEM, f"{source}: {error}", choose)
         return
@@ -230,7 +231,9 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
     if config.type not in catalog.provider_types:
         message = f"no plugin brings the provider type {config.type!r} that {model} ({source}) needs"
         plugin = PROVIDER_PLUGINS.get(config.type)
-        install = "repair or install the plugin that brings it" if plugin is None else how_to_install(plugin)
+        install = "repair or install the plugin that brings it"
+        if plugin is not None:
+            install = f"the plugin {plugin} {why_missing(plugin, catalog.absent_plugins)}"
         yield CheckLine("model", Health.PROBLEM, message, f"{install}, or {choose}")
     elif lacks_key(config, keys):
         message = f"the service of {model} ({source}) wants a key, and none is set"

@@ -16,7 +16,7 @@ from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.providers import OFFLINE_TYPE, no_provider, provider_configs
 from oneclaw_core.config.setting_fields import variable_of
-from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, how_to_install, plugin_of
+from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.secrets import MAX_SECRET_CHARACTERS, secret_key
 from oneclaw_core.plugins.registration.settings import registered_settings
@@ -233,9 +233,9 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
         # What was given may be a key, so it is not repeated.
         plugin = plugin_of(name)
         if plugin in OUR_DISTRIBUTIONS:
-            raise NotFoundError(f"the plugin {plugin} is not installed: {how_to_install(plugin)}")
+            raise NotFoundError(f"the plugin {plugin} {why_missing(plugin, catalog.absent_plugins)}")
         if name in PROVIDER_PLUGINS:
-            raise no_provider(name, configs)
+            raise no_provider(name, configs, catalog.known_providers)
         raise NotFoundError(f"there is no provider of that name; the providers are: {', '.join(configs)}")
     if config.type == OFFLINE_TYPE:
         raise UsageError(f"{name} needs no key")

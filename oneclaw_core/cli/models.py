@@ -126,7 +126,8 @@ def _show(as_json: bool) -> None:
     else:
         print_text(f"{model} ({source})")
     try:
-        split_model(model, provider_configs(stored, os.environ, catalog.known_providers))
+        known = catalog.known_providers
+        split_model(model, provider_configs(stored, os.environ, known), known)
     except UsageError as error:
         warn(str(error))
 

@@ -118,7 +118,8 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
 
     def run(store: Store) -> Awaitable[Value]:
         async def check_model(name: str) -> None:
-            split_model(name, provider_configs(await store.settings(), os.environ, catalog.known_providers))
+            known = catalog.known_providers
+            split_model(name, provider_configs(await store.settings(), os.environ, known), known)
 
         return work(AgentService(store, catalog.registry, check_model))
 

@@ -80,7 +80,7 @@ def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
 
 def _no_group(registry: ToolRegistry, name: str) -> Exception:
     known = [group.name for group in registry.get_all_group_definitions()]
-    return not_found("tool group", name, known, "oneclaw groups list")
+    return not_found("tool group", name, known, "oneclaw groups list", registry.absent_plugins)
 
 
 def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:

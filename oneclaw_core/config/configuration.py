@@ -104,7 +104,7 @@ def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
         else registry.get_all_tool_names()
     )
     what = "tool group" if kind == "group" else "tool"
-    raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list"))
+    raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list", registry.absent_plugins))
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ class ModelService:
         if providers is None:
             asked = [config for config in configs.values() if config.is_enabled]
         else:
-            asked = [_config(configs, name) for name in providers]
+            asked = [_config(configs, name, self._known) for name in providers]
         return await asyncio.gather(*(self._answer(config, is_refreshed, seconds) for config in asked))
 
     async def list(
@@ -190,7 +190,7 @@ class ModelService:
             NotFoundError: there is no such provider.
         """
         stored = await self._store.settings()
-        config = _config(self._configs(stored), provider)
+        config = _config(self._configs(stored), provider, self._known)
         kept = self._lists.load(config)
         return model_states(Answer(config, kept), stored, self._environ)
 
@@ -208,7 +208,7 @@ class ModelService:
         Raises:
             NotFoundError: there is no such provider.
         """
-        split_model(model, self._configs(await self._store.settings()))
+        split_model(model, self._configs(await self._store.settings()), self._known)
 
     async def default(self) -> tuple[str, str]:
         """Find the model that is used if none is named, fit or not, and where that is said."""
@@ -234,7 +234,7 @@ class ModelService:
         """
         await self.check_model(model)
         stored = await self._store.settings()
-        config, name = split_model(model, self._configs(stored))
+        config, name = split_model(model, self._configs(stored), self._known)
         kept = self._lists.load(config)
         if model_overrides(stored, model).added or (kept is not None and kept.find(name) is not None):
             raise DuplicateError(f"the model {model} is there already; see: oneclaw models list {config.name}")
@@ -265,7 +265,7 @@ class ModelService:
             InUseError: it is the default model.
         """
         stored = await self._store.settings()
-        config, name = split_model(model, self._configs(stored))
+        config, name = split_model(model, self._configs(stored), self._known)
         if not model_overrides(stored, model).added:
             kept = self._lists.load(config)
             if kept is not None and kept.find(name) is not None:
@@ -302,7 +302,7 @@ class ModelService:
             UsageError: there is no such provider or key, or the value does not fit.
         """
         stored = await self._store.settings()
-        split_model(model, self._configs(stored))
+        split_model(model, self._configs(stored), self._known)
         checked = check_override(key, value)
         await self._say(model, {key: checked})
         if key == "tool_loading":  # what the service refused before is tried again
@@ -358,7 +358,9 @@ class ModelService:
             return Answer(config, fresh)
         factory = self._types.get(config.type)
         if factory is None:
-            return Answer(config, None, f"{config.name}: {missing_type(config.type, self._types)}")
+            return Answer(
+                config, None, f"{config.name}: {missing_type(config.type, self._types, self._known.absent_plugins)}"
+            )
         try:
             if lacks_key(config, self._keys):
                 problem = f"{config.name} wants a key: set it in {config.key_variable} or with: oneclaw keys set "
@@ -370,7 +372,7 @@ class ModelService:
             return Answer(config, self._lists.load(config), str(error))
 
 
-def _config(configs: Mapping[str, ProviderConfig], name: str) -> ProviderConfig:
+def _config(configs: Mapping[str, ProviderConfig], name: str, known: KnownProviders) -> ProviderConfig:
     if name not in configs:
-        raise no_provider(name, configs)
+        raise no_provider(name, configs, known)
     return configs[name]

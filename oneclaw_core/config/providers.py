@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.config.keys import KeySource
-from oneclaw_core.distributions import PROVIDER_PLUGINS, how_to_install, missing_type, models_to_install
+from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.known import key_variable_of
@@ -157,15 +157,17 @@ def default_model(stored: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
     return OFFLINE_MODEL, "default"
 
 
-def no_provider(name: str, configs: Iterable[str]) -> NotFoundError:
+def no_provider(name: str, configs: Iterable[str], known: KnownProviders) -> NotFoundError:
     """Make the error for a provider that is not configured; one of OneClaw's names its plugin."""
     if name in PROVIDER_PLUGINS:
         plugin = PROVIDER_PLUGINS[name]
-        return NotFoundError(f"the plugin of the provider {name} is not installed: {how_to_install(plugin)}")
+        return NotFoundError(
+            f"the provider {name} needs the plugin {plugin}, which {why_missing(plugin, known.absent_plugins)}"
+        )
     return NotFoundError(f"there is no provider {name!r}; the providers are: {', '.join(configs)}")
 
 
-def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[ProviderConfig, str]:
+def split_model(model: str, configs: Mapping[str, ProviderConfig], known: KnownProviders) -> tuple[ProviderConfig, str]:
     """Take ``PROVIDER/MODEL`` apart; the model's own name may contain slashes.
 
     Raises:
@@ -174,10 +176,10 @@ def split_model(model: str, configs: Mapping[str, ProviderConfig]) -> tuple[Prov
     """
     provider_name, _, model_name = model.partition("/")
     config = configs.get(provider_name)
-    if config is None and model == OFFLINE_MODEL:
+    if config is None and model == OFFLINE_MODEL and OFFLINE_TYPE not in known.absent_plugins:
         raise NotFoundError(f"no model is chosen: use --model PROVIDER/MODEL, {models_to_install()}")
     if config is None and model_name and provider_name in PROVIDER_PLUGINS:
-        raise no_provider(provider_name, configs)
+        raise no_provider(provider_name, configs, known)
     if config is None or not model_name:
         raise NotFoundError(
             f"{model!r} is no PROVIDER/MODEL of a configured provider; the providers are: {', '.join(configs)}. "
@@ -284,7 +286,7 @@ class ProviderService:
         """
         states = {state.name: state for state in await self.list()}
         if name not in states:
-            raise no_provider(name, states)
+            raise no_provider(name, states, self._known)
         return states[name]
 
     async def check_new(
@@ -306,7 +308,7 @@ class ProviderService:
             raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
         if type_name not in self._types:
             if type_name in PROVIDER_PLUGINS:
-                raise UsageError(missing_type(type_name, self._types))
+                raise UsageError(missing_type(type_name, self._types, self._known.absent_plugins))
             known = ", ".join(self._types) or "none"
             raise UsageError(f"there is no provider type {type_name!r}; there are: {known}")
         check_base_url(base_url, name)

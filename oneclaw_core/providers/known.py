@@ -42,10 +42,12 @@ class KnownProviders:
     Attributes:
         preconfigured: the providers that are there without being added, by name.
         price_vendors: what the package ``genai-prices`` calls the vendor of a provider type, by type.
+        absent_plugins: installed plugins that are not loaded, and why, by name.
     """
 
     preconfigured: dict[str, PreconfiguredProvider] = field(default_factory=dict)
     price_vendors: dict[str, str] = field(default_factory=dict)
+    absent_plugins: dict[str, str] = field(default_factory=dict)
 
     def key_variable_of(self, provider: str) -> str:
         """Return the environment variable that holds a provider's key."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from oneclaw_core.distributions import missing_type
@@ -34,10 +35,16 @@ class ProviderPool:
 
     Args:
         types: how to make a provider, by provider type.
+        absent_plugins: installed plugins that are not loaded, and why.
     """
 
-    def __init__(self, types: Mapping[str, Callable[[ProviderConfig], Provider]]) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, Callable[[ProviderConfig], Provider]],
+        absent_plugins: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._types = types
+        self._absent_plugins = absent_plugins
         self._by_name: dict[str, _OpenProvider] = {}
         # Another session's turn may be in the middle of an answer from one of these.
         self._replaced: list[_OpenProvider] = []
@@ -63,7 +70,7 @@ class ProviderPool:
             return known.provider
         make = self._types.get(config.type)
         if make is None:
-            raise NotFoundError(missing_type(config.type, self._types))
+            raise NotFoundError(missing_type(config.type, self._types, self._absent_plugins))
         made = self._by_name[config.name] = _OpenProvider(config, make(config))
         if known is not None:
             self._replaced.append(known)

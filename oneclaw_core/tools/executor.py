@@ -315,7 +315,7 @@ class ToolExecutor:
         if found is None:
             if toolset.has_group(name):
                 hint = f"'{name}' is a tool group: call {LOAD_TOOL_GROUP} with group_name '{name}'."
-            elif (missing := missing_part("tool", name)) is not None:
+            elif (missing := missing_part("tool", name, self._registry.absent_plugins)) is not None:
                 hint = f"{missing[0].upper()}{missing[1:]}."
             else:
                 close = difflib.get_close_matches(name, sorted(scope.active.names), n=3)

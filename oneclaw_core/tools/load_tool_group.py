@@ -58,7 +58,7 @@ class LoadToolGroupTool:
             known = self._known_groups(tools) if selection.is_everything else tools.groups
             available = ", ".join(each.name for each in known) or "none"
             text = f"Tool group '{name}' not found. Available groups: {available}"
-            missing = missing_part("tool group", name) if self._registry.get_group_definition(name) is None else None
+            missing = missing_part("tool group", name, self._registry.absent_plugins) if group is None else None
             return ToolResult.error("not_found", text if missing is None else f"{text}; {missing}")
         open_group = self._registry.get_group_opener(name)
         if open_group is not None and not self._registry.is_group_disabled(name):

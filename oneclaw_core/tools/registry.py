@@ -13,7 +13,7 @@ from oneclaw_core.tools.toolset import Toolset
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.toolset import ToolGroupDefinition
@@ -88,9 +88,11 @@ class ToolRegistry:
 
     Attributes:
         version: grows with every change, so that what is computed from the registry can be kept until then.
+        absent_plugins: installed plugins that are not loaded, and why, by name.
     """
 
     def __init__(self) -> None:
+        self.absent_plugins: Mapping[str, str] = {}
         self._tools: dict[str, RegisteredTool] = {}
         self._names_by_group: dict[str | None, dict[str, None]] = {}
         self._groups: dict[str, ToolGroupDefinition] = {}

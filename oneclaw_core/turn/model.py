@@ -152,7 +152,7 @@ class ModelChooser:
         if name is None:
             name = self._settings.read(stored).model or OFFLINE_MODEL
         try:
-            config, model_name = split_model(name, provider_configs(stored, self._environ, self._known))
+            config, model_name = split_model(name, provider_configs(stored, self._environ, self._known), self._known)
         except NotFoundError as error:
             if name != persona.model:
                 raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.distributions import how_to_install
+from oneclaw_core.distributions import why_missing
 from oneclaw_core.errors import NotFoundError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.sessions.sessions import new_id
@@ -156,8 +156,8 @@ class Turns:
         expanded = await self._plugins.expand_command(use)
         if expanded is None:
             raise NotFoundError(
-                f"no plugin has the command {command!r}; if it is a skill, the plugin skills is missing: "
-                f"{how_to_install('skills')}"
+                f"no plugin has the command {command!r}; if it is a skill, it needs the plugin skills, which "
+                f"{why_missing('skills', self._parts.registry.absent_plugins)}"
             )
         return expanded
 

@@ -1,6 +1,7 @@
 """What is missing because its plugin is not installed, and which distribution brings it."""
 
 import importlib.util
+import json
 import sys
 
 import pytest
@@ -45,7 +46,9 @@ def test_a_command_of_a_missing_plugin_says_what_to_install(home, oneclaw, monke
     monkeypatch.setattr(loading.InstalledCatalogue, "plugins", lambda self: [])
     outcome = oneclaw(*command.split(), "list")
     assert outcome.status == 2
-    assert f"the command {command} needs the plugin {plugin}: {how_to_install(plugin)}" in outcome.stderr
+    assert (
+        f"the command {command} needs the plugin {plugin}, which is missing: {how_to_install(plugin)}" in outcome.stderr
+    )
 
 
 def test_without_the_command_that_installs_plugins_pip_does(monkeypatch):
@@ -74,8 +77,8 @@ def test_calling_a_tool_of_a_missing_plugin_says_what_to_install(core_alone, one
     assert outcome.status == 1
     assert outcome.json["error_type"] == "not_found"
     assert outcome.json["message"] == (
-        f"Tool '{tool}' is not available: there is none of that name. It needs the plugin {plugin}, which is not "
-        f"loaded: {how_to_install(plugin)}; if it is installed, oneclaw doctor says why."
+        f"Tool '{tool}' is not available: there is none of that name. It needs the plugin {plugin}, which is "
+        f"missing: {how_to_install(plugin)}."
     )
 
 
@@ -130,6 +133,45 @@ def test_a_provider_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw
     assert how_to_install("openai") in outcome.stderr
 
 
+COMMANDS_OF_ABSENT_PARTS = [
+    (("models", "list", "ollama"), "openai"),
+    (("run", "--model", "ollama/llama3", "hello"), "openai"),
+    (("providers", "add", "mine", "--type", "openai_compatible", "--base-url", "http://127.0.0.1:9/v1"), "openai"),
+    (("run", "--model", "offline/rules", "hello"), "offline"),
+    (("tools", "disable", "exec"), "shell"),
+    (("tools", "enable", "--group", "pdf"), "pdf"),
+    (("call", "exec", "{}"), "shell"),
+    (("call", "load_tool_group", '{"group_name": "pdf"}'), "pdf"),
+    (("tasks", "list"), "scheduled_tasks"),
+    (("plugins", "sync"), "devtools"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "plugin"), COMMANDS_OF_ABSENT_PARTS)
+def test_a_part_of_a_disabled_plugin_says_how_to_enable_it(home, oneclaw, monkeypatch, arguments, plugin):
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", plugin)
+    outcome = oneclaw(*arguments)
+    said = outcome.stderr + outcome.stdout
+    assert outcome.status != 0
+    assert f"the plugin {plugin}, which is disabled: enable it with: oneclaw plugins enable {plugin}" in said
+    assert "is missing" not in said
+
+
+@pytest.mark.parametrize(("arguments", "plugin"), COMMANDS_OF_ABSENT_PARTS[1::3])
+def test_a_part_of_a_plugin_left_alone_says_so(home, oneclaw, monkeypatch, arguments, plugin):
+    monkeypatch.delenv("ONECLAW_DISABLED_PLUGINS", raising=False)
+    (point,) = (each for each in loading.discover() if each.name == plugin)
+    note = {"plugin": plugin, "package": point.dist.name, "version": point.dist.version, "target": point.value}
+    (home / "loading").mkdir(mode=0o700, parents=True)
+    (home / "loading" / "1-1").write_text(json.dumps({**note, "step": "loading"}) + "\n")
+    outcome = oneclaw(*arguments)
+    said = outcome.stderr + outcome.stdout
+    assert outcome.status != 0
+    assert f"the plugin {plugin}, which does not work: the program ended while it was loaded" in said
+    assert f"try this one again with: oneclaw plugins enable {plugin}; by itself it is tried once more after" in said
+    assert "is missing" not in said
+
+
 def test_all_tool_groups_of_our_plugins_are_known():
     registry = loading.load_plugins().registry
     groups = {each.name for each in registry.get_all_group_definitions()}
@@ -158,7 +200,7 @@ def test_a_chat_command_of_a_missing_plugin_says_what_to_install(bare, chat, com
 
 def test_following_a_skill_without_the_plugin_says_what_to_install(bare, chat):
     error = chat("/quarterly-figures sales.pdf")
-    assert f"If it is a skill, it needs the plugin skills: {how_to_install('skills')}." in error
+    assert f"If it is a skill, it needs the plugin skills, which is missing: {how_to_install('skills')}." in error
 
 
 def test_an_unknown_command_with_the_plugin_is_nothing_to_install(home, chat):

@@ -130,14 +130,14 @@ def test_which_services_are_on_this_machine():
 
 
 def test_a_models_own_name_may_contain_slashes():
-    config, model = split_model("ollama/library/llama:7b", provider_configs({}, {}, KNOWN))
+    config, model = split_model("ollama/library/llama:7b", provider_configs({}, {}, KNOWN), KNOWN)
     assert (config.name, model) == ("ollama", "library/llama:7b")
 
 
 @pytest.mark.parametrize("model", ["", "rules", "offline/", "nobody/model", "/model"])
 def test_what_names_no_configured_provider_is_refused_with_those_there_are(model):
     with pytest.raises(NotFoundError, match=f"the providers are: {', '.join(PRECONFIGURED)}"):
-        split_model(model, provider_configs({}, {}, KNOWN))
+        split_model(model, provider_configs({}, {}, KNOWN), KNOWN)
 
 
 @pytest.mark.parametrize("name", ["", "My", "a/b", "1st", "a b", "a" * 64])

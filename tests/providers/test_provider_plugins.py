@@ -48,8 +48,11 @@ def test_the_plugins_of_all_preconfigured_providers_and_types_are_known_when_mis
     ("model", "message"),
     [
         ("offline/rules", "with a provider of oneclaw-anthropic, oneclaw-gemini or oneclaw-openai; oneclaw-offline"),
-        ("anthropic/claude", "plugin of the provider anthropic is not installed: .*oneclaw-anthropic$"),
-        ("ollama/llama", "plugin of the provider ollama is not installed: .*oneclaw-openai$"),
+        (
+            "anthropic/claude",
+            "the provider anthropic needs the plugin anthropic, which is missing: .*oneclaw-anthropic$",
+        ),
+        ("ollama/llama", "the provider ollama needs the plugin openai, which is missing: .*oneclaw-openai$"),
         ("lab/model", "'lab/model' is no PROVIDER/MODEL of a configured provider"),
     ],
 )
@@ -58,7 +61,7 @@ def test_a_provider_that_is_not_installed_names_its_distribution(model, message)
     configs = provider_configs(stored, {}, KnownProviders())
     assert configs == {}
     with pytest.raises(NotFoundError, match=message):
-        split_model(model, configs)
+        split_model(model, configs, KnownProviders())
 
 
 def test_an_added_provider_names_the_distribution_of_its_type():

@@ -49,6 +49,11 @@ class Catalog:
     plugins: list[PluginRecord] = field(default_factory=list)
     skills: list[PluginSkill] = field(default_factory=list)
 
+    @property
+    def absent_plugins(self) -> Mapping[str, str]:
+        """Installed plugins that are not loaded: why, and how to load them, as the end of a sentence, by name."""
+        return self.known_providers.absent_plugins
+
     def merge(self, entry: PluginEntry, record: PluginRecord) -> None:
         """Add what a plugin registers, and report what another plugin has taken before it.
 
@@ -104,6 +109,7 @@ class Catalog:
 
     def complete(self) -> None:
         """Order the core tools, describe groups that no plugin describes, report tools in another plugin's group."""
+        self._describe_absent_plugins()
         self.registry.move_to_front(CORE_TOOLS)
         self.provider_types = _in_listing_order(self.provider_types)
         self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
@@ -113,6 +119,16 @@ class Catalog:
                 self._report_joining(group, tool_names, owners[group])
             elif self.registry.get_group_definition(group) is None:
                 self.registry.register_group(generated_group_definition(group, tool_names))
+
+    def _describe_absent_plugins(self) -> None:
+        absent = self.known_providers.absent_plugins
+        for record in self.plugins:
+            if record.status == "disabled":
+                absent[record.name] = f"is disabled: enable it with: oneclaw plugins enable {record.name}"
+            elif record.status == "failed":
+                problem = next(each for each in record.problems if each.is_error)
+                absent[record.name] = f"does not work: {problem.cause}; {problem.remedy}"
+        self.registry.absent_plugins = absent
 
     def _add_group(self, group: ToolGroupDefinition, record: PluginRecord) -> None:
         self._look_at_permissions(group, record)
