@@ -177,6 +177,14 @@ def test_what_a_program_prints_is_shown_by_line_and_it_cannot_read(tmp_path):
     assert shown[1:] == ["uv.toml", "err", "x\N{REPLACEMENT CHARACTER}"]
 
 
+@pytest.mark.parametrize("line", ["acme version 1.0", "acme", "==1.0", "acme (was 0.9)"])
+def test_an_unexpected_line_of_a_plan_is_an_error(tmp_path, line):
+    uv = make_uv(tmp_path)
+    Path(uv).write_text(f"#!/bin/sh\necho ' + {line}'\n")
+    with pytest.raises(OneClawError, match=r"uv plans a package that OneClaw cannot read: .*; nothing is installed"):
+        PackageManager(Environment("test", uv), print).resolve([parse_requirement("acme")])
+
+
 def test_build_scripts_get_passwords_of_indexes_and_no_keys():
     environ = {
         "OPENAI_API_KEY": "sk-0123456789abcdef",

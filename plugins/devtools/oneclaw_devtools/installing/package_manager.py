@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import sys_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
@@ -188,14 +188,11 @@ class PackageManager:
             options += ["--upgrade-package", each.name]
             # A folder or a repository may have changed and kept its version.
             options += ["--reinstall-package", each.name] if each.is_direct else []
-        # Lines such as " + acme==1.0", " ~ acme==1.0 (from file:///acme)", " + acme @ file:///acme".
         lines = self._run("install", [*options, *specifiers], directory)
         plan = [line[3:] for line in lines if line.startswith((" + ", " ~ "))]
         pins: dict[str, tuple[str, str | None]] = {}
-        for text, _, origin in (line.removesuffix(")").partition(" (from ") for line in plan):
-            requirement = Requirement(text)
-            url = origin or requirement.url
-            pins[canonicalize_name(requirement.name)] = (_pin(requirement.name, url, wanted) if url else text), url
+        for text, name, url in map(_read_planned, plan):
+            pins[canonicalize_name(name)] = (_pin(name, url, wanted) if url else text), url
         if not pins:
             return []
         (directory / "requirements.in").write_text("\n".join(pin for pin, _ in pins.values()) + "\n", "utf-8")
@@ -276,6 +273,29 @@ def read_lock_entry(package: Mapping[str, Any], pin: str, url: str | None) -> Re
     url = url or file.get("url") or file.get("path", "")
     sha256 = file.get("hashes", {}).get("sha256", "")
     return ResolvedPackage(package["name"], package.get("version", ""), without_credentials(url), sha256, pin)
+
+
+def _read_planned(line: str) -> tuple[str, str, str | None]:
+    """Read a line of uv's plan: ``acme==1.0``, ``acme==1.0 (from file:///acme)`` or ``acme @ file:///acme``.
+
+    Returns:
+        The requirement, its name, and its direct URL if it has one.
+
+    Raises:
+        OneClawError: The line is none of these.
+    """
+    text, _, origin = line.removesuffix(")").partition(" (from ")
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        requirement = None
+    url = origin or (requirement and requirement.url) or None
+    if requirement is None or not (url or requirement.specifier):
+        raise OneClawError(
+            f"uv plans a package that OneClaw cannot read: {line[:200]!r}; nothing is installed. Install "
+            "it with uv pip, or upgrade oneclaw-devtools"
+        )
+    return text, requirement.name, url
 
 
 @contextmanager
