@@ -193,7 +193,14 @@ class ProviderQuotaError(ProviderError):
 
 
 class ProviderRequestError(ProviderError):
-    """The service refuses the request as it is, or answered something that is no answer."""
+    """The service refuses the request as it is, or answered something that is no answer.
+
+    Attributes:
+        refused_parts: the parts without which the request can be sent again, as
+            :mod:`oneclaw_core.providers.refusals` names them.
+    """
+
+    refused_parts: tuple[str, ...] = ()
 
 
 class UnknownModelError(ProviderRequestError):

@@ -95,6 +95,8 @@ class ModelRequest:
         parameters: sampling parameters such as ``temperature``; absent means the service's own.
         tool_loading: how the loaded groups are told to the model.
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+        left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.refusals`, each
+            with the reason that it gave.
     """
 
     model: str
@@ -105,6 +107,7 @@ class ModelRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tool_loading: ToolLoading = ToolLoading.NATIVE
     max_output_tokens: int | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +211,10 @@ class Provider(Protocol):
     """A model service: made from a :class:`ProviderConfig`, used for many requests, closed at the end.
 
     It may show how it writes a request, by a method ``wire_request(request) -> WireRequest`` that sends nothing. And it
-    may say three more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
+    may say four more things of itself, as attributes: ``attachment_media_types``, prefixes of the media types of
     attachments that its wire format can carry, by default none; ``loads_natively``, whether a loaded group leaves what
-    a request begins with as it was, by default not; and ``is_language_model``, whether its models can be asked for
+    a request begins with as it was, by default not; ``most_tools``, how many tools a request
+    may have, by default any number; and ``is_language_model``, whether its models can be asked for
     the summary of a conversation, by default so.
     """
 

@@ -12,10 +12,11 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from oneclaw_core.errors import ProviderAuthenticationError, ProviderRequestError
+from oneclaw_core.errors import ContextTooLongError, ProviderAuthenticationError, ProviderRequestError
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
 from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
+from oneclaw_core.providers.refusals import refused_parts
 from oneclaw_core.providers.retry import AttemptFailed, RefusedParameters, RetryPolicy, with_retries
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
@@ -233,6 +234,8 @@ class HttpProvider(ABC):
                     continue
                 instead = self._loading_instead(error, request) if is_plain else None
                 if instead is None:
+                    if not has_answered and not isinstance(error, ContextTooLongError):
+                        error.refused_parts = refused_parts(str(error), request)
                     raise
                 refused = LoadingRefused(str(error), instead)
             yield refused

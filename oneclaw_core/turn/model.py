@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.config.models import cost_of, load_prices, model_facts, model_overrides, needs_prices
 from oneclaw_core.config.providers import (
@@ -16,8 +16,9 @@ from oneclaw_core.config.providers import (
     split_model,
     with_key,
 )
-from oneclaw_core.errors import NotFoundError, SpendingLimitError
-from oneclaw_core.providers.base import LoadingRefused, ModelResponse, ToolLoading
+from oneclaw_core.errors import NotFoundError, ProviderRequestError, SpendingLimitError
+from oneclaw_core.providers.base import LoadingRefused, ModelResponse, RetryNotice, ToolLoading
+from oneclaw_core.providers.refusals import shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     Show = Callable[[ModelEvent], Awaitable[None] | None]
 
 _log = logging.getLogger("oneclaw.turn")
+# How many parts one request can lose, and how many are remembered for a model: the newest.
+_MOST_REFUSALS = 8
+_MOST_REMEMBERED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class ChosenModel:
         tool_loading: how its loaded groups are told to it.
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
         prices: what the user says it costs, ``None`` for what is known.
+        left_out: the parts of requests that the service has refused, each with the reason that it gave.
     """
 
     provider: Provider
@@ -70,6 +75,7 @@ class ChosenModel:
     tool_loading: ToolLoading = ToolLoading.NATIVE
     max_output_tokens: int | None = None
     prices: ModelPrices | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
@@ -175,6 +181,7 @@ class ModelChooser:
             loading,
             overrides.max_output_tokens,
             overrides.prices,
+            left_out_by(learned),
         )
 
 
@@ -209,6 +216,7 @@ class ModelCalls:
         self._deadline = deadline
         self._hooks = hooks
         self._tool_loading = chosen.tool_loading
+        self._left_out = dict(chosen.left_out)
         self._has_warned = False
         self._prices: asyncio.Task[None] | None = None
 
@@ -234,17 +242,40 @@ class ModelCalls:
         if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):
             # Their import takes longer than a turn; it runs while the model thinks.
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
-        sent = prepare_request(request, self._chosen.info, self._tool_loading, self._chosen.max_output_tokens)
-        is_dispatched = self._tool_loading is ToolLoading.DISPATCH
-        hooks = self._hooks
-        async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
-            response, refused = await self._answer(sent, show, observe)
+        found: dict[str, str] = {}
+        while True:
+            loading = self._loading(request)
+            left_out = self._left_out | found
+            sent = prepare_request(request, self._chosen.info, loading, self._chosen.max_output_tokens, left_out)
+            try:
+                response, refused = await self._observed_answer(sent, show, purpose)
+                break
+            except ProviderRequestError as error:
+                new = [part for part in error.refused_parts if part not in left_out]
+                if not new or len(found) >= _MOST_REFUSALS:
+                    raise
+                found |= dict.fromkeys(new, _reason_in(error))
+                notice = RetryNotice(f"{error}; left out: {shown_parts(new, sent)}", 0)
+                _log.warning("%s", notice.reason)
+            if show is not None and (shown := show(notice)) is not None:
+                await shown
         if response is None:
             return None
-        if refused is not None:
-            # Only now is it sure that the way of loading was what the service refused.
-            await self._remember_refusal(refused)
-        return undispatched_response(response) if is_dispatched else response
+        if refused is not None or found:
+            # Only now is it sure that this was what the service refused.
+            self._left_out |= found
+            await self._remember_refusal(refused, found)
+        return undispatched_response(response) if loading is ToolLoading.DISPATCH else response
+
+    def _loading(self, request: ModelRequest) -> ToolLoading:
+        return self._tool_loading
+
+    async def _observed_answer(
+        self, sent: ModelRequest, show: Show | None, purpose: Literal["answer", "summary"]
+    ) -> tuple[ModelResponse | None, LoadingRefused | None]:
+        hooks = self._hooks
+        async with nullcontext() if hooks is None else hooks.request(sent, self._chosen, purpose) as observe:
+            return await self._answer(sent, show, observe)
 
     async def _answer(
         self,
@@ -305,9 +336,31 @@ class ModelCalls:
         if reached is not None:
             raise SpendingLimitError(reached)
 
-    async def _remember_refusal(self, refused: LoadingRefused) -> None:
+    async def _remember_refusal(self, refused: LoadingRefused | None, left_out: Mapping[str, str]) -> None:
         """Have the model asked in the way that it takes in later turns too; the user can have another tried again."""
-        name = self._chosen.full_name
-        _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
-        learned = {"tool_loading": str(refused.instead), "base_url": self._chosen.config.base_url}
-        await self._store.set_setting(LEARNED_SETTING + name, learned)
+        name, base_url = self._chosen.full_name, self._chosen.config.base_url
+        if refused is not None:
+            _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
+
+        def with_refusals(learned: Any) -> dict[str, Any]:
+            is_of_server = isinstance(learned, dict) and learned.get("base_url") == base_url
+            known: dict[str, Any] = {**learned} if is_of_server else {"base_url": base_url}
+            if refused is not None:
+                known["tool_loading"] = str(refused.instead)
+            if left_out:
+                parts = {**left_out_by(known), **left_out}
+                known["left_out"] = dict(list(parts.items())[-_MOST_REMEMBERED:])
+            return known
+
+        await self._store.change_setting(LEARNED_SETTING + name, with_refusals)
+
+
+def left_out_by(learned: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parts of requests that a service has refused, each with its reason."""
+    found = learned.get("left_out")
+    return {str(part): str(reason) for part, reason in found.items()} if isinstance(found, dict) else {}
+
+
+def _reason_in(error: ProviderRequestError) -> str:
+    """Return what the service itself said, which is the end of the message."""
+    return str(error).rpartition("it says: ")[2]

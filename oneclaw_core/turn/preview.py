@@ -48,7 +48,7 @@ async def preview(
     loading = chosen.tool_loading
     if loading.is_native and not chosen.loads_natively:
         loading = ToolLoading.APPEND
-    sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens)
+    sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens, chosen.left_out)
     return RequestPreview(
         model=chosen.full_name,
         provider_type=chosen.config.type,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.providers.history import loading_calls
+from oneclaw_core.providers.refusals import without_refused
 from oneclaw_core.sessions.history import sent_files
 from oneclaw_core.sessions.usage import PrefixFingerprint
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
@@ -111,7 +112,11 @@ def model_request(
 
 
 def prepare_request(
-    request: ModelRequest, info: ModelInfo, tool_loading: ToolLoading, max_output_tokens: int | None
+    request: ModelRequest,
+    info: ModelInfo,
+    tool_loading: ToolLoading,
+    max_output_tokens: int | None,
+    left_out: Mapping[str, str] | None = None,
 ) -> ModelRequest:
     """Make a request one for the chosen model: with files that it takes, its way of loading, its longest answer.
 
@@ -121,6 +126,7 @@ def prepare_request(
         tool_loading: how loaded groups are told to it.
         max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit; a request with a
             limit of its own keeps it as far as the model can.
+        left_out: the parts that the service has refused, each with the reason that it gave.
     """
     longest = max_output_tokens
     if request.max_output_tokens is not None:
@@ -130,9 +136,12 @@ def prepare_request(
         messages=with_files_taken(request.messages, info.input_media_types),
         tool_loading=tool_loading,
         max_output_tokens=longest,
+        left_out=left_out or {},
     )
+    if left_out:
+        made = without_refused(made)
     # A request for a summary has no tools, and is to get none.
-    is_dispatched = tool_loading is ToolLoading.DISPATCH and bool(request.tools.names)
+    is_dispatched = tool_loading is ToolLoading.DISPATCH and bool(made.tools.names)
     return dispatched_request(made) if is_dispatched else made
 
 

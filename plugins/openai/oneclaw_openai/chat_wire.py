@@ -66,8 +66,9 @@ def _body_without_tools(request: ModelRequest, server: str) -> dict[str, Any]:
         "model": request.model,
         "messages": messages,
         "stream": True,
-        "stream_options": {"include_usage": True},
     }
+    if "stream_options" not in request.left_out:
+        body["stream_options"] = {"include_usage": True}
     ours = {"tools"}
     if dialect.takes_cache_key:
         body["prompt_cache_key"] = request.session_id

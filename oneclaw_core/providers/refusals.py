@@ -1,0 +1,196 @@
+"""Parts of a request that a service refused: recognize them in its error, and leave them out. No I/O.
+
+A part is named by a text, so that it can be stored with what else was learned about a model:
+
+- ``file:DIGEST``: a file, by the digest of its content
+- ``reasoning``: the reasoning that is echoed; ``reasoning:SESSION:SEQUENCE``: that of a session up to a message
+- ``stream_options``, ``tools``: the part of that name
+- ``most_tools:NUMBER``: the tools beyond a number
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from oneclaw_core.tools.toolset import ActiveTools
+from oneclaw_core.types.messages import MessageType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.types.messages import Attachment, Message
+
+FILE = "file:"
+MOST_TOOLS = "most_tools:"
+REASONING = "reasoning"
+STREAM_OPTIONS = "stream_options"
+TOOLS = "tools"
+
+_STREAM_OPTIONS_REFUSED = re.compile(r"stream[ _]options|include_usage", re.IGNORECASE)
+_NO_TOOLS = re.compile(
+    r"(not|n't) support (the )?(use of )?(tools?|functions?)\b|that support tool use|enable-auto-tool-choice"
+    r"|(tools?|tool (use|calling)|function calling) (is|are) not (supported|enabled|available)",
+    re.IGNORECASE,
+)
+# OpenAI, Gemini, and servers that validate with pydantic or JSON Schema.
+_MOST_TOOLS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\btools\W+array too long.*?maximum length (\d{1,5})\b",
+        r"\btools\b.{0,40}? at most (\d{1,5}) items",
+        r"\b(?:at most|up to|more than|maximum of|max|limit of) (\d{1,5}) (?:tools|functions?(?:[ _]declarations)?)\b",
+        r"\b(?:maximum|allowed|max) number of (?:tools|functions|function[ _]declarations)\D{0,20}(\d{1,5})\b",
+    )
+)
+_TOO_MANY_TOOLS = re.compile(r"too many (tools|functions|function[ _]declarations)", re.IGNORECASE)
+_SEAL_REFUSED = re.compile(
+    r"thought[ _]?signature|'reasoning'.*without its required|\brs_\w+' not found", re.IGNORECASE
+)
+_REASONING_UNKNOWN = re.compile(
+    r"\breasoning(_content|_details)?\b.*(unsupported|not supported|not permitted|not allowed|unexpected|unknown"
+    r"|unrecognized|extra)|(unsupported|unexpected|unknown|unrecognized|extra)\b.*\breasoning(_content|_details)?\b",
+    re.IGNORECASE,
+)
+_IMAGE_WORDS = re.compile(r"\b(images?|pictures?|image_url|input_image|pixels?|dimensions?)\b", re.IGNORECASE)
+_DOCUMENT_WORDS = re.compile(r"\b(pdfs?|documents?|input_file|pages)\b", re.IGNORECASE)
+_FILE_WORDS = re.compile(
+    r"\b(files?|attachments?|media|multimodal|vision|base64|inline_?data|mime.?types?|contains an invalid argument)\b",
+    re.IGNORECASE,
+)
+_BYTES = re.compile(r"(\d{4,}) bytes")
+_MEGABYTES = re.compile(r"(\d{1,3}(?:\.\d+)?) ?MB\b")
+_DIGEST_BYTES = 12
+
+
+def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
+    """Name the parts of a request that a refusal is about; none if it is about nothing that can be left out.
+
+    Args:
+        refusal: what the service says.
+        request: what it refused.
+    """
+    if _STREAM_OPTIONS_REFUSED.search(refusal):
+        return () if STREAM_OPTIONS in request.left_out else (STREAM_OPTIONS,)
+    count = len(request.tools.names)
+    most = _most_tools(refusal, count)
+    if most is not None:
+        return (f"{MOST_TOOLS}{most}",)
+    if count and _NO_TOOLS.search(refusal):
+        return (TOOLS,)
+    if any(message.provider_data for message in request.messages):
+        if _SEAL_REFUSED.search(refusal):
+            until = max(message.sequence or 0 for message in request.messages)
+            return (f"{REASONING}:{request.session_id}:{until}",)
+        if _REASONING_UNKNOWN.search(refusal):
+            return (REASONING,)
+    return tuple(dict.fromkeys(FILE + digest_of(each) for each in _suspected_files(refusal, request.messages)))
+
+
+def most_tools_in(left_out: Iterable[str]) -> int | None:
+    """Return the number of tools that a service was found to take, ``None`` if it has refused none for their number."""
+    numbers = [part.removeprefix(MOST_TOOLS) for part in left_out if part.startswith(MOST_TOOLS)]
+    return min((int(number) for number in numbers if number.isdecimal()), default=None)
+
+
+def without_refused(request: ModelRequest) -> ModelRequest:
+    """Leave out of a request what ``left_out`` names; the wire format does so with ``stream_options``.
+
+    The same request in gives the same request out.
+    """
+    left_out = request.left_out
+    messages: Sequence[Message] = request.messages
+    until = _reasoning_until(left_out, request.session_id)
+    if until is not None:
+        messages = [_without_reasoning(message, until) for message in messages]
+    if any(part.startswith(FILE) for part in left_out):
+        messages = [_without_files(message, left_out) if message.attachments else message for message in messages]
+    request = replace(request, messages=tuple(messages))
+    if TOOLS in left_out and request.tools.names:
+        told = "No tool can be called: the model service takes none with this model. Answer without tools."
+        prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
+        return replace(request, tools=ActiveTools(()), system_prompt=prompt)
+    return request
+
+
+def shown_parts(parts: Iterable[str], request: ModelRequest) -> str:
+    """Name parts of a request for the user."""
+    files = {FILE + digest_of(each): each.name for message in request.messages for each in message.attachments}
+    return ", ".join(files.get(part) or _shown(part) for part in parts)
+
+
+def digest_of(attachment: Attachment) -> str:
+    """Return what stands for the content of a file."""
+    return blake2b(attachment.data, digest_size=_DIGEST_BYTES, person=b"oneclaw-file").hexdigest()
+
+
+def _shown(part: str) -> str:
+    if part.startswith(MOST_TOOLS):
+        return f"tools beyond {part.removeprefix(MOST_TOOLS)}"
+    return "earlier reasoning" if part.startswith(REASONING) else part
+
+
+def _most_tools(refusal: str, count: int) -> int | None:
+    found = next((match for pattern in _MOST_TOOLS if (match := pattern.search(refusal))), None)
+    if found is not None:
+        most = int(found[1])
+    elif _TOO_MANY_TOOLS.search(refusal):
+        most = count - 1
+    else:
+        return None
+    return most if 0 < most < count else None
+
+
+def _suspected_files(refusal: str, messages: Sequence[Message]) -> list[Attachment]:
+    """Find the files that are to blame: those of the named kind and size, the newest if the error names no size."""
+    is_image, is_document = _IMAGE_WORDS.search(refusal), _DOCUMENT_WORDS.search(refusal)
+    if not (is_image or is_document or _FILE_WORDS.search(refusal)):
+        return []
+    kinds = ("image/" if is_image else "", "application/pdf" if is_document else "")
+    answered = max((place for place, each in enumerate(messages) if each.type is MessageType.ASSISTANT), default=-1)
+    placed = [(place, file) for place, each in enumerate(messages) for file in each.attachments]
+    of_kind = [each for each in placed if each[1].media_type.lower().startswith(tuple(filter(None, kinds)))] or placed
+    sized = [file for _, file in of_kind if _has_named_size(file, refusal)]
+    # What the service has taken before is not to blame, unless nothing else is left.
+    newest = [file for place, file in of_kind if place > answered]
+    return sized or newest or [file for _, file in of_kind]
+
+
+def _has_named_size(attachment: Attachment, refusal: str) -> bool:
+    encoded = 4 * -(-len(attachment.data) // 3)
+    if any(int(found) in (len(attachment.data), encoded) for found in _BYTES.findall(refusal)):
+        return True
+    limit = _MEGABYTES.search(refusal)
+    return limit is not None and encoded > float(limit[1]) * 1_000_000
+
+
+def _reasoning_until(left_out: Mapping[str, str], session_id: str) -> float | None:
+    if REASONING in left_out:
+        return float("inf")
+    found = (part.removeprefix(f"{REASONING}:{session_id}:") for part in left_out)
+    return max((int(number) for number in found if number.isdecimal()), default=None)
+
+
+def _without_reasoning(message: Message, until: float) -> Message:
+    is_refused = message.provider_data is not None and (message.sequence or 0) <= until
+    return replace(message, provider_data=None) if is_refused else message
+
+
+def _without_files(message: Message, left_out: Mapping[str, str]) -> Message:
+    notes: list[str] = []
+    taken = tuple(_taken(message.attachments, left_out, notes))
+    if not notes:
+        return message
+    return replace(message, content="\n".join([*filter(None, [message.content]), *notes]), attachments=taken)
+
+
+def _taken(files: Iterable[Attachment], left_out: Mapping[str, str], notes: list[str]) -> Iterator[Attachment]:
+    for file in files:
+        reason = left_out.get(FILE + digest_of(file))
+        if reason is None:
+            yield file
+        else:
+            notes.append(f"[{file.name} ({file.media_type}) is not sent: the model service refused it: {reason}]")
