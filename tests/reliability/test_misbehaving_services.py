@@ -25,7 +25,7 @@ pytestmark = pytest.mark.one_python
 AT_ONCE = 16
 # One that takes longer hangs: what is endless is ended by the turn's deadline. The machine may be very busy.
 MOST_SECONDS = 45.0
-DEADLINE_SECONDS = 1.0
+DEADLINE_SECONDS = 2.0
 LONGEST_ERROR = 2_000
 # A bomb unpacked in one piece takes longer; a machine that is busy with other tests, not as long.
 MOST_STALL_SECONDS = 2.0
@@ -99,6 +99,9 @@ class Trial:
                 async with places:
                     await self._try(claw, patient_claw, case)
 
+            # What is imported and opened at the first use takes longer than some deadlines, on a busy machine.
+            for each in (patient_claw, claw):
+                await self._turn(each, None, "say:good;")
             pulse = asyncio.create_task(self._feel_pulse())
             await asyncio.gather(*(one(case) for case in self.cases))
             pulse.cancel()

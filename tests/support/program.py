@@ -62,7 +62,7 @@ def ok(oneclaw):
 
     def run(*arguments):
         outcome = oneclaw(*arguments)
-        assert (outcome.status, outcome.stderr) == (0, "")
+        assert (outcome.status, outcome.stderr) == (0, ""), f"exit status {outcome.status}: {outcome.stderr}"
         return outcome.json if "--json" in arguments else outcome.stdout
 
     return run
