@@ -12,7 +12,8 @@ import math
 import re
 import time
 from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -97,19 +98,31 @@ def _quote(text: str) -> str:
     return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
 
 
-def compile_schema(schema: Mapping[str, Any]) -> Validator:
+@dataclass(frozen=True, eq=False)
+class ArgumentsValidator:
+    """A schema of arguments, ready to check them; see :func:`argument_faults`."""
+
+    schema: Mapping[str, Any]
+
+    @cached_property
+    def full(self) -> Validator:
+        """The validator of jsonschema, which is slow to import. It fetches no remote reference and always ends."""
+        from referencing import Registry
+
+        made: Validator = _validator_class()(dict(self.schema), registry=Registry())
+        return made
+
+
+def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
     """Make a validator of arguments that never fetches a remote reference, and always comes to an end.
 
     Args:
         schema: a schema that :func:`check_parameters_schema` has passed.
     """
-    from referencing import Registry
-
-    made: Validator = _validator_class()(dict(schema), registry=Registry())
-    return made
+    return ArgumentsValidator(schema)
 
 
-def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[str]:
+def argument_faults(validator: ArgumentsValidator, arguments: Mapping[str, Any]) -> list[str]:
     """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
 
     Returns:
@@ -117,7 +130,9 @@ def argument_faults(validator: Validator, arguments: Mapping[str, Any]) -> list[
     """
     token = _deadline.set(time.monotonic() + CHECK_SECONDS)
     try:
-        found = list(islice(validator.iter_errors(arguments), MOST_FAULTS + 1))
+        if _fits_plainly(arguments, validator.schema):
+            return []
+        found = list(islice(validator.full.iter_errors(arguments), MOST_FAULTS + 1))
     except RecursionError:
         return ["/: nested too deeply"]
     except CheckTakesTooLongError:
@@ -159,6 +174,79 @@ def boundless_property_pattern(schema: Mapping[str, Any]) -> str | None:
                 if not is_quick(pattern, LONGEST_MATCHED_NAME):
                     return str(pattern)
     return None
+
+
+def _fits_plainly(value: Any, schema: Any) -> bool:
+    """Return True if a value certainly fits a schema of common keywords; jsonschema decides on everything else."""
+    if not isinstance(schema, dict) or type(value) not in _JSON_TYPES:
+        return schema is True
+    if time.monotonic() > _deadline.get():
+        raise CheckTakesTooLongError
+    for keyword, wanted in schema.items():
+        check = _PLAIN_CHECKS.get(keyword)
+        if check is None or not check(value, wanted, schema):
+            return False
+    return True
+
+
+def _is_of_type(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
+    names = _JSON_TYPES[type(value)]
+    return wanted in names if isinstance(wanted, str) else any(each in names for each in wanted)
+
+
+def _is_among(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
+    # True equals 1 in Python but not in JSON, also within lists.
+    return type(value) in _SCALARS and any(type(each) is type(value) and each == value for each in wanted)
+
+
+def _are_properties_plain(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
+    if type(value) is not dict:
+        return True
+    return all(_fits_plainly(value[name], each) for name, each in wanted.items() if name in value)
+
+
+def _are_additional_properties_plain(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
+    if type(value) is not dict or wanted is True:
+        return True
+    known = schema.get("properties", {})
+    return all(_fits_plainly(each, wanted) for name, each in value.items() if name not in known)
+
+
+def _says_nothing(value: Any, wanted: Any, schema: Mapping[str, Any]) -> bool:
+    return True
+
+
+_JSON_TYPES: dict[type, frozenset[str]] = {
+    str: frozenset({"string"}),
+    int: frozenset({"integer", "number"}),
+    float: frozenset({"number"}),  # jsonschema knows that 1.0 is an integer
+    bool: frozenset({"boolean"}),
+    type(None): frozenset({"null"}),
+    dict: frozenset({"object"}),
+    list: frozenset({"array"}),
+}
+_SCALARS = frozenset({str, int, bool, type(None)})
+_NUMBERS = frozenset({int, float})
+_PLAIN_CHECKS: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
+    **dict.fromkeys(("title", "description", "default", "examples", "format", "$defs"), _says_nothing),
+    "type": _is_of_type,
+    "enum": _is_among,
+    "const": lambda value, wanted, schema: _is_among(value, (wanted,), schema),
+    "properties": _are_properties_plain,
+    "additionalProperties": _are_additional_properties_plain,
+    "required": lambda value, wanted, schema: type(value) is not dict or all(name in value for name in wanted),
+    "items": lambda value, wanted, schema: type(value) is not list or all(_fits_plainly(it, wanted) for it in value),
+    "anyOf": lambda value, wanted, schema: any(_fits_plainly(value, each) for each in wanted),
+    "allOf": lambda value, wanted, schema: all(_fits_plainly(value, each) for each in wanted),
+    "minimum": lambda value, wanted, schema: type(value) not in _NUMBERS or value >= wanted,
+    "maximum": lambda value, wanted, schema: type(value) not in _NUMBERS or value <= wanted,
+    "exclusiveMinimum": lambda value, wanted, schema: type(value) not in _NUMBERS or value > wanted,
+    "exclusiveMaximum": lambda value, wanted, schema: type(value) not in _NUMBERS or value < wanted,
+    "minLength": lambda value, wanted, schema: type(value) is not str or len(value) >= wanted,
+    "maxLength": lambda value, wanted, schema: type(value) is not str or len(value) <= wanted,
+    "minItems": lambda value, wanted, schema: type(value) is not list or len(value) >= wanted,
+    "maxItems": lambda value, wanted, schema: type(value) is not list or len(value) <= wanted,
+}
 
 
 @cache

@@ -36,11 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from jsonschema.protocols import Validator
-
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
+    from oneclaw_core.tools.arguments import ArgumentsValidator
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
@@ -173,7 +172,7 @@ class ToolExecutor:
         self._home = home
         self._paths = paths
         self._services = services
-        self._validators: dict[str, tuple[ToolDefinition, Validator]] = {}
+        self._validators: dict[str, tuple[ToolDefinition, ArgumentsValidator]] = {}
 
     async def execute(self, calls: Sequence[ToolCall], scope: CallScope) -> list[ToolOutcome]:
         """Run the calls of one response in parallel.

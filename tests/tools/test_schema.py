@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -148,6 +150,69 @@ def test_of_very_many_faults_the_first_are_told_at_once():
     assert faults[0] == "/a/0: 'x' is not of type 'integer'"
     assert faults[-1] == "/: and more"
     assert len(argument_faults(validator, {"a": ["x"] * 50})) == 50
+
+
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, -3, "", "a", "abc"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+NAMES_OF_TYPES = st.sampled_from(["string", "integer", "number", "boolean", "object", "array", "null"])
+SCHEMAS_OF_VALUES = st.recursive(
+    st.booleans()
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "type": NAMES_OF_TYPES | st.lists(NAMES_OF_TYPES, min_size=1, max_size=3, unique=True),
+            "enum": st.lists(VALUES, min_size=1, max_size=3),
+            "const": VALUES,
+            "format": st.just("date"),
+            "required": st.lists(st.sampled_from("ab"), unique=True),
+            **dict.fromkeys(
+                ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), st.sampled_from([0, 1.0, 2])
+            ),
+            **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), st.integers(0, 2)),
+            "uniqueItems": st.booleans(),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "type": NAMES_OF_TYPES,
+            **dict.fromkeys(
+                ("properties", "patternProperties"), st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
+            ),
+            **dict.fromkeys(("additionalProperties", "items", "contains", "not", "propertyNames"), inner),
+            **dict.fromkeys(("anyOf", "allOf", "oneOf", "prefixItems"), st.lists(inner, min_size=1, max_size=2)),
+        },
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(SCHEMAS_OF_VALUES.filter(lambda schema: isinstance(schema, dict)), VALUES)
+def test_a_value_fits_a_schema_exactly_if_jsonschema_says_so(schema, value):
+    assert (argument_faults(compile_schema(schema), value) == []) is Draft202012Validator(schema).is_valid(value)
+
+
+def test_a_call_with_common_arguments_does_not_import_jsonschema(tmp_path):
+    program = (
+        "import asyncio, sys\n"
+        "from oneclaw_core import OneClaw, tool\n"
+        "@tool\n"
+        "async def add(number: int, more: list[int] | None = None, kind: str = 'a') -> int:\n"
+        "    'Add numbers.'\n"
+        "    return number\n"
+        "async def main():\n"
+        f"    async with OneClaw.open({str(tmp_path)!r}, plugins=[]) as claw:\n"
+        "        claw.add_tools(add)\n"
+        "        outcome = await claw.call_tool('add', {'number': 1, 'more': [2]})\n"
+        "        print(outcome.result.is_success, 'jsonschema' in sys.modules)\n"
+        "asyncio.run(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"
 
 
 def test_a_fault_does_not_repeat_a_large_value():
