@@ -198,6 +198,11 @@ class HttpProvider(ABC):
         """Prefixes of the media types of attachments that the wire format can carry."""
         return ("image/",)
 
+    @property
+    def most_tools(self) -> int | None:
+        """The number of tools that the service takes in a request; ``None`` if it is not known."""
+        return None
+
     @abstractmethod
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""

@@ -76,7 +76,7 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
     if _STREAM_OPTIONS_REFUSED.search(refusal):
         return () if STREAM_OPTIONS in request.left_out else (STREAM_OPTIONS,)
     count = len(request.tools.names)
-    most = _most_tools(refusal, count)
+    most = _most_tools(refusal, count) if request.tools.groups else None  # core tools cannot be dispatched
     if most is not None:
         return (f"{MOST_TOOLS}{most}",)
     if count and _NO_TOOLS.search(refusal):

@@ -18,7 +18,7 @@ from oneclaw_core.config.providers import (
 )
 from oneclaw_core.errors import NotFoundError, ProviderRequestError, SpendingLimitError
 from oneclaw_core.providers.base import LoadingRefused, ModelResponse, RetryNotice, ToolLoading
-from oneclaw_core.providers.refusals import shown_parts
+from oneclaw_core.providers.refusals import most_tools_in, shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response
@@ -92,6 +92,20 @@ class ChosenModel:
     def loads_natively(self) -> bool:
         """True if a loaded group leaves what a request begins with as it was."""
         return bool(getattr(self.provider, "loads_natively", False))
+
+    def loading_of(self, request: ModelRequest, loading: ToolLoading, left_out: Mapping[str, str]) -> ToolLoading:
+        """Return how a request tells loaded groups: through the dispatcher if the service takes fewer tools.
+
+        Args:
+            request: as it would be sent without a dispatcher.
+            loading: how groups are told otherwise.
+            left_out: the parts that the service has refused.
+        """
+        most = getattr(self.provider, "most_tools", None)
+        if left_out and (found := most_tools_in(left_out)) is not None:
+            most = found
+        is_over = most is not None and bool(request.tools.groups) and len(request.tools.names) > most
+        return ToolLoading.DISPATCH if is_over else loading
 
     @property
     def writes_summaries(self) -> bool:
@@ -244,8 +258,8 @@ class ModelCalls:
             self._prices = asyncio.create_task(asyncio.to_thread(load_prices))
         found: dict[str, str] = {}
         while True:
-            loading = self._loading(request)
             left_out = self._left_out | found
+            loading = self._chosen.loading_of(request, self._tool_loading, left_out)
             sent = prepare_request(request, self._chosen.info, loading, self._chosen.max_output_tokens, left_out)
             try:
                 response, refused = await self._observed_answer(sent, show, purpose)
@@ -266,9 +280,6 @@ class ModelCalls:
             self._left_out |= found
             await self._remember_refusal(refused, found)
         return undispatched_response(response) if loading is ToolLoading.DISPATCH else response
-
-    def _loading(self, request: ModelRequest) -> ToolLoading:
-        return self._tool_loading
 
     async def _observed_answer(
         self, sent: ModelRequest, show: Show | None, purpose: Literal["answer", "summary"]
@@ -320,8 +331,9 @@ class ModelCalls:
                 _log.warning("%s", warning)
         record = UsageRecord(self._chosen.config.name, self._chosen.info.name, usage, cost)
         if request is not None:
-            are_groups_at_front = self._tool_loading is ToolLoading.APPEND or not (
-                self._chosen.loads_natively or self._tool_loading is ToolLoading.DISPATCH
+            loading = self._chosen.loading_of(request, self._tool_loading, self._left_out)
+            are_groups_at_front = loading is ToolLoading.APPEND or not (
+                self._chosen.loads_natively or loading is ToolLoading.DISPATCH
             )
             record = replace(
                 record,

@@ -45,10 +45,10 @@ async def preview(
 ) -> RequestPreview:
     """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
     request, chosen = await next_request(parts, session, agent, model)
-    loading = chosen.tool_loading
+    loading = chosen.loading_of(request, chosen.tool_loading, chosen.left_out)
+    sent = prepare_request(request, chosen.info, loading, chosen.max_output_tokens, chosen.left_out)
     if loading.is_native and not chosen.loads_natively:
         loading = ToolLoading.APPEND
-    sent = prepare_request(request, chosen.info, chosen.tool_loading, chosen.max_output_tokens, chosen.left_out)
     return RequestPreview(
         model=chosen.full_name,
         provider_type=chosen.config.type,

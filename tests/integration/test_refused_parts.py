@@ -1,12 +1,28 @@
 """Sessions go on when a service refuses a part of a request: it is sent again without that part, and says so."""
 
+import asyncio
 import json
 
 import pytest
 from model_server import ModelServer
-from test_every_model import PNG, addresses, every_format, of_type, said, stored
+from oneclaw_openai.chat import OpenAIChatProvider
+from test_every_model import (
+    EXAMPLES,
+    INFO,
+    LOAD,
+    PNG,
+    WIRES,
+    addresses,
+    every_format,
+    of_type,
+    override,
+    said,
+    stored,
+)
+from wire_formats import SEAL, THOUGHT
 
-from oneclaw_core import Attachment, RetryEvent
+from oneclaw_core import Attachment, OneClaw, RetryEvent, ToolResultEvent, tool
+from oneclaw_core.providers import ProviderConfig
 
 # How each service says that it does not take an image, in the words of its own.
 IMAGE_REFUSALS = {
@@ -83,3 +99,142 @@ def test_what_is_refused_without_the_file_too_teaches_nothing(tmp_path, wire):
         said(tmp_path, addresses(server), wire, "What is this?", attachments=[PNG])
     assert len(server.bodies) == 2
     assert f"learned:{wire.full_model}" not in stored(tmp_path)[1]
+
+
+CHAT, GEMINI = WIRES["openai_compatible"], WIRES["gemini"]
+
+
+def test_a_server_that_refuses_stream_options_is_asked_without_them(tmp_path):
+    def script(body):
+        if "stream_options" in body:
+            return CHAT.refuses(400, "Unrecognized request argument supplied: stream_options")
+        return CHAT.says("Hello.")
+
+    with ModelServer(script) as server:
+        first = said(tmp_path, addresses(server), CHAT, "Hello")
+        again = said(tmp_path, addresses(server), CHAT, "Hello again")
+    assert [turn[-1].text for turn in (first, again)] == ["Hello.", "Hello."]
+    assert ["stream_options" in body for body in server.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        (400, "registry.ollama.ai/library/tiny:latest does not support tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (404, "No endpoints found that support tool use."),
+    ],
+)
+def test_a_model_without_tools_answers_without_them_and_knows(tmp_path, status, refusal):
+    def script(body):
+        return CHAT.refuses(status, refusal) if "tools" in body else CHAT.says("Hello.")
+
+    with ModelServer(script) as server:
+        first = said(tmp_path, addresses(server), CHAT, "Hello")
+        said(tmp_path, addresses(server), CHAT, "Hello again")
+    assert first[-1].text == "Hello."
+    assert ["tools" in body for body in server.bodies] == [True, False, False]
+    assert "No tool can be called" in CHAT.system_prompt(server.bodies[1])
+
+
+def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
+    def script(body):
+        if any("reasoning_content" in message for message in body["messages"]):
+            return CHAT.refuses(400, "'messages.2' : property 'reasoning_content' is unsupported")
+        return CHAT.says("Hello.", thought=THOUGHT)
+
+    with ModelServer(script) as server:
+        for message in ("Hello", "Again", "And again"):
+            assert said(tmp_path, addresses(server), CHAT, message)[-1].text == "Hello."
+    assert len(server.bodies) == 4
+
+
+def test_a_thought_signature_that_is_refused_is_left_out_and_new_ones_are_sent(tmp_path):
+    refusal = GEMINI.refuses(400, "Thought signature is not valid")
+    script = [
+        GEMINI.calls(LOAD, thought=THOUGHT),
+        refusal,
+        GEMINI.calls(INFO, thought=THOUGHT),
+        GEMINI.says("Six."),
+        GEMINI.says("Bye."),
+    ]
+    with ModelServer(script) as server:
+        assert said(tmp_path, addresses(server), GEMINI, "How many pages?")[-1].text == "Six."
+        assert said(tmp_path, addresses(server), GEMINI, "Bye")[-1].text == "Bye."
+    assert [content.count(SEAL.encode()) for content in server.contents] == [0, 1, 0, 1, 1]
+
+
+# The number of tools
+
+
+def talk(home, server, wire, *messages, tools=130):
+    """Send messages to an agent with a group of many tools, and give the events of each turn."""
+
+    def made(number):
+        def run(text: str) -> str:
+            """Do something."""
+            return f"{number} {text}"
+
+        return tool(run, name=f"tool_{number}")
+
+    async def main():
+        async with OneClaw.open(home, environ=addresses(server), start_directory=EXAMPLES) as claw:
+            claw.add_tools(*map(made, range(tools)), group="many")
+            return [
+                [event async for event in claw.send_message(each, session="s", model=wire.full_model)]
+                for each in messages
+            ]
+
+    return asyncio.run(main())
+
+
+LOAD_MANY = ("load_tool_group", {"group_name": "many"})
+USE_TOOL = ("use_tool", {"name": "tool_129", "arguments": {"text": "it"}})
+TOOL_LIMITS = [
+    (
+        CHAT,
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 143"
+        " instead.",
+    ),
+    (WIRES["openai"], "Invalid 'tools': array too long. Expected an array with maximum length 128, got 143."),
+    (WIRES["anthropic"], "tools: List should have at most 128 items after validation, not 143"),
+    (GEMINI, "tools[0].function_declarations: [FIELD_INVALID] At most 128 function declarations can be specified."),
+]
+
+
+@pytest.mark.parametrize(("wire", "refusal"), TOOL_LIMITS, ids=[wire.provider for wire, _ in TOOL_LIMITS])
+def test_tools_beyond_what_a_service_takes_are_called_through_the_dispatcher(tmp_path, wire, refusal):
+    answers = iter([wire.calls(LOAD_MANY), wire.calls(USE_TOOL), wire.says("Done."), wire.says("Bye.")])
+
+    def script(body):
+        is_refused = len(wire.at_hand(body)) > 128
+        return wire.refuses(400, refusal) if is_refused else next(answers)
+
+    with ModelServer(script) as server:
+        override(tmp_path, wire, "tool_loading", "append")
+        [events] = talk(tmp_path, server, wire, "Do it")
+        [again] = talk(tmp_path, server, wire, "Bye")
+    [result] = [event.result.text() for event in of_type(ToolResultEvent, events) if event.name == "tool_129"]
+    assert "129 it" in result
+    assert again[-1].text == "Bye."
+    counts = [len(wire.at_hand(body)) for body in server.bodies]
+    assert counts == [13, 143, 14, 14, 14]
+    assert [len(of_type(RetryEvent, turn)) for turn in (events, again)] == [1, 0]
+
+
+def test_a_known_limit_is_kept_before_it_is_met(monkeypatch, tmp_path):
+    assert OpenAIChatProvider(ProviderConfig("openai", "openai_compatible")).most_tools == 128
+    monkeypatch.setattr(OpenAIChatProvider, "most_tools", 128)  # as of the server on loopback
+    answers = [CHAT.calls(LOAD_MANY), CHAT.calls(USE_TOOL), CHAT.says("Done.")]
+    with ModelServer(answers) as server:
+        [events] = talk(tmp_path, server, CHAT, "Do it")
+    assert events[-1].text == "Done."
+    assert [len(CHAT.at_hand(body)) for body in server.bodies] == [13, 14, 14]
+
+
+def test_more_than_gemini_takes_are_dispatched(tmp_path):
+    answers = [GEMINI.calls(LOAD_MANY), GEMINI.calls(USE_TOOL), GEMINI.says("Done.")]
+    with ModelServer(answers) as server:
+        [events] = talk(tmp_path, server, GEMINI, "Do it", tools=510)
+    assert events[-1].text == "Done."
+    assert [len(GEMINI.at_hand(body)) for body in server.bodies] == [13, 14, 14]

@@ -10,7 +10,7 @@ from oneclaw_core.providers import HttpProvider, ModelInfo, count_member, text_m
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES
 from oneclaw_gemini.errors import GeminiErrors
-from oneclaw_gemini.wire import GeminiEncoder
+from oneclaw_gemini.wire import MAX_DECLARATIONS, GeminiEncoder
 
 if TYPE_CHECKING:
     from oneclaw_core.providers import ModelRequest, ProviderConfig
@@ -40,6 +40,11 @@ class GeminiProvider(HttpProvider):
     def attachment_media_types(self) -> tuple[str, ...]:
         """Prefixes of the media types of attachments that the wire format can carry."""
         return CARRIED_MEDIA_TYPES
+
+    @property
+    def most_tools(self) -> int:
+        """The number of tools that the service takes in a request."""
+        return MAX_DECLARATIONS
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""

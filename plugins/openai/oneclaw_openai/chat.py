@@ -38,6 +38,11 @@ class OpenAIChatProvider(HttpProvider):
         """The media types of the attachments that the server takes, if the model does."""
         return dialect_of(self._url.origin).attachment_media_types
 
+    @property
+    def most_tools(self) -> int | None:
+        """The number of tools that the server takes in a request; ``None`` if it is not known."""
+        return dialect_of(self._url.origin).most_tools
+
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
         body = await self._get_json("models")

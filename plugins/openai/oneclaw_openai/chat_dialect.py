@@ -15,6 +15,8 @@ from oneclaw_openai.wire_text import valid_id
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF_MEDIA_TYPE = "application/pdf"
 
+# OpenAI answers more with status 400: "Expected an array with maximum length 128".
+_MOST_TOOLS = 128
 _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 # Their chat templates are as strict behind every other server.
 _MISTRAL_MODEL = re.compile(r"(?:mi|mini|dev|magi|code)stral|(?:mix|pix|vox)tral", re.IGNORECASE)
@@ -32,6 +34,7 @@ class ChatDialect:
         call_ids: the ids of tool calls that it takes; they may come from another service.
         call_id_characters: how long the ids are that stand for those it does not take.
         wants_answer_to_results: whether it refuses a user message right after tool messages.
+        most_tools: how many tools it takes in a request, ``None`` if that is not known.
     """
 
     limit_parameter: str = "max_tokens"
@@ -40,6 +43,7 @@ class ChatDialect:
     call_ids: re.Pattern[str] = re.compile(r"[!-~]{1,64}")
     call_id_characters: int = 32
     wants_answer_to_results: bool = False
+    most_tools: int | None = None
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -67,9 +71,12 @@ def dialect_of(server: str, model: str = "") -> ChatDialect:
             takes_pdf=True,
             takes_cache_key=True,
             call_ids=re.compile(r"[!-~]{1,40}"),
+            most_tools=_MOST_TOOLS,
         )
     elif host.endswith(_AZURE):
-        dialect = ChatDialect(limit_parameter="max_completion_tokens", call_ids=re.compile(r"[!-~]{1,40}"))
+        dialect = ChatDialect(
+            limit_parameter="max_completion_tokens", call_ids=re.compile(r"[!-~]{1,40}"), most_tools=_MOST_TOOLS
+        )
     elif host == "openrouter.ai":
         dialect = ChatDialect(takes_pdf=True)
     if host == "api.mistral.ai" or _MISTRAL_MODEL.search(model):
