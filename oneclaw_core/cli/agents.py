@@ -219,7 +219,7 @@ def agents() -> None:
 @json_option
 def list_agents(as_json: bool) -> None:
     """List all agents, the built-in one first."""
-    found = with_agents(lambda service: service.list())
+    found = with_agents(lambda service: service.list(), is_read_only=True)
     rows = (
         (
             agent.name,
@@ -242,7 +242,7 @@ def show(name: str, as_json: bool) -> None:
         agent = await service.get(name)
         return agent, service.tools_of(agent), service.missing_tools_of(agent)
 
-    agent, tools, missing = with_agents(find)
+    agent, tools, missing = with_agents(find, is_read_only=True)
     for message in missing:
         warn(message)
     if as_json:

@@ -28,7 +28,7 @@ def list_settings(as_json: bool) -> None:
     """List all settings with their values and where those come from."""
     from oneclaw_core.cli.running import with_configuration
 
-    states = with_configuration(lambda changes: changes.settings.list())
+    states = with_configuration(lambda changes: changes.settings.list(), is_read_only=True)
     columns = ("setting", "value", "default", "source", "description")
     print_listing(as_json, map(asdict, states), columns, map(_row, states))
     for state in states:
@@ -43,7 +43,7 @@ def get(key: str, as_json: bool) -> None:
     """Show the value of a setting."""
     from oneclaw_core.cli.running import with_configuration
 
-    state = with_configuration(lambda changes: changes.settings.get(key))
+    state = with_configuration(lambda changes: changes.settings.get(key), is_read_only=True)
     if as_json:
         print_json(asdict(state))
     else:

@@ -52,11 +52,12 @@ def show_status(url: str | None, as_json: bool) -> None:
 def migrate(url: str | None) -> None:
     """Make the database, or bring it to the current schema.
 
-    Every command does so by itself.
+    Commands that change something do so by themselves; those that only read ask for this command. The database is
+    snapshotted before.
     """
     from oneclaw_core.sessions import copying
 
-    found = copying.status(_own() if url is None else backend_of(url, os.environ))
+    found = copying.migrate(_own() if url is None else backend_of(url, os.environ))
     print_text(f"{found.name} has schema {found.version}")
 
 
@@ -106,8 +107,7 @@ def _progress() -> Callable[[str, int], None]:
 
 
 def _own() -> Backend:
-    home, backend = home_with_backend(find_home(), os.environ)
-    home.create()
+    _, backend = home_with_backend(find_home(), os.environ)
     return backend
 
 

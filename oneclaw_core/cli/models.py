@@ -37,7 +37,9 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
     """
     from oneclaw_core.cli.running import with_configuration
 
-    states, answers = with_configuration(lambda changes: changes.models.list(provider, is_refreshed=refresh))
+    states, answers = with_configuration(
+        lambda changes: changes.models.list(provider, is_refreshed=refresh), is_read_only=True
+    )
     _report_problems(answers, is_only_one=provider is not None)
     columns = ("model", "context window", "longest answer", "takes", "set by you")
     print_listing(as_json, (state.document() for state in states), columns, map(_row, states))

@@ -55,11 +55,12 @@ def run_async(coroutine: Coroutine[Any, Any, Value]) -> Value:
         sys.exit(TERMINATED_STATUS)
 
 
-def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
+def with_store(work: Callable[[Store], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
     """Open the store of the user's home, do something with it, and close it.
 
     Args:
         work: gets the open store.
+        is_read_only: True if nothing is changed: an older database is not migrated, and the home may be read-only.
 
     Returns:
         What ``work`` returns.
@@ -71,20 +72,22 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
     from oneclaw_core.sessions.store import Store
 
     home, backend = home_with_backend(find_home(), os.environ)
-    home.create()
+    if not is_read_only:
+        home.create()
 
     async def run() -> Value:
-        async with await Store.open(backend, lock_directory=home.locks) as store:
+        async with await Store.open(backend, lock_directory=home.locks, is_read_only=is_read_only) as store:
             return await work(store)
 
     return run_async(run())
 
 
-def with_configuration(work: Callable[[Configuration], Awaitable[Value]]) -> Value:
+def with_configuration(work: Callable[[Configuration], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
     """Open the store of the user's home, and let the configuration be changed.
 
     Args:
         work: gets the services.
+        is_read_only: as for :func:`with_store`.
 
     Returns:
         What ``work`` returns.
@@ -95,14 +98,17 @@ def with_configuration(work: Callable[[Configuration], Awaitable[Value]]) -> Val
     from oneclaw_core.cli.catalog import load_catalog
 
     catalog = load_catalog()
-    return with_store(lambda store: work(catalog.configuration(catalog.home, store, os.environ)))
+    return with_store(
+        lambda store: work(catalog.configuration(catalog.home, store, os.environ)), is_read_only=is_read_only
+    )
 
 
-def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
+def with_agents(work: Callable[[AgentService], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
     """Open the store of the user's home, and let agents be listed and changed.
 
     Args:
         work: gets the service.
+        is_read_only: as for :func:`with_store`.
 
     Returns:
         What ``work`` returns.
@@ -123,7 +129,7 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]]) -> Value:
 
         return work(AgentService(store, catalog.registry, check_model))
 
-    return with_store(run)
+    return with_store(run, is_read_only=is_read_only)
 
 
 def trust_project(directory: Path, *, is_trusted: bool = True) -> bool:

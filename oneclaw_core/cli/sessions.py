@@ -55,7 +55,7 @@ def sessions() -> None:
 @json_option
 def list_sessions(limit: int | None, as_json: bool) -> None:
     """List sessions, the one used last first."""
-    found = with_store(lambda store: store.list_sessions(limit))
+    found = with_store(lambda store: store.list_sessions(limit), is_read_only=True)
     documents = (session_document(each) | {"message_count": each.message_count} for each in found)
     rows = (
         (
@@ -87,7 +87,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
 
     first, last = (None if each is None else each.date() for each in (since, until))
     wanted = SessionQuery(query, first, last, limit)
-    findings = with_store(lambda store: search_sessions(store, wanted))
+    findings = with_store(lambda store: search_sessions(store, wanted), is_read_only=True)
     if as_json:
         print_json([hit_document(hit) for hit in findings.hits])
         return
@@ -121,7 +121,7 @@ def show(name: str, as_json: bool) -> None:
             if text:
                 print_text(text)
 
-    with_store(work)
+    with_store(work, is_read_only=True)
 
 
 @sessions.command("export")
@@ -139,7 +139,7 @@ def export(name: str, format_name: str, output: str | None) -> None:
             with _new_file(output) as file:
                 await _write(store, session, format_name, file.write, is_file=True)
 
-    with_store(work)
+    with_store(work, is_read_only=True)
 
 
 @sessions.command("delete")

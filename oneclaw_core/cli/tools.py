@@ -40,7 +40,7 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
     if agent is not None:
         from oneclaw_core.cli.running import with_agents
 
-        selected = registry.toolset(with_agents(lambda service: service.get(agent)).selection)
+        selected = registry.toolset(with_agents(lambda service: service.get(agent), is_read_only=True).selection)
         names = [name for name in names if selected.allows(name)]
     columns = ("name", "group", "plugin", "state", "description")
     documents = (_document(registry, name) for name in names)

@@ -64,7 +64,7 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
         rows = await store.usage_by(UsageGrouping(grouping), since=since, until=end)
         return rows, await store.usage_totals(since=since, until=end)
 
-    rows, total = with_store(read)
+    rows, total = with_store(read, is_read_only=True)
     if as_json:
         print_json(
             {

@@ -79,6 +79,32 @@ class Backend(ABC):
             raise
         return connection
 
+    def prepare_read_only(self) -> Connection:
+        """Connect to the database without changing it; one that is missing or has no tables is created.
+
+        Raises:
+            StoreVersionError: the database is older: it is not migrated for a command that only reads; or it is newer.
+        """
+        if not self.exists():
+            return self.prepare()
+        connection = self.connect_read_only()
+        try:
+            with connection.transaction(writes=False):
+                version = self.version(connection)
+            if 0 < version < SCHEMA_VERSION:
+                raise StoreVersionError(
+                    f"the database {self.name} was written by an older OneClaw (schema {version}, this one needs "
+                    f"{SCHEMA_VERSION}), and a command that only reads does not migrate it; to migrate it: "
+                    "oneclaw db migrate"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        if version:
+            return connection
+        connection.close()
+        return self.prepare()
+
     # The schema
 
     def version(self, connection: Connection, known_version: int = SCHEMA_VERSION) -> int:

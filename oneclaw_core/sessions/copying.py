@@ -68,13 +68,25 @@ class DatabaseStatus:
     rows: dict[str, int]
 
 
-def status(backend: Backend) -> DatabaseStatus:
-    """Migrate a database to the current schema and count its rows.
+def migrate(backend: Backend) -> DatabaseStatus:
+    """Create a database, or migrate it to the current schema, and count its rows.
 
     Raises:
         StoreError: it cannot be used.
     """
-    with _prepared(backend) as connection, explaining(backend), connection.transaction(writes=False):
+    with _prepared(backend):
+        pass
+    return status(backend)
+
+
+def status(backend: Backend) -> DatabaseStatus:
+    """Count the rows of a database without changing it.
+
+    Raises:
+        StoreVersionError: it has an older schema.
+        StoreError: it cannot be used.
+    """
+    with explaining(backend), closing(backend.prepare_read_only()) as connection, connection.transaction(writes=False):
         rows = {table.name: _count(connection, table) for table in _COPIED}
         return DatabaseStatus(backend.name, backend.version(connection), rows)
 

@@ -60,10 +60,12 @@ class Database:
 
     Attributes:
         backend: what kind it is, and where.
+        is_read_only: True if nothing is written.
     """
 
-    def __init__(self, backend: Backend, *, threads: int | None = None) -> None:
+    def __init__(self, backend: Backend, *, threads: int | None = None, is_read_only: bool = False) -> None:
         self.backend = backend
+        self.is_read_only = is_read_only
         threads = threads or backend.threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="oneclaw-store")
         # Each thread keeps its connection.
@@ -74,15 +76,19 @@ class Database:
         self._writes: deque[_Write] = deque()
 
     @classmethod
-    async def open(cls, backend: Backend) -> Self:
+    async def open(cls, backend: Backend, *, is_read_only: bool = False) -> Self:
         """Open a database, create it if it is missing, and migrate it to the current schema.
 
+        Args:
+            backend: what kind it is, and where.
+            is_read_only: True to change nothing in an existing database, which may be in a read-only directory.
+
         Raises:
-            StoreVersionError: a newer OneClaw wrote it.
+            StoreVersionError: a newer OneClaw wrote it, or an older one and it is not to be changed.
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened; the message says what to do.
         """
-        database = cls(backend)
+        database = cls(backend, is_read_only=is_read_only)
         try:
             await database._in_thread(database._prepare)
         except BaseException:
@@ -275,7 +281,8 @@ class Database:
     def _connection_of_thread(self) -> Connection:
         connection: Connection | None = getattr(self._of_thread, "connection", None)
         if connection is None:
-            connection = self._keep(self.backend.connect())
+            connect = self.backend.connect_read_only if self.is_read_only else self.backend.connect
+            connection = self._keep(connect())
         return connection
 
     def _keep(self, connection: Connection) -> Connection:
@@ -285,7 +292,7 @@ class Database:
 
     def _prepare(self) -> None:
         with explaining(self.backend):
-            self._keep(self.backend.prepare())
+            self._keep(self.backend.prepare_read_only() if self.is_read_only else self.backend.prepare())
 
     def _shut_down(self) -> None:
         self._threads.shutdown()

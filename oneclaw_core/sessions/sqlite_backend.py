@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from oneclaw_core.sessions.sqlite_connection import (
     explain,
     has_invalid_values,
 )
-from oneclaw_core.sessions.sqlite_files import exclusive, is_there, new_file
+from oneclaw_core.sessions.sqlite_files import exclusive, is_there, new_file, private_copy
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
@@ -38,6 +39,8 @@ _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 BUSY_SECONDS = 10.0
 _RETRY_SECONDS = 0.02
 _SHOWN_FAULTS = 3
+# SQLite's errors where it cannot make files beside the database.
+_UNWRITABLE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
 
 
 def path_of(url: str) -> Path:
@@ -88,7 +91,26 @@ class SqliteBackend(Backend):
 
     def connect_read_only(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return SqliteConnection(self.path, self._busy_seconds, is_read_only=True)
+        try:
+            connection = SqliteConnection(self.path, self._busy_seconds, is_read_only=True)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _UNWRITABLE or not self.path.is_file():
+                raise
+            return self._connect_unwritable()
+        return connection
+
+    def _connect_unwritable(self) -> Connection:
+        """Connect where SQLite cannot make the files that it needs beside the database."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if not log.exists() or not log.stat().st_size:
+            return SqliteConnection(self.path, self._busy_seconds, is_read_only=True, is_immutable=True)
+        # Recent transactions are in the log alone: they are added to a copy.
+        with private_copy(self.path) as copy:
+            merged = SqliteConnection(copy, self._busy_seconds)
+            with closing(merged):
+                merged.execute("PRAGMA journal_mode = DELETE")
+            # The open file stays readable when its name is gone.
+            return SqliteConnection(copy, self._busy_seconds, is_read_only=True, is_immutable=True)
 
     def exists(self) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

@@ -101,18 +101,21 @@ class SqliteConnection(Connection):
     # True where one column alone holds bytes.
     _are_values_checked = True
 
-    def __init__(self, path: Path, busy_seconds: float, *, is_read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, busy_seconds: float, *, is_read_only: bool = False, is_immutable: bool = False
+    ) -> None:
         """Connect to a file.
 
         Args:
             path: an existing file; SQLite would make an empty one in its place.
             busy_seconds: how long to wait for another connection that writes.
             is_read_only: True if nothing may be written.
+            is_immutable: True if the file does not change either, so that no files are needed beside it.
         """
         self._path = path
         # Transactions are begun by begin() alone. A connection is used by one thread, and closed by another.
         self.driver = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'ro' if is_read_only else 'rw'}",
+            f"{path.absolute().as_uri()}?mode={'ro' if is_read_only else 'rw'}{'&immutable=1' if is_immutable else ''}",
             uri=True,
             timeout=busy_seconds,
             isolation_level=None,

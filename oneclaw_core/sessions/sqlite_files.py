@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
@@ -14,7 +15,6 @@ from oneclaw_core.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # Files that SQLite keeps beside a database: recent transactions, their index, and those to roll back.
 BESIDE = ("-wal", "-shm", "-journal")
@@ -113,6 +113,24 @@ def new_file(path: Path) -> Iterator[Path]:
         remove_beside(temporary)
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def private_copy(path: Path) -> Iterator[Path]:
+    """Copy a database, with its recent transactions, into a temporary directory that is removed at the end."""
+    import shutil  # imported for rare copies alone
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="oneclaw-") as directory:
+        copy = Path(directory) / "copy.db"
+        try:
+            shutil.copyfile(path, copy)
+            for suffix in ("-wal", "-journal"):
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(path.with_name(path.name + suffix), copy.with_name(copy.name + suffix))
+        except OSError as error:
+            raise StoreError(f"the database {path} cannot be copied for reading: {error.strerror or error}") from error
+        yield copy
 
 
 def remove_beside(path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from oneclaw_core.errors import SessionBusyError
+from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import search as stored_search
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
     from oneclaw_core.types.messages import Message
+
+_log = logging.getLogger("oneclaw.store")
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
@@ -110,19 +113,20 @@ class Store:
         self._tokens: dict[str, int] = {}
 
     @classmethod
-    async def open(cls, backend: Backend, *, lock_directory: Path) -> Self:
+    async def open(cls, backend: Backend, *, lock_directory: Path, is_read_only: bool = False) -> Self:
         """Open a database; create a missing one, migrate an older one.
 
         Args:
             backend: the kind and the address of the database.
             lock_directory: for the lock files of sessions, the same for all processes that use a SQLite file.
+            is_read_only: True to change nothing in an existing database.
 
         Raises:
-            StoreVersionError: a newer OneClaw wrote it.
+            StoreVersionError: a newer OneClaw wrote it, or an older one and it is not to be changed.
             StoreDamagedError: it is damaged, or another program's.
             StoreError: it cannot be opened.
         """
-        return cls(await Database.open(backend), lock_directory)
+        return cls(await Database.open(backend, is_read_only=is_read_only), lock_directory)
 
     @property
     def name(self) -> str:
@@ -221,8 +225,20 @@ class Store:
     async def search(self, query: Query, where: SearchRange, *, wants_all: bool) -> Found:
         """Find messages and titles that may match a query, see :func:`oneclaw_core.sessions.search.find`."""
         if not await self._database.read(lambda it: it.search_index.is_current()):
-            await self._database.write(lambda it: it.search_index.index_new())
+            await self._index_new()
         return await self._database.read(stored_search.find, query, where, wants_all=wants_all)
+
+    async def _index_new(self) -> None:
+        if not self._database.is_read_only:
+            await self._database.write(lambda it: it.search_index.index_new())
+            return
+        database = Database(self._database.backend)
+        try:
+            await database.write(lambda it: it.search_index.index_new())
+        except StoreError:
+            _log.warning("the home is read-only: the newest messages are not in the index and are not searched")
+        finally:
+            await database.close()
 
     # Agents
 

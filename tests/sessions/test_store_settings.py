@@ -161,14 +161,10 @@ def test_what_the_store_wrote_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.only("sqlite")  # for PostgreSQL see plugins/postgres/tests
-def test_a_missing_or_empty_file_counts_as_empty_and_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_file_counts_as_empty_and_is_not_made(tmp_path: Path) -> None:
     path = database_path(tmp_path / "none")
     assert read_states(path) == UserStates()
     assert not path.parent.exists()
-    empty = tmp_path / "empty.db"
-    empty.touch()
-    assert read_states(empty) == UserStates()
-    assert empty.stat().st_size == 0
 
 
 @pytest.mark.only("sqlite")  # for PostgreSQL see plugins/postgres/tests
