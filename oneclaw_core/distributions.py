@@ -63,6 +63,7 @@ PROVIDER_PLUGINS = {
 """OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
 
 COMMANDS = {
+    "env": "javascript",
     "google": "google_workspace",
     "memory": "memory",
     "skills": "skills",

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import run_async as run_async
     from oneclaw_core.cli.running import trust_project as trust_project
+    from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
 
 _NAMES = {
+    ".config.keys": "EnvironmentVariables",
     ".turn.estimate": "definition_tokens",
     "catalog": "HomeCatalog load_catalog not_found",
     "chat_input": "read_input_line",

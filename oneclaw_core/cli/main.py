@@ -64,7 +64,6 @@ BUILTIN_COMMANDS = {
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),
-    "env": BuiltinCommand("env:env", "Set environment variables for your own tools."),
     "keys": BuiltinCommand("keys:keys", "Store the keys of model services and the secrets of plugins."),
     "usage": BuiltinCommand("usage:usage", "Show what models used and cost."),
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),

@@ -1,4 +1,4 @@
-"""The plugin ``javascript``: the core tool ``js_eval``, and the user's own tools as a tool source."""
+"""The plugin ``javascript``: the core tool ``js_eval``, the user's own tools as a tool source, and ``oneclaw env``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import SettingsRegistrar, ToolRegistrar
+    from oneclaw_core import CommandRegistrar, SettingsRegistrar, ToolRegistrar
 
 
 @hookimpl
@@ -22,6 +22,12 @@ def register_tools(register: ToolRegistrar) -> None:
         listing="oneclaw_javascript.user_tools.listing:list_user_tools",
         listed_as="user",
     )
+
+
+@hookimpl
+def register_commands(register: CommandRegistrar) -> None:
+    """Register ``oneclaw env``."""
+    register("env", "oneclaw_javascript.commands:env", help="Set environment variables for your own tools.")
 
 
 @hookimpl

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text
-from oneclaw_core.errors import UsageError
+from oneclaw_core import UsageError, find_home
+from oneclaw_core.cli import EnvironmentVariables, is_terminal, json_option, print_json, print_table, print_text
 
-if TYPE_CHECKING:
-    from oneclaw_core.config.keys import EnvironmentVariables
+# More than any value has: the rest of a longer one need not be read to refuse it.
+_MAX_BYTES = 4 * 65_536 + 2
 
 
-@click.group(cls=CommandGroup)
+@click.group()
 def env() -> None:
     """Set environment variables for the user's own tools, list and remove them.
 
@@ -28,7 +26,10 @@ def env() -> None:
 def list_variables(as_json: bool) -> None:
     """List the names; values are never shown."""
     names = _variables().names()
-    print_listing(as_json, ({"name": name} for name in names), ("variable",), ((name,) for name in names))
+    if as_json:
+        print_json([{"name": name} for name in names])
+    else:
+        print_table(("variable",), ((name,) for name in names))
 
 
 @env.command("set")
@@ -60,19 +61,14 @@ def remove(name: str) -> None:
 
 
 def _variables() -> EnvironmentVariables:
-    from oneclaw_core.config.keys import EnvironmentVariables
-    from oneclaw_core.home import find_home
-
     return EnvironmentVariables(find_home())
 
 
 def _read_value(name: str) -> str:
-    from oneclaw_core.config.keys import MAX_VALUE_CHARACTERS
-
     if is_terminal(sys.stdin):
         typed: str = click.prompt(f"Value of {name} (not shown)", hide_input=True, err=True)
         return typed
-    content = sys.stdin.buffer.read(MAX_VALUE_CHARACTERS * 4 + 2)
+    content = sys.stdin.buffer.read(_MAX_BYTES)
     try:
         return content.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
