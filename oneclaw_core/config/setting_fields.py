@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.tools.arguments import finite_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -193,6 +192,8 @@ def _parsed(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]
         case "integer":
             return int(text)
         case "number":
+            from oneclaw_core.tools.arguments import finite_float  # listings read no numbers
+
             return finite_float(text)
         case "boolean":
             return _FLAGS.get(text.strip().lower(), text)
