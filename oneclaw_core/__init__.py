@@ -88,8 +88,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionAnswer as PermissionAnswer
     from oneclaw_core.tools.permissions import PermissionRequest as PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
-    from oneclaw_core.tools.registry import ToolSourceInfo as ToolSourceInfo
-    from oneclaw_core.tools.registry import ToolSourceType as ToolSourceType
     from oneclaw_core.tools.text_content import untrusted as untrusted
     from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
@@ -117,6 +115,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.tools import ToolResult as ToolResult
     from oneclaw_core.types.tools import ToolResultStatus as ToolResultStatus
     from oneclaw_core.types.tools import ToolSelection as ToolSelection
+    from oneclaw_core.types.tools import ToolSourceInfo as ToolSourceInfo
+    from oneclaw_core.types.tools import ToolSourceType as ToolSourceType
 
 _NAMES = {
     # Tools
@@ -126,10 +126,10 @@ _NAMES = {
     "tools.load_tool_group": "LoadToolGroupTool",
     "tools.manifest": "parse_group_manifest",
     "tools.permissions": "PermissionAnswer PermissionRequest",
-    "tools.registry": "ToolRegistry ToolSourceInfo ToolSourceType",
+    "tools.registry": "ToolRegistry",
     "tools.text_content": "untrusted",
     "tools.toolset": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
-    "types.tools": "ToolResult ToolResultStatus ToolSelection",
+    "types.tools": "ToolResult ToolResultStatus ToolSelection ToolSourceInfo ToolSourceType",
     "builtin.clock": "get_current_time",
     # Plugins: hooks, their arguments and results
     "plugins.contract.arguments": (

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.definition import ToolDefinition
-    from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo
+    from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.tools import ToolSourceInfo
 
 _DESCRIPTION_CHARACTERS = 100
 

@@ -21,13 +21,14 @@ from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, Script
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.function import FunctionTool
 from oneclaw_core.tools.manifest_tool import ManifestTool
-from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
     from pathlib import Path
 
     from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.tools import ToolResult
 
 

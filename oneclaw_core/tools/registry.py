@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.toolset import Toolset
-from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -19,37 +18,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import ToolGroupDefinition
 
 _MAX_TOOLSETS = 256
-
-
-class ToolSourceType(StrEnum):
-    """How a tool came to be."""
-
-    BUILTIN = "builtin"
-    TOOL_GROUP = "tool_group"
-    JS_EXTENSION = "js_extension"
-    PLUGIN = "plugin"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSourceInfo:
-    """Where a tool comes from.
-
-    Attributes:
-        type: how it came to be.
-        group_name: the tool group it belongs to, ``None`` for a core tool.
-        plugin: the plugin that registered it.
-        distribution: the installed package of that plugin, with its version.
-    """
-
-    BUILTIN: ClassVar[ToolSourceInfo]
-
-    type: ToolSourceType
-    group_name: str | None = None
-    plugin: str | None = None
-    distribution: str | None = None
-
-
-ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)
 
 
 class RegisteredTool(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tools: which an agent may have, and what comes back from one."""
+"""Tools: which an agent may have, where one comes from, and what comes back from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.types.text import shown_part
 
@@ -179,3 +179,34 @@ def of_kept_size(result: ToolResult) -> ToolResult:
     if isinstance(result.result, str) and len(result.result) > MAX_KEPT_CHARACTERS:
         return replace(result, result=shown_part(result.result, MAX_KEPT_CHARACTERS))
     return result
+
+
+class ToolSourceType(StrEnum):
+    """How a tool came to be."""
+
+    BUILTIN = "builtin"
+    TOOL_GROUP = "tool_group"
+    JS_EXTENSION = "js_extension"
+    PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSourceInfo:
+    """Where a tool comes from.
+
+    Attributes:
+        type: how it came to be.
+        group_name: the tool group it belongs to, ``None`` for a core tool.
+        plugin: the plugin that registered it.
+        distribution: the installed package of that plugin, with its version.
+    """
+
+    BUILTIN: ClassVar[ToolSourceInfo]
+
+    type: ToolSourceType
+    group_name: str | None = None
+    plugin: str | None = None
+    distribution: str | None = None
+
+
+ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)

@@ -30,7 +30,7 @@ from oneclaw_core.plugins.sources.known_tools import list_sources
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
-from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 
 class Answers:

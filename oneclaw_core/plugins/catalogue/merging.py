@@ -14,8 +14,9 @@ from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN, PROGRAM_PLU
 from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
 from oneclaw_core.tools.manifest_tool import DeferredTool, FunctionTarget, ManifestTool
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
-from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

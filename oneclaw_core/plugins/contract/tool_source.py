@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.registration.entry import PluginProblem
     from oneclaw_core.tools.definition import Tool, ToolDefinition
-    from oneclaw_core.tools.registry import ToolSourceType
     from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.types.tools import ToolSourceType
 
 
 @dataclass(frozen=True, slots=True)

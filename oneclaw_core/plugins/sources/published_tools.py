@@ -11,8 +11,8 @@ from oneclaw_core.plugins.registration.entry import SOURCE_HOOK, PluginProblem
 from oneclaw_core.plugins.registration.record import PluginRecord
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.definition import ToolDefinition, check_name
-from oneclaw_core.tools.registry import ToolSourceInfo, ToolSourceType
 from oneclaw_core.tools.toolset import ToolGroupDefinition, generated_group_definition
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -12,8 +12,9 @@ from oneclaw_anthropic.wire import RequestEncoder
 from oneclaw_core.providers.base import ModelRequest, ToolLoading
 from oneclaw_core.tools.definition import ToolDefinition
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
-from oneclaw_core.tools.registry import ToolRegistry, ToolSourceInfo, ToolSourceType
+from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.tools.toolset import ToolGroupDefinition, restore_loaded_groups
+from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 SERVER = "https://api.anthropic.com"
 MODEL = "claude-test"
