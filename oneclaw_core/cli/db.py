@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def db() -> None:
-    """Show and migrate the database, and copy it into another one.
+    """Show and migrate the database, back it up, restore it, and copy it into another one.
 
     A database is written as a URL: sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE. The password
     can stand in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
@@ -91,6 +92,35 @@ def copy(urls: tuple[str, ...], target: str | None, as_json: bool) -> None:
         ("table", "rows", "sha256"), [(each["table"], str(each["rows"]), each["sha256"][:16]) for each in documents]
     )
     print_text("all rows are the same in both; set ONECLAW_DATABASE_URL to use the copy")
+
+
+@db.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+def backup(file: Path) -> None:
+    """Copy the database into the new file FILE, readable by you alone. OneClaw can be used meanwhile.
+
+    This is for SQLite; use pg_dump for a PostgreSQL database.
+    """
+    from oneclaw_core.sessions import snapshots
+
+    print_text(f"the database is in {snapshots.back_up(_own(), file)}; to restore it: oneclaw db restore FILE")
+
+
+@db.command("restore")
+@click.argument("file", type=click.Path(path_type=Path))
+def restore(file: Path) -> None:
+    """Put the copy FILE, a backup or a snapshot, in the place of the database.
+
+    FILE is checked first. What was there is kept as a snapshot. Refused while a turn runs. This is for SQLite; use
+    pg_restore for a PostgreSQL database.
+    """
+    from oneclaw_core.sessions import snapshots
+
+    home, backend = home_with_backend(find_home(), os.environ)
+    kept = snapshots.restore(backend, file, home.locks)
+    print_text(f"{backend.name} has the content of {file}")
+    if kept is not None:
+        print_text(f"what was there before is in {kept}")
 
 
 def _progress() -> Callable[[str, int], None]:

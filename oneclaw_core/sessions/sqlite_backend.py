@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
 import time
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.locks import SessionLocks
     from oneclaw_core.sessions.schema import Table
+
+_log = logging.getLogger("oneclaw.store")
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77
@@ -128,7 +131,18 @@ class SqliteBackend(Backend):
             if not self.exists():
                 with new_file(self.path) as temporary:
                     SqliteBackend(temporary, self._busy_seconds)._migrated().close()
+            self._snapshot_older()
             return self._migrated()
+
+    def _snapshot_older(self) -> None:
+        """Copy a database before it is migrated."""
+        with closing(self.connect()) as connection, connection.transaction(writes=False):
+            version = self.version(connection)
+        if 0 < version < SCHEMA_VERSION:
+            from oneclaw_core.sessions.snapshots import take_snapshot
+
+            snapshot = take_snapshot(self.path, f"schema-{version}")
+            _log.info("migrating %s from schema %d to %d; snapshot: %s", self.path, version, SCHEMA_VERSION, snapshot)
 
     def _is_current(self, connection: Connection) -> bool:
         """Return True for the current schema and a write-ahead log; close the connection on an error."""
