@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -166,15 +167,22 @@ def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path
     assert contents[-2:] == ["third", "Answer to third"]
 
 
-def test_a_hundred_sessions_at_once(tmp_path):
+def test_many_sessions_wait_for_slow_answers_at_the_same_time(tmp_path):
+    sessions = 150
+    all_asked = threading.Barrier(sessions, timeout=30)
+
+    def reply(body):
+        all_asked.wait()
+        return text("Answer to " + body["messages"][-1]["content"])
+
     async def run(server):
         async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
-            turns = (events_of(claw, f"message {n}", model="openai_compatible/test") for n in range(100))
+            turns = (events_of(claw, f"message {n}", model="openai_compatible/test") for n in range(sessions))
             return [events[-1].text for events in await asyncio.gather(*turns)]
 
-    with ModelServer(lambda body: text("Answer to " + body["messages"][-1]["content"])) as server:
+    with ModelServer(reply) as server:
         answers = asyncio.run(run(server))
-    assert answers == [f"Answer to message {n}" for n in range(100)]
+    assert answers == [f"Answer to message {n}" for n in range(sessions)]
 
 
 def test_permissions_are_asked_of_the_embedder_and_remembered_in_the_home(tmp_path):

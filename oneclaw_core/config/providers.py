@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.config.keys import KeySource
+from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
 from oneclaw_core.providers.base import ProviderConfig
@@ -35,6 +36,13 @@ MODEL_SETTING = "model:"
 # What was found out about a model, beside what the user says about it.
 LEARNED_SETTING = "learned:"
 MODEL_VARIABLE = "ONECLAW_MODEL"
+# How many requests at the same time, by provider; here without pydantic.
+CONCURRENCY = SettingField(
+    "provider_concurrency",
+    "provider_concurrency",
+    variable_of("provider_concurrency"),
+    {"type": "object", "additionalProperties": {"type": "integer"}},
+)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 MAX_DISPLAY_NAME_CHARACTERS = 100
@@ -88,6 +96,7 @@ def _config(
     known: KnownProviders,
 ) -> ProviderConfig:
     said = stored.get(PROVIDER_SETTING + name)
+    limit = _concurrency(stored, environ).get(name)
     variable = known.key_variable_of(name)
     key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
     return ProviderConfig(
@@ -96,10 +105,18 @@ def _config(
         base_url=base_url,
         api_key=key,
         key_variable=variable,
+        concurrency=limit if isinstance(limit, int) and limit > 0 else None,
         is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
         is_preconfigured=name in known.preconfigured,
         price_vendor=known.price_vendors.get(type_name),
     )
+
+
+def _concurrency(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """Read the setting ``provider_concurrency``, which a turn validates; one that is invalid limits nothing."""
+    text = environ.get(CONCURRENCY.variable)
+    value = CONCURRENCY.parse(text) if text else stored.get(CONCURRENCY.key)
+    return value if isinstance(value, dict) else {}
 
 
 async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:

@@ -21,6 +21,7 @@ CORE_KEYS = (
     "disabled_plugins",
     "plugin_order",
     "hook_timeouts",
+    "provider_concurrency",
     "turn_deadline_seconds",
     "turn_max_tool_rounds",
     "turn_max_tokens",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -202,6 +202,9 @@ class Settings(BaseModel):
     plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
     hook_timeouts: tuple[str, ...] = Field(
         (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
+    )
+    provider_concurrency: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        {}, description="how many requests a provider is sent at the same time, as NAME=NUMBER; others wait in order"
     )
     turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
     turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")

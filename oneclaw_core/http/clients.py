@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     SyncAddressGate = Callable[[str, str], None]
 
 MAX_REDIRECTS = 10
+_KEEP_SECONDS = 5.0
 _USER_AGENT = f"oneclaw/{__version__}"
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
@@ -36,8 +37,9 @@ def create_client(
 ) -> httpx.AsyncClient:
     """Make a client for services that the user configured, such as model providers.
 
-    It goes through the proxies that the environment names, except to this machine itself, where a local model server
-    is and no proxy finds it. It follows no redirects and retries nothing.
+    No request waits for the connection of another; a ``ClientPool`` shares out many at once. The client goes through
+    the proxies that the environment names, except to this machine itself, where a local model server is and no proxy
+    finds it. It follows no redirects and retries nothing.
 
     Args:
         connect_timeout_seconds: how long connecting may take.
@@ -60,8 +62,9 @@ def create_client(
                 connect=connect_timeout_seconds,
                 read=read_timeout_seconds,
                 write=write_timeout_seconds,
-                pool=connect_timeout_seconds,
+                pool=None,
             ),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_SECONDS),
             mounts=dict.fromkeys(_LOOPBACK),
         )
     except (ImportError, ValueError, httpx.InvalidURL) as fault:
@@ -92,7 +95,7 @@ def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate 
     return httpx.AsyncClient(
         transport=GuardedTransport(_ssl_context(), allow_private, allow_public),
         headers={"User-Agent": _USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10),
+        timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,
@@ -110,7 +113,7 @@ def create_guarded_sync_client(
     return httpx.Client(
         transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public),
         headers={"User-Agent": _USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10),
+        timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         trust_env=False,

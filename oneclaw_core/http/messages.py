@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import errno
 import json
 import re
 import socket
@@ -39,6 +40,7 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _REFUSED_CODECS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
 
 PIECE_BYTES = 64 * 1024
+_TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 _GZIP = zlib.MAX_WBITS | 16
 _GZIP_BEGINNING = b"\x1f\x8b"
 
@@ -297,6 +299,7 @@ class FaultKind(Enum):
     TLS = auto()
     CONNECT_TIMEOUT = auto()
     CONNECT = auto()
+    TOO_MANY_FILES = auto()
     SILENT = auto()
     PROXY = auto()
     BROKEN_OFF = auto()
@@ -326,6 +329,8 @@ def connection_fault(error: BaseException) -> ConnectionFault:
         if isinstance(cause, ssl.SSLError):
             reason = (cause.reason or "the server may not speak TLS").replace("_", " ").lower()
             return ConnectionFault(FaultKind.TLS, f"no secure connection could be made: {reason}")
+    if any(isinstance(cause, OSError) and cause.errno in _TOO_MANY_FILES for cause in causes):
+        return ConnectionFault(FaultKind.TOO_MANY_FILES, "this process has no file descriptor left for a connection")
     if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in causes):
         return ConnectionFault(FaultKind.UNKNOWN_HOST, "the host is not known, or the name service is out of reach")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):

@@ -31,6 +31,7 @@ class ProviderConfig:
         is_enabled: whether its models can be used; the user can disable it.
         is_preconfigured: whether a plugin brings it, so that the user need not add it.
         price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, ``None`` if it has none.
+        concurrency: how many requests may run at the same time, ``None`` for no limit; the others wait their turn.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ProviderConfig:
     is_enabled: bool = True
     is_preconfigured: bool = False
     price_vendor: str | None = None
+    concurrency: int | None = None
 
 
 class ToolLoading(StrEnum):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from oneclaw_core.errors import ContextTooLongError, ProviderAuthenticationError, ProviderRequestError
+from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
 from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
@@ -175,7 +176,7 @@ class HttpProvider(ABC):
         self._errors = ServiceErrors(config, self._url)
         self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
         self._refused_parameters = RefusedParameters()
-        self._client: httpx.AsyncClient | None = None
+        self._clients = ClientPool(self._connect, config.concurrency)
 
     @abstractmethod
     def _endpoint(self, request: ModelRequest) -> str:
@@ -261,9 +262,7 @@ class HttpProvider(ABC):
 
     async def aclose(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._clients.aclose()
 
     async def _stream_with_retries(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         body = self._encode(request)
@@ -281,7 +280,10 @@ class HttpProvider(ABC):
 
         headers = self._headers("application/json")
         try:
-            async with self._connected().stream("GET", self._url.endpoint(path), headers=headers) as response:
+            async with (
+                self._clients.acquired() as client,
+                client.stream("GET", self._url.endpoint(path), headers=headers) as response,
+            ):
                 await self._check(response, None)
                 return await self._whole_json(response)
         except httpx.HTTPError as error:
@@ -291,14 +293,12 @@ class HttpProvider(ABC):
         except AttemptFailed as failure:
             raise failure.error from failure.__cause__
 
-    def _connected(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = create_client(
-                connect_timeout_seconds=self._config.connect_timeout_seconds,
-                read_timeout_seconds=self._config.read_timeout_seconds,
-                is_for_https=self._url.is_https,
-            )
-        return self._client
+    def _connect(self) -> httpx.AsyncClient:
+        return create_client(
+            connect_timeout_seconds=self._config.connect_timeout_seconds,
+            read_timeout_seconds=self._config.read_timeout_seconds,
+            is_for_https=self._url.is_https,
+        )
 
     def _keyless_headers(self, accept: str) -> dict[str, str]:
         # Compression would hold events back in the server until a block is full.
@@ -325,7 +325,8 @@ class HttpProvider(ABC):
         headers = self._headers(_ANSWER_TYPES) | self._request_headers(request)
         try:
             async with (
-                self._connected().stream(
+                self._clients.acquired() as client,
+                client.stream(
                     "POST",
                     self._url.endpoint(self._endpoint(request)),
                     content=body,

@@ -142,6 +142,14 @@ class ServiceErrors:
             case FaultKind.TLS:
                 hint = "check the base URL; a company's own certificate goes into the file that SSL_CERT_FILE names"
                 return AttemptFailed(ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"))
+            case FaultKind.TOO_MANY_FILES:
+                hint = (
+                    "raise the limit with: ulimit -n NUMBER, or send fewer requests at the same time with: "
+                    f"oneclaw config set provider_concurrency {self.config.name}=NUMBER"
+                )
+                return AttemptFailed(
+                    ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"), is_retryable=True
+                )
             case FaultKind.BROKEN_OFF if has_begun:
                 return self.broken_off()
             case FaultKind.BROKEN_OFF:

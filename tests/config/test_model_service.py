@@ -46,6 +46,23 @@ def test_each_provider_has_a_variable_for_its_key(name, variable):
 
 
 @pytest.mark.parametrize(
+    ("stored", "environ"),
+    [
+        ({"provider_concurrency": {"openai": 3}}, {}),
+        ({"provider_concurrency": {"openai": 9}}, {"ONECLAW_PROVIDER_CONCURRENCY": "openai=3,gemini=4"}),
+    ],
+)
+def test_the_concurrency_of_a_provider_is_a_setting(stored, environ):
+    configs = provider_configs(stored, environ, KNOWN)
+    assert (configs["openai"].concurrency, configs["anthropic"].concurrency) == (3, None)
+
+
+@pytest.mark.parametrize("value", [{"openai": 0}, {"openai": "many"}, "openai", 7, None])
+def test_an_invalid_concurrency_limits_nothing(value):
+    assert provider_configs({"provider_concurrency": value}, {}, KNOWN)["openai"].concurrency is None
+
+
+@pytest.mark.parametrize(
     ("url_variable", "key_variable", "names"),
     [
         ("OPENAI_BASE_URL", "OPENAI_API_KEY", {"openai", "openai_compatible"}),

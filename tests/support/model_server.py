@@ -211,6 +211,7 @@ class ModelServer:
 
 
 class _Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # many sessions connect at once
     daemon_threads = False  # leaving the context waits for them, so that nothing of a test outlives it
 
     def __init__(self, *arguments: Any) -> None:

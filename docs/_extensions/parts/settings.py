@@ -38,6 +38,8 @@ def _value(schema: dict[str, Any]) -> str:
     for branch in schema.get("anyOf", ()):
         if branch.get("type") != "null":
             return _value(branch)
+    if schema.get("type") == "object":
+        return "NAME=NUMBER with commas between them"
     if schema.get("type") == "array":
         return "names with commas between them"
     limits = [f"{words} {schema[key]:,}" for key, words in _LIMITS.items() if key in schema]
