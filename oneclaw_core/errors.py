@@ -32,7 +32,7 @@
     │       ├── UnknownModelError           the service has no model of that name
     │       └── ContextTooLongError         the conversation does not fit the model
     └── TurnError                   the turn stopped before the model's final answer
-        ├── TurnLimitError          too many rounds of tool calls
+        ├── TurnLimitError          too many rounds of tool calls, or no progress
         ├── TurnDeadlineError       it took too long as a whole
         ├── TurnRefusedError        a plugin refused it before the model was asked
         └── SpendingLimitError      a limit in tokens or money is reached
@@ -216,7 +216,7 @@ class TurnError(OneClawError):
 
 
 class TurnLimitError(TurnError):
-    """The turn reached its limit of tool-call rounds."""
+    """The turn reached its limit of tool-call rounds, or made no progress."""
 
 
 class TurnDeadlineError(TurnError):

@@ -209,7 +209,7 @@ class Settings(BaseModel):
     turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
     turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
     turn_max_tokens: int | None = Field(
-        None, ge=1, description="how many tokens, input and output, a turn may use before it stops"
+        2_000_000, ge=1, description="how many tokens, input and output, a turn may use before it stops"
     )
     turn_max_cost: float | None = Field(None, gt=0, description="how many US dollars a turn may cost before it stops")
     day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
-SAME_FAILURES = 3
 
 _log = logging.getLogger("oneclaw.executor")
 
@@ -76,47 +75,6 @@ class ToolProgress:
     fraction: float | None
 
 
-@dataclass(slots=True)
-class RepeatedFailures:
-    """Counts, within one turn, how often in a row the same call failed the same way.
-
-    Being refused counts by itself: once the tool's group is loaded, or the tool enabled, the call should run.
-    """
-
-    _failures: dict[tuple[str, str, bool], tuple[ToolResult, int]] = field(default_factory=dict)
-
-    def answer_without_running(self, call: ToolCall, *, is_refused: bool) -> ToolResult | None:
-        """The answer to a call that has failed the same way too often; ``None`` if it should run.
-
-        Args:
-            call: what the model asks for.
-            is_refused: whether the tool cannot be called now.
-        """
-        result, count = self._failures.get((call.name, call.arguments, is_refused), (None, 0))
-        if result is None or count < SAME_FAILURES:
-            return None
-        return ToolResult.error(
-            result.error_type or "execution_error",
-            f"Not run again: this call with these arguments has failed the same way {count} times in a row: "
-            f"{result.error_message} Change the arguments, do something else, or tell the user.",
-        )
-
-    def record(self, call: ToolCall, result: ToolResult, *, is_refused: bool) -> None:
-        """Take note of how a call went.
-
-        Args:
-            call: what the model asked for.
-            result: what it was answered.
-            is_refused: whether the tool could not be called.
-        """
-        key = (call.name, call.arguments, is_refused)
-        if result.is_success:
-            self._failures.pop(key, None)
-            return
-        previous, count = self._failures.get(key, (None, 0))
-        self._failures[key] = (result, count + 1 if previous == result else 1)
-
-
 @dataclass(frozen=True, slots=True)
 class CallScope:
     """On whose behalf tools run.
@@ -125,7 +83,6 @@ class CallScope:
         active: what the agent may call now.
         agent_name: the agent.
         session_id: the conversation, ``None`` outside one.
-        failures: of the turn so far.
         selection: the tools that the agent may have, active or not.
         turn: the turn that makes the calls, ``None`` outside one.
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
@@ -135,7 +92,6 @@ class CallScope:
     active: ActiveTools
     agent_name: str
     session_id: str | None = None
-    failures: RepeatedFailures = field(default_factory=RepeatedFailures)
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = None
     shown_characters: int | None = None
@@ -264,10 +220,7 @@ class ToolExecutor:
         hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
             refusal = self._refusal(call.name, scope, loaded)
-            result = scope.failures.answer_without_running(call, is_refused=refusal is not None)
-            if result is None:
-                result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks))
-                scope.failures.record(call, result, is_refused=refusal is not None)
+            result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks))
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -201,6 +201,7 @@ class FunctionTool(Generic[_P, _R]):
         name: of the tool.
         group: the tool group it asks to be put in, ``None`` for a core tool.
         isolation: ``"process"`` if it runs in a process of its own.
+        is_poll: True if it is called again and again until its outcome changes.
     """
 
     def __init__(
@@ -213,6 +214,7 @@ class FunctionTool(Generic[_P, _R]):
         required_permissions: Sequence[str] = (),
         timeout_seconds: float = 30,
         isolation: Literal["process"] | None = None,
+        is_poll: bool = False,
         local_names: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a tool; see :func:`tool`.
@@ -225,6 +227,7 @@ class FunctionTool(Generic[_P, _R]):
             required_permissions: likewise.
             timeout_seconds: likewise.
             isolation: likewise.
+            is_poll: likewise.
             local_names: names that the function's type hints may use beside those of its module.
 
         Raises:
@@ -238,6 +241,7 @@ class FunctionTool(Generic[_P, _R]):
         self.name = function.__name__ if name is None else name
         self.group = group
         self.isolation = isolation
+        self.is_poll = is_poll
         self._given_description = description
         self._required_permissions = required_permissions
         self._timeout_seconds = timeout_seconds
@@ -392,6 +396,7 @@ def tool(
     required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
     isolation: Literal["process"] | None = None,
+    is_poll: bool = False,
 ) -> Callable[[Callable[_P, _R]], FunctionTool[_P, _R]]: ...
 
 
@@ -405,6 +410,7 @@ def tool(
     required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
     isolation: Literal["process"] | None = None,
+    is_poll: bool = False,
 ) -> Any:
     """Make a tool of a function: ``@tool``, or ``@tool(required_permissions=["files.write"])``.
 
@@ -421,6 +427,7 @@ def tool(
         timeout_seconds: how long one run may take.
         isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
             function at the top level of a module.
+        is_poll: True if a model may call it again and again until its outcome changes, such as the status of a build.
 
     Returns:
         A :class:`FunctionTool`, or with options a decorator that makes one.
@@ -438,6 +445,7 @@ def tool(
             required_permissions=required_permissions,
             timeout_seconds=timeout_seconds,
             isolation=isolation,
+            is_poll=is_poll,
             local_names=_local_names(function, frame_depth + 1),
         )
 

@@ -376,6 +376,7 @@ TOOL_KEYS = (
     "timeout_seconds",
     "isolation",
     "asks_itself",
+    "is_poll",
 )
 SINGLE_FORM_FUNCTION = "execute"
 
@@ -442,7 +443,13 @@ def read_tool_entry(entry: object, source: ManifestSource, report: Report, *, is
     definition = _define(values, report) if not missing and not faults else None
     if definition is None or target is None:
         return None
-    return ManifestTool(definition, target, values.get("isolation"), asks_itself=values.get("asks_itself", False))
+    return ManifestTool(
+        definition,
+        target,
+        values.get("isolation"),
+        asks_itself=values.get("asks_itself", False),
+        is_poll=values.get("is_poll", False),
+    )
 
 
 def report_unknown_key(key: str, known: tuple[str, ...], report: Report) -> None:
@@ -481,7 +488,7 @@ def _check_isolation(value: object) -> str | None:
     return None if value == "process" else f'must be "process", not {_kind(value)}; leave it out for none'
 
 
-def _check_asks_itself(value: object) -> str | None:
+def _check_boolean(value: object) -> str | None:
     return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
 
 
@@ -498,7 +505,8 @@ _CHECKS: dict[str, Callable[[object], str | None]] = {
     "parameters": _check_parameters,
     "required_permissions": _check_permissions,
     "isolation": _check_isolation,
-    "asks_itself": _check_asks_itself,
+    "asks_itself": _check_boolean,
+    "is_poll": _check_boolean,
     "function": _check_function,
 }
 

@@ -64,6 +64,7 @@ class DeferredTool(ABC):
         asks_itself: True if its function asks for the permissions that it requires, when it knows what it is about to
             do; the executor then refuses only what is denied for good.
         checks_own_arguments: True if the executor leaves the arguments to the tool.
+        is_poll: True if it is called again and again until its outcome changes.
     """
 
     def __init__(
@@ -73,11 +74,13 @@ class DeferredTool(ABC):
         *,
         asks_itself: bool = False,
         checks_own_arguments: bool = False,
+        is_poll: bool = False,
     ) -> None:
         self.definition = definition
         self.isolation = isolation
         self.asks_itself = asks_itself
         self.checks_own_arguments = checks_own_arguments
+        self.is_poll = is_poll
         self._loaded: Tool | ToolFunction | None = None
 
     @property
@@ -136,8 +139,9 @@ class ManifestTool(DeferredTool):
         isolation: Literal["process"] | None = None,
         *,
         asks_itself: bool = False,
+        is_poll: bool = False,
     ) -> None:
-        super().__init__(definition, isolation, asks_itself=asks_itself)
+        super().__init__(definition, isolation, asks_itself=asks_itself, is_poll=is_poll)
         self.target = target
 
     def __repr__(self) -> str:

@@ -18,12 +18,14 @@ from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyE
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.executor import CallScope, RepeatedFailures, ToolProgress
+from oneclaw_core.tools.executor import CallScope, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
+from oneclaw_core.turn.progress import ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history
+from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
@@ -84,9 +86,9 @@ class Turn:
     ::
 
         load groups -> ask the model -> store the answer -> finish
-                            ^                  |
-                            |                  v
-                       load groups  <-     run calls
+                            ^                  |      ^
+                            |                  v      |
+                       load groups  <-     run calls -> explain
 
     Args:
         parts: of the open home.
@@ -106,7 +108,7 @@ class Turn:
         self._model_calls = ModelCalls(
             parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks
         )
-        self._failures = RepeatedFailures()
+        self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
         self._history: list[Message] = []
         self._groups: list[str] = []
@@ -240,13 +242,13 @@ class Turn:
             (answer.request or self._request()).tools,
             context.agent.name,
             self._session_id,
-            self._failures,
             context.agent.selection,
             self._scope,
             context.result_max_characters,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
+        self._progress.begin()
         outcomes = self._parts.executor.execute_as_completed(calls, scope, self._keep)
         async with aclosing(context.deadline.limit(outcomes)) as items:
             async for item in items:
@@ -258,6 +260,8 @@ class Turn:
                     loaded.add(item.call.id)
                 needed[item.call.id] = item.result.loads_groups
         self._take_results(calls)
+        if answer.request is not None:
+            self._progress.note(calls, self._results, self._polls(calls))
         self._wanted_groups = [group for call in calls for group in needed[call.id]]
         for call in calls:
             group = requested_group(call.arguments) if call.id in loaded else None
@@ -265,7 +269,33 @@ class Turn:
                 self._groups.append(group)
                 tools = self._parts.registry.toolset(context.agent.selection).tools_of(group)
                 await self._emit(GroupLoadedEvent(group, tuple(each.name for each in tools)))
-        return self._load_groups
+        return self._explain if self._progress.is_stuck else self._load_groups
+
+    async def _explain(self) -> _State:
+        """Have the model explain, without tools, why the turn got no further; that ends the turn.
+
+        Raises:
+            TurnLimitError: the model explains nothing.
+        """
+        context = self._context
+        if context.model.writes_summaries:
+            history = self._compactor.messages(self._history)
+            request = explanation_request(self._request(), history, context.context_limits.input_tokens)
+            answer = await self._answer_to(request, continues_conversation=False)
+            # What the service wants back verbatim belongs to another request than the conversation's.
+            response = replace(answer.response, tool_calls=(), provider_data=None)
+            if response.text.strip():
+                self._answer = replace(answer, response=response)
+                return self._store_answer
+            await self._record_unstored(answer)
+        raise TurnLimitError(
+            "the turn was stopped: the model repeated the same calls and made no progress; send another message that "
+            "says how to go on"
+        )
+
+    def _polls(self, calls: Sequence[ToolCall]) -> set[str]:
+        names = {call.name for call in calls}
+        return {name for name in names if getattr(self._parts.registry.get_tool(name), "is_poll", False)}
 
     # Asking the model
 
@@ -281,7 +311,7 @@ class Turn:
             current_sections=self._current_sections,
         )
 
-    async def _answer_to(self, request: ModelRequest) -> _Answer:
+    async def _answer_to(self, request: ModelRequest, *, continues_conversation: bool = True) -> _Answer:
         text_so_far: list[str] = []
 
         def show(event: ModelEvent) -> Awaitable[None] | None:
@@ -296,8 +326,11 @@ class Turn:
             response = await self._model_calls.ask(request, show)
             if response is None:
                 raise ProviderError(f"{self._context.model.full_name} ended its answer without saying so; try again")
-            self._compactor.observe(request, response.usage)
-            usage, usage_event = await self._model_calls.note(response.usage, request)
+            if continues_conversation:
+                self._compactor.observe(request, response.usage)
+            usage, usage_event = await self._model_calls.note(
+                response.usage, request if continues_conversation else None
+            )
         except BaseException:
             if text_so_far:
                 # The user has read it: it belongs to the history.
@@ -317,6 +350,13 @@ class Turn:
         record, event = await self._model_calls.note(usage)
         await self._store.record_usage(self._session_id, record)
         return event
+
+    async def _record_unstored(self, answer: _Answer) -> None:
+        """Record the usage of an answer that does not enter the history."""
+        assert answer.usage is not None
+        assert answer.usage_event is not None
+        await self._store.record_usage(self._session_id, answer.usage)
+        await self._emit(answer.usage_event)
 
     async def _compacted(self) -> None:
         """Renew the sections kept with the session: a summary has changed the request from its beginning anyway."""

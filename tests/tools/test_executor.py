@@ -523,40 +523,6 @@ def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, 
     assert "attachments of 4 bytes, and only 3 can be kept" in results[3].error_message
 
 
-def test_the_same_call_failing_the_same_way_three_times_is_not_run_again(bench):
-    tool = bench.add(run=lambda arguments, context: ToolResult.error("execution_error", "no such mail"))
-    results = [bench.result() for _ in range(5)]
-    assert tool.runs == 3
-    assert [result.error_message for result in results[:3]] == ["no such mail"] * 3
-    for result in results[3:]:
-        assert result.error_type == "execution_error"
-        assert result.error_message.startswith("Not run again: this call with these arguments has failed the same way")
-
-
-def test_a_call_that_was_refused_runs_once_its_group_is_loaded(bench):
-    bench.registry.register_group(ToolGroupDefinition("doors", "Doors", "Open doors"))
-    tool = bench.add(group="doors")
-    for _ in range(3):
-        assert bench.result().error_message.endswith("Call load_tool_group with group_name 'doors' first.")
-    assert bench.result().error_message.startswith("Not run again")
-    bench.scope = CallScope(bench.registry.toolset().active(["doors"]), "Tester", "session", bench.scope.failures)
-    assert bench.result() == ToolResult.success("done")
-    assert tool.runs == 1
-
-
-def test_another_failure_or_a_success_starts_the_count_anew(bench):
-    answers = iter(["a", "a", "b", "a", None, "a", "a", "a"])
-
-    def run(arguments, context):
-        message = next(answers)
-        return ToolResult.error("execution_error", message) if message else ToolResult.success("")
-
-    tool = bench.add(run=run)
-    for _ in range(9):
-        bench.result()
-    assert tool.runs == 8
-
-
 def test_other_arguments_are_another_call(bench):
     tool = bench.add(run=lambda arguments, context: ToolResult.error("execution_error", "no such mail"))
     for n in range(5):

@@ -38,6 +38,20 @@ def stage(tmp_path):
     return Stage(tmp_path)
 
 
+class StuckModel(ScriptedModel):
+    """Repeats its answers as long as it has tools."""
+
+    def __init__(self, cycle, without_tools):
+        super().__init__()
+        self.cycle, self.without_tools = cycle, without_tools
+
+    async def stream(self, request):
+        has_tools = bool(tool_names(request))
+        self.answers = [self.cycle[len(self.requests) % len(self.cycle)] if has_tools else self.without_tools]
+        async for event in super().stream(request):
+            yield event
+
+
 def tool_names(request):
     return [definition.name for definition in request.tools]
 
@@ -200,11 +214,62 @@ def test_ids_that_a_service_repeats_are_made_unique(stage):
     assert all(ids)
 
 
-def test_the_same_failing_call_is_not_run_forever(stage):
-    stage.add("fails", lambda arguments: ToolResult.error("execution_error", "no such mail"))
-    model = ScriptedModel(*(calls(("fails", {})) for _ in range(5)), says("giving up"))
-    stage.play((model, "trash it"))
-    assert stage.registry.get_tool("fails").runs == 3
+def test_a_poll_that_fails_is_run_again_until_it_succeeds(stage):
+    answers = iter([*[ToolResult.error("execution_error", "not ready")] * 12, ToolResult.success("ready")])
+    stage.add("build_status", lambda arguments: next(answers))
+    model = ScriptedModel(*(calls(("build_status", {})) for _ in range(13)), says("It is ready"))
+    events = stage.play((model, "wait for the build"))
+    assert [event.result for event in events if isinstance(event, ToolResultEvent)][-1] == ToolResult.success("ready")
+    assert events[-1].text == "It is ready"
+
+
+@pytest.mark.parametrize(
+    "cycle",
+    [
+        [calls(("echo", {"text": "a"}))],
+        [calls(("missing", {}))],
+        [calls(("echo", {"text": "a"})), calls(("echo", {"text": "b"}))],
+        [calls(("counter", {}))],
+    ],
+    ids=["succeeding", "failing", "alternating", "changing"],
+)
+def test_a_model_that_repeats_its_calls_explains_without_tools(stage, cycle):
+    stage.max_tool_rounds = 200
+    numbers = iter(range(1000))
+    stage.add("counter", lambda arguments: ToolResult.success(next(numbers)))
+    model = StuckModel(cycle, says("I cannot get any further."))
+    events = stage.play((model, "do it"))
+    assert len(model.requests) <= 21
+    last = model.requests[-1]
+    assert tool_names(last) == []
+    assert [each.type for each in last.messages] == [MessageType.USER]
+    assert '{"user":"do it"}' in last.messages[0].content
+    assert events[-1] == TurnFinishedEvent("story", "I cannot get any further.")
+    later = ScriptedModel(says("hi"))
+    stage.play((later, "go on"))
+    assert later.requests[0].messages[-2].content == "I cannot get any further."
+
+
+def test_a_poll_may_be_called_more_than_twenty_times_while_it_changes(stage):
+    numbers = iter(range(1000))
+    stage.max_tool_rounds = 200
+    stage.add("progress", lambda arguments: ToolResult.success(next(numbers))).is_poll = True
+    model = ScriptedModel(*(calls(("progress", {})) for _ in range(60)), says("done"))
+    assert stage.play((model, "wait"))[-1].text == "done"
+
+
+def test_a_stuck_model_that_explains_nothing_ends_the_turn_with_an_error(stage):
+    stage.max_tool_rounds = 200
+    model = StuckModel([calls(("echo", {"text": "a"}))], calls(("echo", {"text": "a"})))
+
+    async def run():
+        async with stage.session():
+            with pytest.raises(TurnLimitError, match="repeated the same calls and made no progress"):
+                await stage.send(model)
+            return await stage.store.usage_totals(stage.found.id)
+
+    assert asyncio.run(run()).requests == len(model.requests) <= 21
+    assert stage.play((ScriptedModel(says("fine")), "go on"))[-1].text == "fine"
 
 
 def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_store(stage):

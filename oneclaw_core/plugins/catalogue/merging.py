@@ -326,6 +326,7 @@ class LazyTool(DeferredTool):
             "process" if entry.isolation == "process" else None,
             asks_itself=entry.asks_itself,
             checks_own_arguments=entry.checks_own_arguments,
+            is_poll=entry.is_poll,
         )
         self.entry = entry
         self._record = record

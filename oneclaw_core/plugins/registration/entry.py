@@ -202,6 +202,7 @@ class ToolEntry:
         isolation: ``"process"`` if it runs in a process of its own.
         asks_itself: True if its function asks for the permissions that it requires.
         checks_own_arguments: True if the executor leaves the arguments to the tool.
+        is_poll: True if it is called again and again until its outcome changes.
         tool: the object, where this process has it; not cached.
     """
 
@@ -212,6 +213,7 @@ class ToolEntry:
     isolation: str | None = None
     asks_itself: bool = False
     checks_own_arguments: bool = False
+    is_poll: bool = False
     tool: Tool | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,6 +231,7 @@ class ToolEntry:
             "isolation": self.isolation,
             "asks_itself": self.asks_itself,
             "checks_own_arguments": self.checks_own_arguments,
+            **({"is_poll": True} if self.is_poll else {}),
         }
 
     @classmethod
@@ -249,6 +252,7 @@ class ToolEntry:
             data["isolation"],
             data["asks_itself"],
             data["checks_own_arguments"],
+            data.get("is_poll", False),
         )
 
 

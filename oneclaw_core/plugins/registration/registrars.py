@@ -406,6 +406,7 @@ class ToolRegistrar:
                 getattr(tool, "isolation", None),
                 getattr(tool, "asks_itself", False) is True,
                 getattr(tool, "checks_own_arguments", False) is True,
+                getattr(tool, "is_poll", False) is True,
                 tool,
             )
         )

@@ -58,7 +58,7 @@ UNREADABLE = Check(
 ISOLATION = Check(
     "manifests.isolation",
     _E,
-    "`isolation` or `asks_itself` with another value",
+    "`isolation`, `asks_itself` or `is_poll` with another value",
     'write "isolation": "process", or none',
 )
 MODULE = Check(
@@ -99,6 +99,7 @@ _BY_KEY = {
     "function": FUNCTION_NAME,
     "isolation": ISOLATION,
     "asks_itself": ISOLATION,
+    "is_poll": ISOLATION,
     "_meta": META,
 }
 
