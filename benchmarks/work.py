@@ -131,6 +131,18 @@ WORKS = (
         ),
     ),
     Work(
+        "http_sessions",
+        "Sessions at once over HTTP",
+        "1/s",
+        (1, 16, 64, 256, 1_000),
+        "sessions",
+        is_more_better=True,
+        note=(
+            "The same with a model service in another process, which answers Chat Completions after 50 ms as "
+            "server-sent events. Both processes share the machine."
+        ),
+    ),
+    Work(
         "idle",
         "An idle session",
         "KB",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring import kilobytes_of_each, median_seconds, tokens_of, turns_per_second
+from benchmarks.model_service import model_service
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
 from oneclaw_core import (
     LoadToolGroupTool,
@@ -170,6 +171,23 @@ async def sessions(size: int) -> float:
     async with _opened(Model(seconds=0.05, rounds=2), []) as claw:
         claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
         return await turns_per_second(lambda number: _send(claw, session=f"session-{number}"), size)
+
+
+async def http_sessions(size: int) -> float:
+    """The same with a model service over HTTP."""
+    from oneclaw_core.plugins.loading.load_plugins import discover
+
+    plugins = [plugin for plugin in discover() if plugin.name in ("builtin", "openai")]
+    with model_service() as url, tempfile.TemporaryDirectory() as directory:
+        async with OneClaw.open(Path(directory), environ=dict(os.environ), plugins=plugins) as claw:
+            await claw.store.set_setting("provider:lab", {"type": "openai_compatible", "base_url": url})
+            claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
+
+            async def one(number: int) -> None:
+                async for _ in claw.send_message(LOAD_TURN, model="lab/echo", session=f"session-{number}"):
+                    pass
+
+            return await turns_per_second(one, size)
 
 
 async def idle(size: int) -> float:

@@ -10,7 +10,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents import Agent, FunctionTool, Model, ModelResponse, Runner, SQLiteSession, Usage, set_tracing_disabled
+from agents import (
+    Agent,
+    FunctionTool,
+    Model,
+    ModelResponse,
+    OpenAIChatCompletionsModel,
+    Runner,
+    SQLiteSession,
+    Usage,
+    set_tracing_disabled,
+)
+from openai import AsyncOpenAI
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -21,6 +32,7 @@ from openai.types.responses import (
 )
 
 from benchmarks.measuring import kilobytes_of_each, median_seconds, turns_per_second
+from benchmarks.model_service import model_service
 from benchmarks.tool_set import ANSWER, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
 
 if TYPE_CHECKING:
@@ -151,6 +163,22 @@ async def sessions(size: int) -> float:
         histories[number] = result.to_input_list()
 
     return await turns_per_second(one, size)
+
+
+async def http_sessions(size: int) -> float:
+    """The same with a model service over HTTP."""
+    with model_service() as url:
+        model = OpenAIChatCompletionsModel("echo", AsyncOpenAI(base_url=url, api_key="none"))
+        agent = Agent(name="a", model=model, tools=[_tool(PlainTool("echo", "core"))])
+        histories: list[Any] = [[] for _ in range(size)]
+
+        async def one(number: int) -> None:
+            result = Runner.run_streamed(agent, [*histories[number], {"role": "user", "content": LOAD_TURN}])
+            async for _ in result.stream_events():
+                pass
+            histories[number] = result.to_input_list()
+
+        return await turns_per_second(one, size)
 
 
 async def idle(size: int) -> float:
