@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # With the requests that made the calls first these are at most 20, also where two calls alternate.
 MOST_REPEATS = 18
 POLL_SECONDS = 5
+# Nobody should be asked the same question more often than three times.
+REFUSED_REPEATS = MOST_REPEATS // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class ProgressGuard:
     """Notices that a turn only repeats its calls.
 
     A request makes progress if one of its calls is new in the turn. A repeated call is progress too if its outcome has
-    changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made.
+    changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made. A call that was
+    refused a permission counts for many repeats, since a person may have been asked.
 
     Args:
         clock: gives the time in seconds.
@@ -69,7 +72,8 @@ class ProgressGuard:
                 is_progress = True
             elif made.outcome != before.outcome:
                 is_progress |= call.name in polls or made.at - before.at >= POLL_SECONDS
-        self._repeats = 0 if is_progress else self._repeats + 1
+        is_refused = any(results[call.id].error_type == "permission_denied" for call in calls)
+        self._repeats = 0 if is_progress else self._repeats + (REFUSED_REPEATS if is_refused else 1)
 
 
 def _outcome(result: Message) -> int:

@@ -25,14 +25,17 @@ class Watched:
         self.guard = ProgressGuard(self.clock)
         self.polls = polls
 
-    def request(self, *made, pause=0):
+    def request(self, *made, pause=0, error_type=None):
         self.clock.now += pause
         self.guard.begin()
         calls, results = [], {}
         for number, (name, outcome) in enumerate(made):
             calls.append(ToolCall(str(number), name, "{}"))
             results[str(number)] = Message(
-                type=MessageType.TOOL_RESULT, content=outcome, tool_status=ToolCallStatus.SUCCESS
+                type=MessageType.TOOL_RESULT,
+                content=outcome,
+                tool_status=ToolCallStatus.ERROR if error_type else ToolCallStatus.SUCCESS,
+                error_type=error_type,
             )
         self.guard.note(calls, results, self.polls)
         return self.guard.is_stuck
@@ -62,6 +65,11 @@ def test_a_changed_outcome_of_a_poll_or_after_five_seconds_is_progress():
 
 def test_a_poll_whose_outcome_stays_the_same_is_stopped():
     assert Watched(polls=("look",)).requests_until_stuck(SAME, pause=60) is not None
+
+
+def test_a_person_is_not_asked_the_same_question_more_than_three_times():
+    watched = Watched()
+    assert [watched.request(("look", "no"), error_type="permission_denied") for _ in range(3)] == [False, False, True]
 
 
 def test_new_calls_between_repeated_ones_are_progress():
