@@ -33,8 +33,8 @@ class ProgressGuard:
     """Notices that a turn only repeats its calls.
 
     A request makes progress if one of its calls is new in the turn. A repeated call is progress too if its outcome has
-    changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made. A call that was
-    refused a permission counts for many repeats, since a person may have been asked.
+    changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made. A repeated
+    call that was refused a permission counts for many, since a person may have been asked.
 
     Args:
         clock: gives the time in seconds.
