@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import TurnError as TurnError
     from oneclaw_core.errors import TurnLimitError as TurnLimitError
     from oneclaw_core.errors import TurnRefusedError as TurnRefusedError
+    from oneclaw_core.errors import TurnStoppedError as TurnStoppedError
     from oneclaw_core.errors import UsageError as UsageError
     from oneclaw_core.home import Home as Home
     from oneclaw_core.home import find_home as find_home
@@ -164,7 +165,7 @@ _NAMES = {
     "errors": (
         "AgentError DuplicateError InUseError NotFoundError NotReadyError OneClawError PermissionDeniedError "
         "PluginError ProtectedError ProviderError SessionBusyError SettingsError SpendingLimitError StoreError "
-        "TurnDeadlineError TurnError TurnLimitError TurnRefusedError UsageError"
+        "TurnDeadlineError TurnError TurnLimitError TurnRefusedError TurnStoppedError UsageError"
     ),
 }
 

@@ -372,7 +372,9 @@ class OneClaw:
             return  # What a trusted path leads to may change by itself.
         self._applied = stored
         self._project.is_trusted = is_trusted(self._project.directory, stored)
-        self._tool_sources.set_disabled(disabled_plugins(stored, self._environ))
+        disabled = disabled_plugins(stored, self._environ)
+        self._tool_sources.set_disabled(disabled)
+        self.catalog.registry.set_disabled_plugins(disabled)
 
     def add_tools(self, *tools: Tool, group: str | ToolGroupDefinition | None = None) -> None:
         """Add tools of the embedding program, which run on its own event loop.

@@ -34,6 +34,7 @@
     └── TurnError                   the turn stopped before the model's final answer
         ├── TurnLimitError          too many rounds of tool calls, or no progress
         ├── TurnDeadlineError       it took too long as a whole
+        ├── TurnStoppedError        the user stopped it with `oneclaw sessions stop`
         ├── TurnRefusedError        a plugin refused it before the model was asked
         └── SpendingLimitError      a limit in tokens or money is reached
 """
@@ -221,6 +222,10 @@ class TurnLimitError(TurnError):
 
 class TurnDeadlineError(TurnError):
     """The turn reached its deadline."""
+
+
+class TurnStoppedError(TurnError):
+    """The user stopped the turn from another process."""
 
 
 class TurnRefusedError(TurnError):

@@ -60,7 +60,7 @@ BUILTIN_COMMANDS = {
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
-    "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export and delete sessions."),
+    "sessions": BuiltinCommand("sessions:sessions", "List, search, show, export, stop and delete sessions."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),

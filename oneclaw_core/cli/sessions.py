@@ -47,7 +47,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 @click.group(cls=CommandGroup)
 def sessions() -> None:
-    """List, search, show, export and delete sessions."""
+    """List, search, show, export, stop and delete sessions."""
 
 
 @sessions.command("list")
@@ -140,6 +140,29 @@ def export(name: str, format_name: str, output: str | None) -> None:
                 await _write(store, session, format_name, file.write, is_file=True)
 
     with_store(work, is_read_only=True)
+
+
+@sessions.command("stop")
+@click.argument("name")
+def stop(name: str) -> None:
+    """Stop the turn that runs in the session NAME, in whatever process that is.
+
+    Calls that are not finished are answered as interrupted, and the session can go on. The exit status is 1 if no turn
+    is running.
+    """
+    from oneclaw_core.turn.conversations import StoppedTurn, stop_turn
+
+    async def work(store: Store) -> tuple[Session, StoppedTurn]:
+        session = await _find(store, name)
+        return session, await stop_turn(store, session)
+
+    session, stopped = with_store(work)
+    print_text(
+        f"stopped the turn of session {printable_name(session.name or session.id)}: "
+        f"{printable_line(stopped.message, _TITLE_CHARACTERS)}"
+    )
+    if stopped.interrupted:
+        print_text(f"interrupted calls: {', '.join(map(printable_name, stopped.interrupted))}")
 
 
 @sessions.command("delete")

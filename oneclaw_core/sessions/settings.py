@@ -180,17 +180,22 @@ def read_states(backend: Backend) -> UserStates:
         if connection is None or backend.version(connection) == 0:
             return UserStates()
         try:
-            tools = read_tool_states(connection)
-            states = UserStates(
-                settings=read_settings(connection),
-                permissions=read_permissions(connection),
-                disabled_tools=tools.disabled_tools,
-                disabled_groups=tools.disabled_groups,
-            )
+            states = read_user_states(connection)
             _check_texts(states)
         except (TypeError, ValueError) as error:
             raise StoreDamagedError("the database holds a damaged setting: put a backup copy in its place") from error
         return states
+
+
+def read_user_states(connection: Connection) -> UserStates:
+    """Read all that the user has set."""
+    tools = read_tool_states(connection)
+    return UserStates(
+        settings=read_settings(connection),
+        permissions=read_permissions(connection),
+        disabled_tools=tools.disabled_tools,
+        disabled_groups=tools.disabled_groups,
+    )
 
 
 def _check_texts(states: UserStates) -> None:

@@ -154,6 +154,9 @@ class Store:
     load_turn = _reads(stored_turns.load)
     begin_turn = _writes_own(stored_turns.begin)
     begin_session_with_turn = _writes_own(stored_turns.begin_session)
+    request_stop = _writes(stored_turns.request_stop)
+    stop_requests = _reads(stored_turns.stop_requests)
+    withdraw_stop = _writes(stored_turns.withdraw_stop)
 
     # Sessions
 
@@ -250,6 +253,7 @@ class Store:
 
     # Settings, permissions and disabled tools
 
+    user_states = _reads(stored_settings.read_user_states)
     settings = _reads(stored_settings.read_settings)
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Message
 
 
+_STOP_SETTING = "stop:"
+_STOP_REQUESTS = f"SELECT key FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
     """Stored data that decides how a turn runs, read before its session is locked or begun.
@@ -112,6 +116,8 @@ def begin(
     Raises:
         NotFoundError: the session is gone.
     """
+    # An earlier request was for an earlier turn.
+    withdraw_stop(connection, session_id)
     # First, for a message ends the session's rest.
     kept = sessions.kept_sections(connection, session_id)
     if kept is None:
@@ -168,6 +174,21 @@ def begin_session(
         tool_states=settings.read_tool_states(connection),
         prompt_sections=prompt_sections,
     )
+
+
+def request_stop(connection: Connection, session_id: str) -> None:
+    """Ask the process that runs the turn of a session to stop it; the next turn discards the request."""
+    settings.set_setting(connection, _STOP_SETTING + session_id, True)
+
+
+def stop_requests(connection: Connection) -> set[str]:
+    """Return the ids of the sessions whose turns are to be stopped."""
+    return {key.removeprefix(_STOP_SETTING) for (key,) in connection.execute(_STOP_REQUESTS).fetchall()}
+
+
+def withdraw_stop(connection: Connection, session_id: str) -> bool:
+    """Remove the request to stop the turn of a session; return True if there was one."""
+    return settings.remove_setting(connection, _STOP_SETTING + session_id)
 
 
 def _turn_start(

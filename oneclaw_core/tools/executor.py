@@ -279,6 +279,13 @@ class ToolExecutor:
             return ToolResult.error("not_available", not_selected)
         group = found.source.group_name
         if not self._registry.is_enabled(name):
+            plugin = found.source.plugin
+            if plugin is not None and self._registry.is_plugin_disabled(plugin):
+                return ToolResult.error(
+                    "not_available",
+                    f"Tool '{name}' is not available: its plugin is disabled. "
+                    f"The user can enable it with: oneclaw plugins enable {plugin}",
+                )
             what = f"--group {group}" if group is not None and self._registry.is_group_disabled(group) else name
             return ToolResult.error(
                 "not_available",

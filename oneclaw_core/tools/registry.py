@@ -69,6 +69,7 @@ class ToolRegistry:
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
+        self._disabled_plugins: frozenset[str] = frozenset()
         # Caches, cleared by every change.
         self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
@@ -191,13 +192,21 @@ class ToolRegistry:
             self._disabled_tools, self._disabled_groups = disabled_tools, disabled_groups
             self._changed()
 
+    def set_disabled_plugins(self, plugins: Iterable[str]) -> None:
+        """Replace the disabled plugins; those that were disabled before the program started have no tools here."""
+        disabled = frozenset(plugins)
+        if disabled != self._disabled_plugins:
+            self._disabled_plugins = disabled
+            self._changed()
+
     def is_enabled(self, name: str) -> bool:
-        """Whether a registered tool, and the group it belongs to, are enabled."""
+        """Return True if a registered tool, its group and its plugin are enabled."""
         found = self._tools.get(name)
         return (
             found is not None
             and name not in self._disabled_tools
             and found.source.group_name not in self._disabled_groups
+            and found.source.plugin not in self._disabled_plugins
         )
 
     def is_tool_disabled(self, name: str) -> bool:
@@ -207,6 +216,10 @@ class ToolRegistry:
     def is_group_disabled(self, name: str) -> bool:
         """Whether a group is disabled as a whole."""
         return name in self._disabled_groups
+
+    def is_plugin_disabled(self, name: str) -> bool:
+        """Return True if a plugin was disabled while the program runs."""
+        return name in self._disabled_plugins
 
     def find(self, name: str) -> RegisteredTool | None:
         """Return the tool of that name with its definition and source, also when it is disabled."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.tools.context import ToolContext
@@ -103,6 +104,14 @@ class TurnParts:
         """Use the stored permissions and disabled tools, which another process may have changed."""
         self.permissions.replace_decisions(read_decisions(start.permissions))
         self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+
+    async def refresh_states(self) -> UserStates:
+        """Use what the user has set by now, which another process may have changed, and return it."""
+        states = await self.store.user_states()
+        self.permissions.replace_decisions(read_decisions(states.permissions))
+        self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
+        self.apply_settings(states.settings)
+        return states
 
     async def kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
         """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""

@@ -1,12 +1,13 @@
-"""The sessions of a home: begin, delete, list and search them, and notify plugins."""
+"""The sessions of a home: begin, delete, list and search them, stop their turns, and notify plugins."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
 from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, Passage, rank
 from oneclaw_core.sessions.search import Found, SearchRange
@@ -14,6 +15,7 @@ from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.turn.context import session_info
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +28,22 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
 
 TITLE_CHARACTERS = 50
+
+_STOP_SECONDS = 10.0
+_STOP_PAUSE_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedTurn:
+    """A turn that was stopped.
+
+    Attributes:
+        message: of the user, which it was to answer.
+        interrupted: the tools whose calls were answered as interrupted.
+    """
+
+    message: str
+    interrupted: tuple[str, ...]
 
 
 class Conversations:
@@ -93,6 +111,43 @@ def shortened(title: str) -> str:
 def no_session(name: str) -> NotFoundError:
     """Return the error for a session that does not exist."""
     return NotFoundError(f"there is no session {name!r}; list them with: oneclaw sessions list")
+
+
+async def stop_turn(store: Store, session: Session) -> StoppedTurn:
+    """Stop the turn of a session in whatever process it runs, and wait for its end.
+
+    Raises:
+        OneClawError: no turn runs, or it does not end.
+    """
+    shown = repr(session.name or session.id)
+    start = await store.load_turn(session.id, 0)
+    if await _is_idle(store, session.id):
+        raise OneClawError(f"no turn of session {shown} is running: there is nothing to stop")
+    await store.request_stop(session.id)
+    try:
+        async with asyncio.timeout(_STOP_SECONDS):
+            # The next turn, which may have waited for this one, discards the request.
+            while not await _is_idle(store, session.id) and session.id in await store.stop_requests():  # noqa: ASYNC110
+                await asyncio.sleep(_STOP_PAUSE_SECONDS)
+    except TimeoutError:
+        raise OneClawError(
+            f"the turn of session {shown} did not end within {_STOP_SECONDS:g} seconds: its process may hang; end that "
+            "process, and the next message answers the open calls as interrupted"
+        ) from None
+    finally:
+        await store.withdraw_stop(session.id)
+    history = (await store.load_turn(session.id, 0)).history
+    message = next((each.content for each in reversed(start.history) if each.type is MessageType.USER), "")
+    interrupted = [each.tool_name or "" for each in history if each.error_type == "interrupted"]
+    return StoppedTurn(message, tuple(interrupted))
+
+
+async def _is_idle(store: Store, session_id: str) -> bool:
+    try:
+        async with store.session_lock(session_id, 0):
+            return True
+    except SessionBusyError:
+        return False
 
 
 class SessionReader:

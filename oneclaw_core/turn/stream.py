@@ -1,4 +1,4 @@
-"""Streams of events: emitted by a coroutine, tracked until they end, and limited by a deadline.
+"""Streams of events: emitted by a coroutine, tracked until they end, limited by a deadline, and stopped on request.
 
 ``await emit(event)`` suspends the coroutine until the listener asks for the next event. It may stand in any function
 that the coroutine awaits. The coroutine runs in the task of the listener, with its timeouts and its cancellation, but
@@ -14,18 +14,18 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from inspect import CORO_CLOSED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.errors import TurnDeadlineError, UsageError
+from oneclaw_core.errors import StoreError, TurnDeadlineError, TurnStoppedError, UsageError
 from oneclaw_core.types.events import TurnEvent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Coroutine, Generator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Coroutine, Generator, Iterator
 
 # Longer than a cancelled tool may take to clean up.
 END_SECONDS = 10.0
+STOP_POLL_SECONDS = 0.3
 
 Emit = Callable[[TurnEvent], "Awaitable[None]"]
 """Hand an event to the listener, and go on when it asks for the next."""
@@ -209,22 +209,82 @@ class _NextEmission:
         return step
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The end of a turn's time.
+class StopWatch:
+    """Stops the turns of an open home when a process asks for that; one timer serves all turns.
 
-    Attributes:
+    Args:
+        requested: reads the ids of the sessions whose turns are to be stopped.
+    """
+
+    def __init__(self, requested: Callable[[], Awaitable[Collection[str]]]) -> None:
+        self._requested = requested
+        self._running: dict[str, Deadline] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def watching(self, session_id: str, deadline: Deadline) -> Iterator[None]:
+        """Stop the turn of a session on request while the block runs.
+
+        Args:
+            session_id: whose lock the caller holds.
+            deadline: of the turn.
+        """
+        self._running[session_id] = deadline
+        if self._timer is None:
+            self._wait()
+        try:
+            yield
+        finally:
+            del self._running[session_id]
+            if not self._running and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(STOP_POLL_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._looking = asyncio.get_running_loop().create_task(self._stop_requested())
+
+    async def _stop_requested(self) -> None:
+        try:
+            for session_id in await self._requested():
+                if session_id in self._running:
+                    self._running[session_id].stop()
+        except StoreError as error:
+            # The turn meets the same error when it writes.
+            _log.debug("requests to stop turns could not be read", exc_info=error)
+        if self._running and self._timer is None:
+            self._wait()
+
+
+class Deadline:
+    """The end of a turn's time, which :meth:`stop` brings forward.
+
+    Args:
         moment: as ``time.monotonic`` counts.
         seconds: that the turn may take.
     """
 
-    moment: float
-    seconds: float
+    def __init__(self, moment: float, seconds: float) -> None:
+        self._moment = moment
+        self._seconds = seconds
+        self._is_stopped = False
+        # Of the iterators that are limited now.
+        self._alarms: set[_Alarm] = set()
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """Count from now."""
         return cls(time.monotonic() + seconds, seconds)
+
+    def stop(self) -> None:
+        """End the turn now; waiting for an item raises ``TurnStoppedError``."""
+        self._is_stopped = True
+        for alarm in self._alarms:
+            alarm.ring()
 
     async def limit(self, items: AsyncIterator[_Event]) -> AsyncGenerator[_Event, None]:
         """Pass items on until the deadline, with one timer for all; close their iterator at the end.
@@ -234,10 +294,13 @@ class Deadline:
 
         Raises:
             TurnDeadlineError: it comes before the last item.
+            TurnStoppedError: the turn is stopped before that.
         """
         iterator = aiter(items)
         alarm = _Alarm()
-        timer = asyncio.get_running_loop().call_later(self.moment - time.monotonic(), alarm.ring)
+        alarm.has_rung = self._is_stopped
+        self._alarms.add(alarm)
+        timer = asyncio.get_running_loop().call_later(self._moment - time.monotonic(), alarm.ring)
         try:
             while not alarm.has_rung:
                 # Each item may be asked for by another task.
@@ -258,12 +321,15 @@ class Deadline:
                     if alarm.has_cancelled:
                         task.uncancel()
                 yield item
+            if self._is_stopped:
+                raise TurnStoppedError("the turn was stopped by the user; send another message to go on")
             raise TurnDeadlineError(
-                f"the turn was stopped after {self.seconds:g} seconds; send another message to go on, "
+                f"the turn was stopped after {self._seconds:g} seconds; send another message to go on, "
                 "or raise the setting turn_deadline_seconds"
             )
         finally:
             timer.cancel()
+            self._alarms.discard(alarm)
             # An iterator of a plugin may lack it.
             close = getattr(iterator, "aclose", None)
             if close is not None:
@@ -288,6 +354,8 @@ class _Alarm:
 
     def ring(self) -> None:
         """Let no item be asked for any more, and end the waiting for one."""
+        if self.has_rung:
+            return
         self.has_rung = True
         if self.waiting is not None:
             self.has_cancelled = self.waiting.cancel()

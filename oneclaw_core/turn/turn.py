@@ -238,6 +238,7 @@ class Turn:
             await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
         answer = self._answer
         assert answer is not None
+        await self._parts.refresh_states()
         scope = CallScope(
             (answer.request or self._request()).tools,
             context.agent.name,

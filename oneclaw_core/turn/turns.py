@@ -15,7 +15,7 @@ from oneclaw_core.tools.executor import CallScope
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, session_info, turn_context
 from oneclaw_core.turn.conversations import no_session, shortened
-from oneclaw_core.turn.stream import TurnTracker
+from oneclaw_core.turn.stream import StopWatch, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
@@ -90,6 +90,7 @@ class Turns:
         self._plugins = parts.plugins
         self._conversations = conversations
         self.tracker = TurnTracker()
+        self._stops = StopWatch(parts.store.stop_requests)
 
     def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
         """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""
@@ -202,7 +203,8 @@ class Turns:
         context = turn_context(
             session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
         )
-        await Turn(self._parts, context, emit).run(start, prepared.groups)
+        with self._stops.watching(session.id, context.deadline):
+            await Turn(self._parts, context, emit).run(start, prepared.groups)
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
         """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
@@ -229,15 +231,15 @@ class Turns:
                 start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
                 self._parts.apply_states(start)
                 context = turn_context(found, persona, chosen, settings, hooks)
-                await Turn(self._parts, context, emit).compact(start)
+                with self._stops.watching(found.id, context.deadline):
+                    await Turn(self._parts, context, emit).compact(start)
         return compacted[-1] if compacted else None
 
     async def call_tool(self, name: str, arguments: str, caller: Literal["program", "command line"]) -> ToolOutcome:
         """Run one tool outside a conversation; see :meth:`oneclaw_core.OneClaw.call_tool`."""
         parts = self._parts
-        stored = await parts.store.settings()
-        await parts.plugins.refresh_settings(stored)
-        parts.apply_settings(stored)
+        states = await parts.refresh_states()
+        await parts.plugins.refresh_settings(states.settings)
         await parts.refresh_tools()
         scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
         with self.tracker.of_this_task():

@@ -15,6 +15,7 @@ from oneclaw_core import (
     TextEvent,
     ToolResultEvent,
     TurnFinishedEvent,
+    TurnStoppedError,
     UsageError,
 )
 from oneclaw_scheduled_tasks.task import RunStatus
@@ -88,7 +89,9 @@ async def attempt(app: OneClaw, task: Task, run: Run, record: Callable[..., Awai
     except SessionBusyError as error:
         return Outcome(error=str(error), is_busy=True)
     except OneClawError as error:
-        return Outcome(error=str(error), may_retry=not isinstance(error, UsageError), notes=tuple(notes))
+        return Outcome(
+            error=str(error), may_retry=not isinstance(error, UsageError | TurnStoppedError), notes=tuple(notes)
+        )
     return Outcome(answer=answer, notes=tuple(notes))
 
 
