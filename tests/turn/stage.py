@@ -146,7 +146,7 @@ class Stage:
             models=None,
             providers=None,
             refresh_tools=nothing,
-            apply_settings=None,
+            apply_settings=lambda stored: None,
         )
         context = TurnContext(
             session=self.found,

@@ -159,9 +159,15 @@ def test_rfc_044_a_group_that_is_gone_leaves_no_trace(stage):
 
 def test_edge_case_a_tool_disabled_inside_a_loaded_group_is_neither_sent_nor_run(stage):
     stage.play((ScriptedModel(calls(("load_tool_group", {"group_name": "pdf"})), says("Loaded")), "load"))
-    stage.registry.set_disabled(["pdf_info"], [])
     model = ScriptedModel(calls(("pdf_info", {})), says("hm"))
-    events = stage.play((model, "again"))
+
+    async def disable_and_send():
+        async with stage.session():
+            await stage.store.set_tool_enabled("tool", "pdf_info", False)
+            stage.registry.set_disabled(["pdf_info"], [])
+            return await stage.send(model, "again")
+
+    events = asyncio.run(disable_and_send())
     assert tool_names(model.requests[0]) == ["load_tool_group", "echo"]
     assert "- pdf:" not in model.requests[0].system_prompt
     assert [event.result.error_type for event in events if isinstance(event, ToolResultEvent)] == ["not_available"]
