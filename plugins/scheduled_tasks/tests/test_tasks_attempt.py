@@ -1,7 +1,6 @@
 """Attempts at runs in this process, with the offline model; and what is sent where a run is taken up."""
 
 import asyncio
-from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -9,8 +8,7 @@ from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPE
 from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
-from oneclaw_core import Message, MessageType, OneClaw, OneClawError, ToolCallStatus
-from oneclaw_core.turn.conversations import stop_turn
+from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -96,27 +94,6 @@ def test_a_run_has_its_time(home, counting_server):
     (outcome,), *_ = attempts(home, (slow, run()), before=grant)
     assert outcome.error == "it was stopped after 1 seconds, the task's max_seconds"
     assert outcome.may_retry
-
-
-@pytest.mark.one_python  # needs other plugins
-def test_a_run_that_the_user_stops_is_not_tried_again(home, counting_server):
-    slow = task(f"Send a GET request to {counting_server.url}/hold")
-    stopping = []
-
-    async def stop(claw):
-        while (session := await claw.store.find_session("scheduled-r1")) is None:
-            await asyncio.sleep(0.05)
-        while True:
-            with suppress(OneClawError):  # the turn has not begun
-                return await stop_turn(claw.store, session)
-
-    async def grant(claw):
-        await claw.store.set_permission("network.private", "grant")
-        stopping.append(asyncio.create_task(stop(claw)))
-
-    (outcome,), *_ = attempts(home, (slow, run()), before=grant)
-    assert outcome.error == "the turn was stopped by the user; send another message to go on"
-    assert not outcome.may_retry
 
 
 @pytest.mark.one_python  # needs other plugins
