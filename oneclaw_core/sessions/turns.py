@@ -117,7 +117,7 @@ def begin(
         NotFoundError: the session is gone.
     """
     # An earlier request was for an earlier turn.
-    withdraw_stop(connection, session_id)
+    settings.remove_setting(connection, _STOP_SETTING + session_id)
     # First, for a message ends the session's rest.
     kept = sessions.kept_sections(connection, session_id)
     if kept is None:

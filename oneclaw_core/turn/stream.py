@@ -232,7 +232,7 @@ class StopWatch:
         """
         self._running[session_id] = deadline
         if self._timer is None:
-            self._wait()
+            self._timer = asyncio.get_running_loop().call_later(STOP_POLL_SECONDS, self._look)
         try:
             yield
         finally:
@@ -240,9 +240,6 @@ class StopWatch:
             if not self._running and self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-
-    def _wait(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(STOP_POLL_SECONDS, self._look)
 
     def _look(self) -> None:
         self._timer = None
@@ -257,7 +254,7 @@ class StopWatch:
             # The turn meets the same error when it writes.
             _log.debug("requests to stop turns could not be read", exc_info=error)
         if self._running and self._timer is None:
-            self._wait()
+            self._timer = asyncio.get_running_loop().call_later(STOP_POLL_SECONDS, self._look)
 
 
 class Deadline:
