@@ -109,10 +109,10 @@ def backup(file: Path) -> None:
 @db.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
 def restore(file: Path) -> None:
-    """Put the copy FILE, a backup or a snapshot, in the place of the database.
+    """Restore the database from the copy FILE.
 
-    FILE is checked first. What was there is kept as a snapshot. Refused while a turn runs. This is for SQLite; use
-    pg_restore for a PostgreSQL database.
+    FILE is a backup or a snapshot, and is checked first. What was there is kept as a snapshot. Refused while a turn
+    runs. This is for SQLite; use pg_restore for a PostgreSQL database.
     """
     from oneclaw_core.sessions import snapshots
 

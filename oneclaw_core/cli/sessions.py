@@ -145,10 +145,10 @@ def export(name: str, format_name: str, output: str | None) -> None:
 @sessions.command("stop")
 @click.argument("name")
 def stop(name: str) -> None:
-    """Stop the turn that runs in the session NAME, in whatever process that is.
+    """Stop the turn of the session NAME.
 
-    Calls that are not finished are answered as interrupted, and the session can go on. The exit status is 1 if no turn
-    is running.
+    It may run in any process. Calls that are not finished are answered as interrupted, and the session can go on. The
+    exit status is 1 if no turn is running.
     """
     from oneclaw_core.turn.conversations import StoppedTurn, stop_turn
 

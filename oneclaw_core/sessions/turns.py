@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 
 _STOP_SETTING = "stop:"
-_STOP_REQUESTS = f"SELECT key FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
+_STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
+# An older request was left behind by a program that was killed. Clocks of several machines may differ by less.
+_STOP_REQUEST_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +119,6 @@ def begin(
     Raises:
         NotFoundError: the session is gone.
     """
-    # An earlier request was for an earlier turn.
-    settings.remove_setting(connection, _STOP_SETTING + session_id)
     # First, for a message ends the session's rest.
     kept = sessions.kept_sections(connection, session_id)
     if kept is None:
@@ -177,13 +178,15 @@ def begin_session(
 
 
 def request_stop(connection: Connection, session_id: str) -> None:
-    """Ask the process that runs the turn of a session to stop it; the next turn discards the request."""
-    settings.set_setting(connection, _STOP_SETTING + session_id, True)
+    """Ask the process that runs the turn of a session to stop it; that process withdraws the request when it has."""
+    settings.set_setting(connection, _STOP_SETTING + session_id, time.time())
 
 
 def stop_requests(connection: Connection) -> set[str]:
     """Return the ids of the sessions whose turns are to be stopped."""
-    return {key.removeprefix(_STOP_SETTING) for (key,) in connection.execute(_STOP_REQUESTS).fetchall()}
+    oldest = time.time() - _STOP_REQUEST_SECONDS
+    requests = connection.execute(_STOP_REQUESTS).fetchall()
+    return {key.removeprefix(_STOP_SETTING) for key, requested in requests if float(requested) >= oldest}
 
 
 def withdraw_stop(connection: Connection, session_id: str) -> bool:

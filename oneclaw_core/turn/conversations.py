@@ -126,7 +126,7 @@ async def stop_turn(store: Store, session: Session) -> StoppedTurn:
     await store.request_stop(session.id)
     try:
         async with asyncio.timeout(_STOP_SECONDS):
-            # The next turn, which may have waited for this one, discards the request.
+            # The process that stops the turn withdraws the request before another turn can begin.
             while not await _is_idle(store, session.id) and session.id in await store.stop_requests():  # noqa: ASYNC110
                 await asyncio.sleep(_STOP_PAUSE_SECONDS)
     except TimeoutError:

@@ -13,7 +13,7 @@ import logging
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from inspect import CORO_CLOSED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -214,16 +214,20 @@ class StopWatch:
 
     Args:
         requested: reads the ids of the sessions whose turns are to be stopped.
+        withdraw: removes the request to stop the turn of a session.
     """
 
-    def __init__(self, requested: Callable[[], Awaitable[Collection[str]]]) -> None:
+    def __init__(
+        self, requested: Callable[[], Awaitable[Collection[str]]], withdraw: Callable[[str], Awaitable[object]]
+    ) -> None:
         self._requested = requested
+        self._withdraw = withdraw
         self._running: dict[str, Deadline] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
 
-    @contextmanager
-    def watching(self, session_id: str, deadline: Deadline) -> Iterator[None]:
+    @asynccontextmanager
+    async def watching(self, session_id: str, deadline: Deadline) -> AsyncIterator[None]:
         """Stop the turn of a session on request while the block runs.
 
         Args:
@@ -240,6 +244,8 @@ class StopWatch:
             if not self._running and self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
+            if deadline.is_stopped:
+                await self._withdraw(session_id)
 
     def _look(self) -> None:
         self._timer = None
@@ -263,12 +269,15 @@ class Deadline:
     Args:
         moment: as ``time.monotonic`` counts.
         seconds: that the turn may take.
+
+    Attributes:
+        is_stopped: True once the turn is to end at once.
     """
 
     def __init__(self, moment: float, seconds: float) -> None:
         self._moment = moment
         self._seconds = seconds
-        self._is_stopped = False
+        self.is_stopped = False
         # Of the iterators that are limited now.
         self._alarms: set[_Alarm] = set()
 
@@ -279,7 +288,7 @@ class Deadline:
 
     def stop(self) -> None:
         """End the turn now; waiting for an item raises ``TurnStoppedError``."""
-        self._is_stopped = True
+        self.is_stopped = True
         for alarm in self._alarms:
             alarm.ring()
 
@@ -295,7 +304,7 @@ class Deadline:
         """
         iterator = aiter(items)
         alarm = _Alarm()
-        alarm.has_rung = self._is_stopped
+        alarm.has_rung = self.is_stopped
         self._alarms.add(alarm)
         timer = asyncio.get_running_loop().call_later(self._moment - time.monotonic(), alarm.ring)
         try:
@@ -318,7 +327,7 @@ class Deadline:
                     if alarm.has_cancelled:
                         task.uncancel()
                 yield item
-            if self._is_stopped:
+            if self.is_stopped:
                 raise TurnStoppedError("the turn was stopped by the user; send another message to go on")
             raise TurnDeadlineError(
                 f"the turn was stopped after {self._seconds:g} seconds; send another message to go on, "

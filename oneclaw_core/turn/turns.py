@@ -90,7 +90,7 @@ class Turns:
         self._plugins = parts.plugins
         self._conversations = conversations
         self.tracker = TurnTracker()
-        self._stops = StopWatch(parts.store.stop_requests)
+        self._stops = StopWatch(parts.store.stop_requests, parts.store.withdraw_stop)
 
     def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
         """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""
@@ -203,7 +203,7 @@ class Turns:
         context = turn_context(
             session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
         )
-        with self._stops.watching(session.id, context.deadline):
+        async with self._stops.watching(session.id, context.deadline):
             await Turn(self._parts, context, emit).run(start, prepared.groups)
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
@@ -231,7 +231,7 @@ class Turns:
                 start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
                 self._parts.apply_states(start)
                 context = turn_context(found, persona, chosen, settings, hooks)
-                with self._stops.watching(found.id, context.deadline):
+                async with self._stops.watching(found.id, context.deadline):
                     await Turn(self._parts, context, emit).compact(start)
         return compacted[-1] if compacted else None
 

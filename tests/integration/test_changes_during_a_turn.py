@@ -8,7 +8,7 @@ import time
 from contextlib import asynccontextmanager
 
 import pytest
-from model_server import ModelServer, calls, text
+from model_server import ModelServer, calls, silence, text
 
 from oneclaw_core import MessageType, OneClaw, ToolResultEvent, TurnStoppedError, tool
 
@@ -103,6 +103,21 @@ def test_a_turn_is_stopped_from_another_process(environ, database_environ, is_bl
     assert answer == "Gone on."
 
 
+def test_a_turn_that_has_its_lock_but_has_not_begun_is_stopped(environ, database_environ):
+    environ |= database_environ
+
+    async def turn():
+        with ModelServer([text("Hello."), silence()]) as server:
+            async with opened(environ, server) as claw:
+                await events_of(claw, "Hi.")
+                await claw.store.request_stop((await claw.store.find_session("demo")).id)
+                with pytest.raises(TurnStoppedError):
+                    await events_of(claw, "Hi.")
+                return await claw.store.stop_requests()
+
+    assert asyncio.run(turn()) == set()
+
+
 def test_nothing_is_stopped_where_no_turn_runs(environ, database_environ):
     environ |= database_environ
 
@@ -112,7 +127,8 @@ def test_nothing_is_stopped_where_no_turn_runs(environ, database_environ):
                 await events_of(claw, "Hi.")
                 done = await asyncio.to_thread(program, environ, "sessions", "stop", "demo")
                 # A request left behind by a program that was killed does not stop the next turn.
-                await claw.store.request_stop((await claw.store.find_session("demo")).id)
+                session = await claw.store.find_session("demo")
+                await claw.store.set_setting(f"stop:{session.id}", time.time() - 3600)
                 await events_of(claw, "Hi.")
                 return done, await claw.store.stop_requests()
 

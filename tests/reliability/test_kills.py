@@ -216,6 +216,7 @@ def test_killed_while_a_database_is_copied(tmp_path, is_long):
     source, target = tmp_path / "source" / "oneclaw.db", tmp_path / "target" / "copy.db"
     old_database(source, OLD_MESSAGES)
     urls = [f"sqlite:///{each}" for each in (source, target)]
+    backend_of(urls[0]).prepare().close()
     whole = copying.status(backend_of(urls[0])).rows
     before = source.read_bytes()
     chance = random.Random(12)

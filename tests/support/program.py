@@ -93,5 +93,5 @@ def install_plugin(tmp_path, monkeypatch):
         return package
 
     yield install
-    for module in installed:
-        sys.modules.pop(module, None)
+    for module in [each for each in sys.modules if each.partition(".")[0] in installed]:
+        del sys.modules[module]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.record import PluginRecord
 
 COMMAND_GROUPS = frozenset(
-    {"agents", "config", "db", "env", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
+    {"agents", "config", "db", "groups", "keys", "models", "permissions", "plugins", "providers", "serve"}
     | {"sessions", "tools"}
 )
 """The groups of OneClaw's own commands that plugins can extend."""
