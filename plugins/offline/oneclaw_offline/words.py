@@ -59,12 +59,12 @@ HARMFUL_TERMS = stems("send forward share delete remove trash clear archive eras
 _SYNONYMS = """
     add: create; append: write; appointment: event calendar; build: create; calculate: evaluate run; change: update set;
     check: search list read info; count: info number; delete: remove trash clear; edit: update; email: mail gmail;
-    eval: evaluate execute; evaluate: eval execute run; execute: exec run; fetch: webfetch request download; find: search list;
-    javascript: js; js: javascript; look: search read; mail: email gmail; make: create; meeting: event calendar;
-    new: create add; open: read; picture: image; print: read; remember: save memory; remind: schedule;
-    reminder: schedule; remove: delete trash clear; run: execute exec; say: text content read; sheet: spreadsheet;
-    shell: command; show: get list read; slide: presentation; summarise: text read; summarize: text read; view: read;
-    write: create
+    eval: evaluate execute; evaluate: eval execute run; execute: exec run; fetch: webfetch request download;
+    find: search list; javascript: js; js: javascript; look: search read; mail: email gmail; make: create;
+    meeting: event calendar; new: create add; open: read; picture: image; print: read; remember: save memory;
+    remind: schedule; reminder: schedule; remove: delete trash clear; run: execute exec; say: text content read;
+    sheet: spreadsheet; shell: command; show: get list read; slide: presentation; summarise: text read;
+    summarize: text read; view: read; write: create
 """
 SYNONYMS = {
     stem(word.strip()): tuple(map(stem, others.split()))
