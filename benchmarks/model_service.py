@@ -1,4 +1,4 @@
-"""A model service over real HTTP, in a process of its own: Chat Completions as server-sent events.
+"""A model service over real HTTP, in a separate process: Chat Completions as server-sent events.
 
 It asks for one call of the tool ``echo``, then answers. It does as little as it can, so that it holds up no contestant.
 """

@@ -55,11 +55,11 @@ class GivenOptions:
         model: ``PROVIDER/MODEL`` or ``none``.
         temperature: a number or ``none``.
         parameter: texts ``NAME=VALUE``.
-        max_tool_rounds: a number or ``none``, like the next two.
-        turn_max_tokens: likewise.
-        turn_max_cost: likewise.
+        max_tool_rounds: a number or ``none``.
+        turn_max_tokens: a number or ``none``.
+        turn_max_cost: in dollars, or ``none``.
         tools: names with commas between them, or ``*``.
-        groups: likewise.
+        groups: names with commas between them, or ``*``.
         all_tools: True for all tools and groups.
     """
 

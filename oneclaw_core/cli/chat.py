@@ -215,6 +215,6 @@ async def _show(texts: asyncio.Queue[str]) -> None:
 
     while True:
         text = await texts.get()
-        while (app := get_app_or_none()) is None or not app.is_running:  # noqa: ASYNC110  # it tells nobody
+        while (app := get_app_or_none()) is None or not app.is_running:  # noqa: ASYNC110  # it has no event to wait for
             await asyncio.sleep(_PROMPT_POLL_SECONDS)
         await run_in_terminal(lambda text=text: print_text(text))  # type: ignore[misc]

@@ -73,8 +73,8 @@ class Conversation:
         """Return the next request and the full name of the model.
 
         Args:
-            model: instead of the one that is chosen.
-            agent: likewise.
+            model: in place of the one that is chosen.
+            agent: in place of the one that is chosen.
 
         Raises:
             NotFoundError: there is no such agent, provider or model.
@@ -335,7 +335,7 @@ def _typed_path(text: str) -> Path:
             path = Path(words[0])
     try:
         return path.expanduser()
-    except RuntimeError:  # nobody is called that
+    except RuntimeError:  # there is no such user
         return path
 
 

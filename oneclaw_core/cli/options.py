@@ -86,8 +86,8 @@ def check_has_pattern(text: str, known: Mapping[str, object]) -> None:
 def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     """Refuse what ``--allow`` cannot mean.
 
-    A plugin may ask for a permission that none of its tools declares. So a name is refused if it looks like a known
-    one that is misspelt, lies in OneClaw's own part of the names, or has no dot.
+    A plugin may ask for a permission that none of its tools declares. So a name is refused only if it looks like a
+    known one with a typing error, begins like OneClaw's own permissions, or has no dot.
 
     Raises:
         UsageError: with the name that may be meant.

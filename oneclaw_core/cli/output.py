@@ -1,7 +1,7 @@
 """Output of commands: JSON documents, tables, and text from elsewhere, each safe for its destination.
 
 Results go to stdout, everything else to stderr. Both are looked up when they are written to, never kept. While the
-program runs, stdout is a descriptor of its own: what a subprocess writes to descriptor 1 goes to stderr.
+program runs, it writes to a duplicate of stdout: what a subprocess writes to descriptor 1 goes to stderr.
 """
 
 from __future__ import annotations

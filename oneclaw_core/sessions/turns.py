@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
 
-
 _STOP_SETTING = "stop:"
 _STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
 # An older request was left behind by a program that was killed. Clocks of several machines may differ by less.
@@ -150,9 +149,9 @@ def begin_session(
         session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
         message: the user's.
         agent: as for :func:`oneclaw_core.sessions.sessions.create`.
-        model: likewise.
-        title: likewise.
-        parent_id: likewise.
+        model: as for :func:`oneclaw_core.sessions.sessions.create`.
+        title: as for :func:`oneclaw_core.sessions.sessions.create`.
+        parent_id: as for :func:`oneclaw_core.sessions.sessions.create`.
         prompt_sections: as for :func:`begin`.
 
     Raises:

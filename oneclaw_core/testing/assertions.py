@@ -122,7 +122,7 @@ def assert_tool_called(
         record: a turn, or the fixture ``oneclaw`` for everything so far.
         name: of the tool.
         arguments: some or all of those it was called with.
-        named: likewise.
+        named: the same, as keyword arguments.
 
     Returns:
         The first call that fits.

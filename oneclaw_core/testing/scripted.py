@@ -160,8 +160,8 @@ class ScriptedModel:
 
         Args:
             name: as for :meth:`calls`.
-            arguments: likewise.
-            named: likewise.
+            arguments: as for :meth:`calls`.
+            named: as for :meth:`calls`.
 
         Raises:
             ValueError: there is no answer before it, or one that a function makes.

@@ -270,8 +270,8 @@ class RoutedWebServer:
 
         Args:
             path: as for :meth:`hangs_up`.
-            body: likewise.
-            after_bytes: likewise.
+            body: as for :meth:`hangs_up`.
+            after_bytes: as for :meth:`hangs_up`.
         """
         answer = WebAnswer(body, sent_bytes=after_bytes, stalls=True)
         self._routes[None, path] = lambda _: answer

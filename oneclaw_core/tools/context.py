@@ -174,8 +174,8 @@ class ToolContext:
 
         Args:
             permission: as for :meth:`ask_permission`.
-            detail: likewise.
-            subject: likewise.
+            detail: as for :meth:`ask_permission`.
+            subject: as for :meth:`ask_permission`.
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.

@@ -80,10 +80,10 @@ class ToolDefinition(_StoredParameters):
 
         Args:
             name: as for a new definition.
-            description: likewise.
+            description: as for a new definition.
             parameters: JSON text, parsed when it is first used.
             required_permissions: as for a new definition.
-            timeout_seconds: likewise.
+            timeout_seconds: as for a new definition.
         """
         made = object.__new__(cls)
         for attribute, value in (

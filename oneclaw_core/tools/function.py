@@ -222,12 +222,12 @@ class FunctionTool(Generic[_P, _R]):
         Args:
             function: a function or a bound method.
             name: as for :func:`tool`.
-            description: likewise.
-            group: likewise.
-            required_permissions: likewise.
-            timeout_seconds: likewise.
-            isolation: likewise.
-            is_poll: likewise.
+            description: as for :func:`tool`.
+            group: as for :func:`tool`.
+            required_permissions: as for :func:`tool`.
+            timeout_seconds: as for :func:`tool`.
+            isolation: as for :func:`tool`.
+            is_poll: as for :func:`tool`.
             local_names: names that the function's type hints may use beside those of its module.
 
         Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -197,7 +196,7 @@ def turn_context(
         agent=agent,
         model=model,
         budget=TurnBudget(spending, rounds, outer),
-        deadline=Deadline(time.monotonic() + settings.turn_deadline_seconds, settings.turn_deadline_seconds),
+        deadline=Deadline(settings.turn_deadline_seconds),
         context_limits=ContextLimits(model.info.context_window, reserve, settings.history_max_characters),
         result_max_characters=settings.tool_result_max_characters,
         within=within,

@@ -251,6 +251,7 @@ class ModelCalls:
             SpendingLimitError: a limit is reached; nothing was sent.
             ProviderError: the model could not be asked.
             TurnDeadlineError: the turn's time is over.
+            TurnStoppedError: the user stopped the turn.
         """
         await self._check_limits()
         if self._prices is None and needs_prices(self._chosen.config, self._chosen.prices):

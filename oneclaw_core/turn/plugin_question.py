@@ -35,7 +35,7 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
         f"plugin {plugin}", agent=GENERAL_ASSISTANT.name, title=f"Requests of the plugin {plugin}"
     )
     spending = SpendingLimits(day_max_tokens=settings.day_max_tokens, day_max_cost=settings.day_max_cost)
-    deadline = Deadline.after(settings.turn_deadline_seconds)
+    deadline = Deadline(settings.turn_deadline_seconds)
     calls = ModelCalls(parts.store, session.id, chosen, TurnBudget((spending,), 1), parts.cache_prefixes, deadline)
     if schema is not None:
         prompt += "\n\nAnswer with JSON alone, which this JSON Schema describes:\n" + json.dumps(schema)

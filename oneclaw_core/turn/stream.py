@@ -209,7 +209,7 @@ class _NextEmission:
         return step
 
 
-class StopWatch:
+class StopRequests:
     """Stops the turns of an open home when a process asks for that; one timer serves all turns.
 
     Args:
@@ -264,27 +264,21 @@ class StopWatch:
 
 
 class Deadline:
-    """The end of a turn's time, which :meth:`stop` brings forward.
+    """The end of a turn's time, counted from now; :meth:`stop` brings it forward.
 
     Args:
-        moment: as ``time.monotonic`` counts.
-        seconds: that the turn may take.
+        seconds: how long the turn may take.
 
     Attributes:
         is_stopped: True once the turn is to end at once.
     """
 
-    def __init__(self, moment: float, seconds: float) -> None:
-        self._moment = moment
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self._moment = time.monotonic() + seconds
         self.is_stopped = False
         # Of the iterators that are limited now.
         self._alarms: set[_Alarm] = set()
-
-    @classmethod
-    def after(cls, seconds: float) -> Deadline:
-        """Count from now."""
-        return cls(time.monotonic() + seconds, seconds)
 
     def stop(self) -> None:
         """End the turn now; waiting for an item raises ``TurnStoppedError``."""

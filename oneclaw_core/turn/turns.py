@@ -15,7 +15,7 @@ from oneclaw_core.tools.executor import CallScope
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
 from oneclaw_core.turn.context import check_texts, session_info, turn_context
 from oneclaw_core.turn.conversations import no_session, shortened
-from oneclaw_core.turn.stream import StopWatch, TurnTracker
+from oneclaw_core.turn.stream import StopRequests, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
@@ -90,7 +90,7 @@ class Turns:
         self._plugins = parts.plugins
         self._conversations = conversations
         self.tracker = TurnTracker()
-        self._stops = StopWatch(parts.store.stop_requests, parts.store.withdraw_stop)
+        self._stops = StopRequests(parts.store.stop_requests, parts.store.withdraw_stop)
 
     def send(self, message: NewMessage) -> AsyncGenerator[TurnEvent, None]:
         """Run a turn and yield its events; see :meth:`oneclaw_core.OneClaw.send_message`."""

@@ -1,4 +1,4 @@
-"""`oneclaw env`: environment variables of the user's own tools, whose values nobody is shown."""
+"""`oneclaw env`: environment variables of the user's own tools, whose values are never shown."""
 
 import io
 import json

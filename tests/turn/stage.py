@@ -153,7 +153,7 @@ class Stage:
             agent=GENERAL_ASSISTANT,
             model=chosen,
             budget=TurnBudget((), self.max_tool_rounds),
-            deadline=Deadline.after(self.deadline_seconds),
+            deadline=Deadline(self.deadline_seconds),
             context_limits=self.context_limits,
             result_max_characters=self.result_max_characters,
         )

@@ -249,7 +249,7 @@ def test_a_silent_source_is_broken_off_at_the_deadline_and_the_task_goes_on():
         seen = []
 
         async def listen():
-            async for item in Deadline.after(0.05).limit(source.items()):
+            async for item in Deadline(0.05).limit(source.items()):
                 seen.append(item)
 
         with pytest.raises(TurnDeadlineError):
@@ -268,7 +268,7 @@ def test_whoever_listens_is_never_cancelled_and_gets_nothing_after_the_deadline(
     source = Source(2)
 
     async def main():
-        timely = Deadline.after(0.02).limit(source.items())
+        timely = Deadline(0.02).limit(source.items())
         seen = [await anext(timely)]
         await asyncio.sleep(0.05)
         seen.append("slept")
@@ -285,7 +285,7 @@ def test_a_deadline_that_has_passed_already_ends_the_first_waiting():
 
     async def main():
         with pytest.raises(TurnDeadlineError):
-            await anext(Deadline.after(-1).limit(source.items()))
+            await anext(Deadline(-1).limit(source.items()))
 
     asyncio.run(main())
     assert source.closed == 1
@@ -298,7 +298,7 @@ def test_items_that_come_in_time_all_arrive_and_no_timer_is_left():
             yield number
 
     async def main():
-        seen = [item async for item in Deadline.after(0.02).limit(three())]
+        seen = [item async for item in Deadline(0.02).limit(three())]
         await asyncio.sleep(0.05)
         return seen, asyncio.current_task().cancelling()
 
@@ -310,7 +310,7 @@ def test_a_cancellation_by_somebody_else_stays_one():
 
     async def main():
         async def listen():
-            await anext(Deadline.after(60).limit(source.items()))
+            await anext(Deadline(60).limit(source.items()))
 
         task = asyncio.create_task(listen())
         await asyncio.sleep(0)
@@ -327,7 +327,7 @@ def test_a_cancellation_at_the_same_moment_as_the_deadline_is_not_lost():
 
     async def main():
         async def listen():
-            await anext(Deadline.after(0.02).limit(source.items()))
+            await anext(Deadline(0.02).limit(source.items()))
 
         task = asyncio.create_task(listen())
         await asyncio.sleep(0)
@@ -346,7 +346,7 @@ def test_a_source_that_goes_on_in_spite_of_it_is_ended_after_its_item():
     source = Source(0, swallows=True)
 
     async def main():
-        timely = Deadline.after(0.02).limit(source.items())
+        timely = Deadline(0.02).limit(source.items())
         assert await anext(timely) == "late"
         assert asyncio.current_task().cancelling() == 0
         with pytest.raises(TurnDeadlineError):
@@ -360,7 +360,7 @@ def test_each_item_may_be_asked_for_by_another_task():
     source = Source(1)
 
     async def main():
-        timely = Deadline.after(0.05).limit(source.items())
+        timely = Deadline(0.05).limit(source.items())
         first = await asyncio.create_task(anext_of(timely))
         with pytest.raises(TurnDeadlineError):
             await asyncio.create_task(anext_of(timely))

@@ -114,12 +114,12 @@ class OAuthClient:
             scopes: what for.
             email: of the account, if it is known; browsers with several accounts choose this one.
             open_browser: as for :meth:`sign_in`.
-            show: likewise.
-            read_line: likewise.
+            show: as for :meth:`sign_in`.
+            read_line: as for :meth:`sign_in`.
 
         Raises:
             OAuthError: as for :meth:`sign_in`.
-            UsageError: likewise.
+            UsageError: as for :meth:`sign_in`.
         """
         asked = tuple(scopes)
         state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(64)

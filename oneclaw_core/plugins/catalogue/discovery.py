@@ -39,7 +39,7 @@ class PackageMetadata:
 
     Attributes:
         name: of the distribution.
-        version: likewise.
+        version: of the distribution.
         core_requirements: what it requires of ``oneclaw-core`` (PEP 508).
         python_requirement: its ``Requires-Python``, ``""`` for none.
         fault: why these cannot be read, ``""`` if they can.

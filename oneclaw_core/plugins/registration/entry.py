@@ -263,7 +263,7 @@ class PluginEntry:
     Attributes:
         name: of the plugin.
         tools: in the order of their registration.
-        groups: metadata of tool groups, likewise.
+        groups: metadata of tool groups, in the order of their registration.
         registrations: what else it registers, by name.
         manifests: the paths of the manifests it registers.
         hooks: the event and lifecycle hooks that it implements, each with its options as JSON data.

@@ -236,7 +236,7 @@ class GoogleClient:
             request: the one that was answered with the link, for messages.
             link: an ``https`` URL.
             target: as for :meth:`download`.
-            max_bytes: likewise.
+            max_bytes: as for :meth:`download`.
 
         Raises:
             GoogleError: it did not work out.

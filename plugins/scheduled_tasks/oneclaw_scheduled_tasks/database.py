@@ -100,7 +100,7 @@ class TaskDatabase:
         Args:
             work: if it raises, nothing is stored.
             *args: what it gets after its connection.
-            **kwargs: likewise.
+            **kwargs: keyword arguments for it.
 
         Raises:
             StoreError: the database cannot be read or written.

@@ -1,6 +1,10 @@
 """Attempts at runs in this process, with the offline model; and what is sent where a run is taken up."""
 
 import asyncio
+import os
+import subprocess
+import sys
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -94,6 +98,24 @@ def test_a_run_has_its_time(home, counting_server):
     (outcome,), *_ = attempts(home, (slow, run()), before=grant)
     assert outcome.error == "it was stopped after 1 seconds, the task's max_seconds"
     assert outcome.may_retry
+
+
+@pytest.mark.one_python  # needs other plugins
+def test_a_run_that_the_user_stops_is_not_tried_again(home, counting_server):
+    slow = task(f"Send a GET request to {counting_server.url}/hold")
+    program = [sys.executable, "-m", "oneclaw_core", "sessions", "stop", "scheduled-r1"]
+
+    def stop():
+        counting_server.wait_for("/hold")
+        subprocess.run(program, env=os.environ | {"ONECLAW_HOME": str(home)}, check=True)
+
+    async def grant(claw):
+        await claw.store.set_permission("network.private", "grant")
+        threading.Thread(target=stop).start()
+
+    (outcome,), *_ = attempts(home, (slow, run()), before=grant)
+    assert outcome.error == "the turn was stopped by the user; send another message to go on"
+    assert not outcome.may_retry
 
 
 @pytest.mark.one_python  # needs other plugins

@@ -52,7 +52,7 @@ class ToolFacts:
         description: what a model is told.
         parameters: its JSON Schema, ``None`` if JSON cannot hold it.
         required_permissions: as declared.
-        timeout_seconds: likewise.
+        timeout_seconds: as declared.
         group: its tool group.
         isolation: ``"process"`` or ``None``.
         target: of a tool from a manifest.

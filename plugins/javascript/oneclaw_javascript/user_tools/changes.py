@@ -137,10 +137,10 @@ class ToolChanges:
         Args:
             name: of the tool.
             description: as for :func:`creation`.
-            parameters: likewise.
-            code: likewise.
-            required_permissions: likewise; empty for none.
-            timeout_seconds: likewise.
+            parameters: as for :func:`creation`.
+            code: as for :func:`creation`.
+            required_permissions: as for :func:`creation`; empty for none.
+            timeout_seconds: as for :func:`creation`.
 
         Returns:
             The change; ``None`` if the tool is like that already.
