@@ -61,6 +61,14 @@ def _largest(work: str, limit: float) -> Callable[[Report], tuple[str, bool] | N
     return finding
 
 
+def _http_turn(report: Report) -> tuple[str, bool] | None:
+    table = report.table("http_turn")
+    ratio = table.rows[0].ratio("floor") if table else None
+    if not ratio:
+        return None
+    return f"{1 / ratio:.2f} times", 1 / ratio <= 2.5
+
+
 def _listing(report: Report) -> tuple[str, bool] | None:
     table = report.table("start")
     ratio = table.rows[0].ratio("llm") if table else None
@@ -77,6 +85,7 @@ def _tokens(report: Report) -> tuple[str, bool] | None:
 
 BUDGETS = (
     Budget("a turn of three requests, with 100, 1,000 and 10,000 tools", "4 ms, and the same with all", _turn),
+    Budget("a stored turn of three requests over HTTP", "2.5 times a loop with httpx and SQLite", _http_turn),
     Budget("taking up a session of 100,000 messages", "20 ms more than a new one", _resume),
     Budget("registering 10,000 tools", "500 ms", _largest("register", 0.5)),
     Budget("`oneclaw tools list`, the whole process", "a fifth of `llm tools list`", _listing),

@@ -1,6 +1,7 @@
 """A model service over real HTTP, in a separate process: Chat Completions as server-sent events.
 
-It asks for one call of the tool ``echo``, then answers. It does as little as it can, so that it holds up no contestant.
+The model ``echo`` asks for a call of the tool ``echo``, then answers. The model ``groups`` loads the first group, calls
+its first tool, then answers. It does as little as it can, so that it holds up no contestant.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.tool_set import ANSWER, LOAD_TURN
+from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,12 +56,28 @@ def _response(*chunks: bytes) -> bytes:
 
 
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-_FUNCTION = {"name": "echo", "arguments": json.dumps({"text": LOAD_TURN})}
-_CALL = _response(
-    _chunk({"role": "assistant", "tool_calls": [{"index": 0, "id": "c", "type": "function", "function": _FUNCTION}]}),
-    _chunk({}, "tool_calls", usage=_USAGE),
-)
+
+
+def _call(name: str, **arguments: str) -> bytes:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return _response(
+        _chunk(
+            {"role": "assistant", "tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]}
+        ),
+        _chunk({}, "tool_calls", usage=_USAGE),
+    )
+
+
 _TEXT = _response(_chunk({"role": "assistant", "content": ANSWER}), _chunk({}, "stop", usage=_USAGE))
+_ANSWERS = {
+    "echo": (_call("echo", text=LOAD_TURN), _TEXT),
+    "groups": (_call("load_tool_group", group_name=FIRST_GROUP), _call(FIRST_TOOL, text=LOAD_TURN), _TEXT),
+}
+
+
+def _answer_to(request: dict[str, Any]) -> bytes:
+    newest_first = [message["role"] for message in reversed(request["messages"])]
+    return _ANSWERS[request["model"]][newest_first[: newest_first.index("user")].count("tool")]
 
 
 async def _serve(seconds: float) -> None:
@@ -71,8 +88,9 @@ async def _serve(seconds: float) -> None:
                 lines = head.lower().split(b"\r\n")
                 length = next(int(line[15:]) for line in lines if line.startswith(b"content-length:"))
                 request = json.loads(await reader.readexactly(length))
-                await asyncio.sleep(seconds)
-                writer.write(_TEXT if request["messages"][-1]["role"] == "tool" else _CALL)
+                if seconds:
+                    await asyncio.sleep(seconds)
+                writer.write(_answer_to(request))
                 await writer.drain()
         except (asyncio.IncompleteReadError, OSError):
             writer.close()

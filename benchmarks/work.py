@@ -65,6 +65,18 @@ WORKS = (
         ),
     ),
     Work(
+        "http_turn",
+        "A stored turn over HTTP",
+        "s",
+        (100,),
+        "tools",
+        note=(
+            "The same three requests to a model service in another process, which answers Chat Completions as "
+            "server-sent events at once. OneClaw has all its plugins. The floor is a loop with httpx and SQLite that "
+            "stores each message before it goes on."
+        ),
+    ),
+    Work(
         "resume",
         "The next turn of a long session",
         "s",

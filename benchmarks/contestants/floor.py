@@ -49,6 +49,89 @@ async def turn(size: int) -> float:
     return await median_seconds(once)
 
 
+async def http_turn(size: int) -> float:
+    """A loop with httpx and SQLite, which stores each message before it goes on."""
+    import sqlite3
+    import tempfile
+    from contextlib import closing
+    from pathlib import Path
+
+    import httpx
+
+    from benchmarks.model_service import model_service
+
+    functions = _tool(size)
+    groups = grouped(plain_tools(size))
+    definitions = {
+        tool.name: {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in plain_tools(size)
+    }
+
+    async def ask(client: httpx.AsyncClient, messages: list[dict[str, Any]], tools: list[str]) -> dict[str, Any]:
+        body = {
+            "model": "groups",
+            "stream": True,
+            "messages": messages,
+            "tools": [definitions[name] for name in tools],
+        }
+        answer: dict[str, Any] = {"role": "assistant", "content": ""}
+        async with client.stream("POST", "chat/completions", json=body) as response:
+            response.raise_for_status()
+            async for line in response.aiter_lines():
+                if not line.startswith("data: ") or line == "data: [DONE]":
+                    continue
+                delta = json.loads(line[6:])["choices"][0]["delta"]
+                answer["content"] += delta.get("content") or ""
+                for call in delta.get("tool_calls", ()):
+                    answer.setdefault("tool_calls", []).append({"id": call["id"], "function": call["function"]})
+        return answer
+
+    with (
+        model_service(0) as url,
+        tempfile.TemporaryDirectory() as folder,
+        closing(sqlite3.connect(Path(folder) / "messages.db")) as database,
+    ):
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, session INTEGER, message TEXT)")
+        database.execute("CREATE INDEX by_session ON messages (session)")
+        async with httpx.AsyncClient(base_url=url) as client:
+            session = 0
+
+            async def once() -> None:
+                nonlocal session
+                session += 1
+                messages: list[dict[str, Any]] = []
+                active: list[str] = []
+
+                def store(message: dict[str, Any]) -> None:
+                    messages.append(message)
+                    row = (session, json.dumps(message))
+                    database.execute("INSERT INTO messages (session, message) VALUES (?, ?)", row)
+                    database.commit()
+
+                store({"role": "user", "content": LOAD_TURN})
+                while True:
+                    answer = await ask(client, messages, active)
+                    store(answer)
+                    if "tool_calls" not in answer:
+                        assert answer["content"] == ANSWER
+                        return
+                    for call in answer["tool_calls"]:
+                        name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
+                        if name == "load_tool_group":
+                            active += [tool.name for tool in groups[arguments["group_name"]]]
+                            result = "loaded"
+                        else:
+                            result = functions[name](**arguments)
+                        store({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+            return await median_seconds(once)
+
+
 async def register(size: int) -> float:
     """A dict."""
     tools = list(plain_tools(size))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring import kilobytes_of_each, median_seconds, tokens_of, turns_per_second
-from benchmarks.model_service import model_service
+from benchmarks.model_service import MODEL_SECONDS, model_service
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
 from oneclaw_core import (
     LoadToolGroupTool,
@@ -25,12 +25,13 @@ from oneclaw_core import (
     ToolResult,
     ToolSourceInfo,
     ToolSourceType,
+    TurnFinishedEvent,
     build_system_prompt_with_tool_groups,
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from oneclaw_core import ToolContext
     from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest
@@ -111,8 +112,10 @@ async def _opened(model: Model, tools: list[PlainTool]) -> AsyncIterator[OneClaw
             yield claw
 
 
-async def _send(claw: OneClaw, **options: Any) -> int:
-    return len([event async for event in claw.send_message(LOAD_TURN, model="instant/model", **options)])
+async def _send(claw: OneClaw, model: str = "instant/model", **options: Any) -> None:
+    events = [event async for event in claw.send_message(LOAD_TURN, model=model, **options)]
+    assert isinstance(events[-1], TurnFinishedEvent)
+    assert events[-1].text == ANSWER
 
 
 async def turn(size: int) -> float:
@@ -173,21 +176,27 @@ async def sessions(size: int) -> float:
         return await turns_per_second(lambda number: _send(claw, session=f"session-{number}"), size)
 
 
-async def http_sessions(size: int) -> float:
-    """The same with a model service over HTTP."""
-    from oneclaw_core.plugins.loading.load_plugins import discover
-
-    plugins = [plugin for plugin in discover() if plugin.name in ("builtin", "openai")]
-    with model_service() as url, tempfile.TemporaryDirectory() as directory:
+@asynccontextmanager
+async def _connected(seconds: float, plugins: Iterable[str] | None = None) -> AsyncIterator[OneClaw]:
+    """Open a home whose provider ``lab`` is a model service over HTTP, with all installed plugins by default."""
+    with model_service(seconds) as url, tempfile.TemporaryDirectory() as directory:
         async with OneClaw.open(Path(directory), environ=dict(os.environ), plugins=plugins) as claw:
             await claw.store.set_setting("provider:lab", {"type": "openai_compatible", "base_url": url})
-            claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
+            yield claw
 
-            async def one(number: int) -> None:
-                async for _ in claw.send_message(LOAD_TURN, model="lab/echo", session=f"session-{number}"):
-                    pass
 
-            return await turns_per_second(one, size)
+async def http_turn(size: int) -> float:
+    """A turn in a session of its own, in a home with all plugins."""
+    async with _connected(0) as claw:
+        _register(claw, list(plain_tools(size)))
+        return await median_seconds(lambda: _send(claw, model="lab/groups"))
+
+
+async def http_sessions(size: int) -> float:
+    """The same with a model service over HTTP."""
+    async with _connected(MODEL_SECONDS, ("builtin", "openai")) as claw:
+        claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
+        return await turns_per_second(lambda number: _send(claw, model="lab/echo", session=f"session-{number}"), size)
 
 
 async def idle(size: int) -> float:
