@@ -52,7 +52,8 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
     """Show what models used and cost, by day, model, session or tool group.
 
     A request with several loaded tool groups counts for each of them. A prefix break is a request that did not begin as
-    the one before it in its session, so that the service's prompt cache could not be used.
+    the one before it in its session, so that the service's prompt cache could not be used. "At least" marks sums with
+    requests whose answers broke off before the service gave their final counts.
     """
     if since is not None and until is not None and until < since:
         raise UsageError("--until is before --since: exchange them")
@@ -95,25 +96,26 @@ def _label(grouping: str, row: UsageRow) -> str:
 
 
 def _cells(sums: UsageTotals) -> tuple[str, ...]:
+    at_least = "at least " if sums.at_least_requests else ""
     return (
         f"{sums.requests:,}",
-        _count(sums.input_tokens),
+        _count(sums.input_tokens, at_least),
         "unknown" if sums.cached_share is None else f"{sums.cached_share:.0%}",
-        _count(sums.output_tokens),
-        _count(sums.reasoning_tokens),
-        _cost(sums),
+        _count(sums.output_tokens, at_least),
+        _count(sums.reasoning_tokens, at_least),
+        _cost(sums, at_least),
         _breaks(sums),
     )
 
 
-def _count(tokens: int | None) -> str:
-    return "unknown" if tokens is None else f"{tokens:,}"
+def _count(tokens: int | None, at_least: str) -> str:
+    return "unknown" if tokens is None else f"{at_least}{tokens:,}"
 
 
-def _cost(sums: UsageTotals) -> str:
+def _cost(sums: UsageTotals, at_least: str) -> str:
     if sums.cost is None:
         return "unknown"
-    return ("at least " if sums.priced_requests < sums.requests else "") + dollars(sums.cost)
+    return (at_least or ("at least " if sums.priced_requests < sums.requests else "")) + dollars(sums.cost)
 
 
 def _breaks(sums: UsageTotals) -> str:
@@ -138,6 +140,7 @@ def _key_document(grouping: str, row: UsageRow) -> dict[str, Any]:
 def _document(sums: UsageTotals) -> dict[str, Any]:
     return {
         "requests": sums.requests,
+        "at_least_requests": sums.at_least_requests,
         "input_tokens": sums.input_tokens,
         "cached_input_tokens": sums.cached_input_tokens,
         "cached_share": None if sums.cached_share is None else round(sums.cached_share, 4),

@@ -166,6 +166,12 @@ def _add_plugin_storage(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def _add_lower_bounds_of_usage(connection: Connection) -> None:
+    """Migrate version 6 to version 7."""
+    boolean = connection.dialect.types[ColumnType.BOOLEAN]
+    connection.execute(f"ALTER TABLE usage ADD COLUMN is_at_least {boolean}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -173,6 +179,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_search_and_memory,
     _add_lock_token,
     _add_plugin_storage,
+    _add_lower_bounds_of_usage,
 )
 
 

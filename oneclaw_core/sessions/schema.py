@@ -193,6 +193,9 @@ usage = Table(
         Column("system_hash"),
         Column("history_hash"),
         Column("created_at", _BIG, is_required=True),
+        Column(
+            "is_at_least", ColumnType.BOOLEAN, remark="True for tokens that are a lower bound; NULL for final ones."
+        ),
     ),
     primary_key=("id",),
     indexes=(

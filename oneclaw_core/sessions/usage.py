@@ -74,6 +74,7 @@ _WRITTEN = (
     "system_hash",
     "history_hash",
     "created_at",
+    "is_at_least",
 )
 _INSERT = f"INSERT INTO usage ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _SPENT = """
@@ -105,6 +106,7 @@ def record(connection: Connection, session_id: str, it: UsageRecord) -> None:
             "system_hash": it.prefix and clean_text(it.prefix.system_prompt),
             "history_hash": it.prefix and clean_text(it.prefix.history),
             "created_at": now(),
+            "is_at_least": it.usage.is_at_least or None,
         },
     )
 

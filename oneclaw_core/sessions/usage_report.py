@@ -35,7 +35,8 @@ class UsageTotals:
     """Sums over model requests; ``None`` where no request has a value.
 
     Attributes:
-        requests: how many there were.
+        requests: how many there were; one whose answer did not come to its end counts too.
+        at_least_requests: how many of them have no final counts, so that they may have used and cost more.
         input_tokens: as in ``TokenUsage``, and so are the others.
         cacheable_input_tokens: the input tokens of requests of which the service said how many were cached.
         cost: in US dollars.
@@ -49,6 +50,7 @@ class UsageTotals:
     """
 
     requests: int = 0
+    at_least_requests: int = 0
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_tokens: int | None = None
@@ -115,6 +117,7 @@ def _whole_sum(column: str) -> str:
 
 _TOTALS = {
     "requests": "count(*)",
+    "at_least_requests": "count(CASE WHEN is_at_least THEN 1 END)",
     "input_tokens": _whole_sum("input_tokens"),
     "cached_input_tokens": _whole_sum("cached_input_tokens"),
     "cache_write_tokens": _whole_sum("cache_write_tokens"),

@@ -180,4 +180,5 @@ def _sum(first: TokenUsage, second: TokenUsage) -> TokenUsage:
         return None if values == (None, None) else sum(value or 0 for value in values)
 
     names = ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
-    return TokenUsage(**{name: added(name) for name in names})
+    is_at_least = first.is_at_least or second.is_at_least
+    return TokenUsage(**{name: added(name) for name in names}, is_at_least=is_at_least)

@@ -22,11 +22,13 @@ class Spending:
         tokens: input tokens, cached ones included, and output tokens.
         cost: in US dollars.
         unpriced_requests: how many requests are not in the cost, since their price is not known.
+        is_at_least: True if a service gave no final counts of a request, so that more may be spent.
     """
 
     tokens: int = 0
     cost: float = 0.0
     unpriced_requests: int = 0
+    is_at_least: bool = False
 
     def plus(self, usage: TokenUsage, cost: float | None) -> Spending:
         """Add a request.
@@ -39,6 +41,7 @@ class Spending:
             tokens=self.tokens + (usage.input_tokens or 0) + (usage.output_tokens or 0),
             cost=self.cost + (cost or 0.0),
             unpriced_requests=self.unpriced_requests + (cost is None),
+            is_at_least=self.is_at_least or usage.is_at_least,
         )
 
 
@@ -74,18 +77,19 @@ class SpendingLimits:
         Returns:
             What to tell the user; ``None`` if another request may be sent.
         """
-        for setting, limit, tokens in (
-            ("turn_max_tokens", self.turn_max_tokens, turn.tokens),
-            ("day_max_tokens", self.day_max_tokens, day.tokens),
+        for setting, limit, spent in (
+            ("turn_max_tokens", self.turn_max_tokens, turn),
+            ("day_max_tokens", self.day_max_tokens, day),
         ):
-            if limit is not None and tokens >= limit:
-                return self._message(setting, f"{tokens:,} tokens", f"{limit:,}")
+            if limit is not None and spent.tokens >= limit:
+                at_least = "at least " if spent.is_at_least else ""
+                return self._message(setting, f"{at_least}{spent.tokens:,} tokens", f"{limit:,}")
         for setting, allowed, spent in (
             ("turn_max_cost", self.turn_max_cost, turn),
             ("day_max_cost", self.day_max_cost, day),
         ):
             if allowed is not None and spent.cost >= allowed:
-                at_least = "at least " if spent.unpriced_requests else ""
+                at_least = "at least " if spent.unpriced_requests or spent.is_at_least else ""
                 return self._message(setting, at_least + dollars(spent.cost), dollars(allowed))
         return None
 

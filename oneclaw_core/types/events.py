@@ -152,7 +152,11 @@ class RetryEvent:
 
 @dataclass(frozen=True, slots=True)
 class UsageEvent:
-    """Usage of one model request; ``cost`` is ``None`` where the price is not known."""
+    """Usage of one model request; ``cost`` is ``None`` where the price is not known.
+
+    A request that was retried, refused or broken off in the middle of its answer counts too. JSON has ``at_least`` only
+    where the service gave no final counts: the request used at least so much.
+    """
 
     model: str
     usage: TokenUsage
@@ -160,7 +164,7 @@ class UsageEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON."""
-        return {
+        document = {
             "event": "usage",
             "model": self.model,
             "input_tokens": self.usage.input_tokens,
@@ -169,6 +173,7 @@ class UsageEvent:
             "reasoning_tokens": self.usage.reasoning_tokens,
             "cost": self.cost,
         }
+        return document | {"at_least": True} if self.usage.is_at_least else document
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,12 +136,16 @@ class ToolCall:
 class TokenUsage:
     """Usage of one model request, as the service counted it; ``None`` where it did not say.
 
+    A request whose answer did not come to its end may lack the final counts. Then its usage is what the service had
+    counted by then, with estimates where it had counted nothing.
+
     Attributes:
         input_tokens: all input tokens, cached ones included.
         cached_input_tokens: those of them read from the service's prompt cache.
         cache_write_tokens: those of them written to the service's prompt cache, where that is billed.
         output_tokens: all output tokens, reasoning included.
         reasoning_tokens: those of them spent on reasoning.
+        is_at_least: True if the service gave no final counts, so that the request may have used more.
     """
 
     input_tokens: int | None = None
@@ -149,3 +153,4 @@ class TokenUsage:
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+    is_at_least: bool = False

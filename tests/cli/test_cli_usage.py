@@ -102,6 +102,7 @@ def test_usage_as_json(ok, today):
         "session": "ID",
         "name": "work",
         "requests": 1,
+        "at_least_requests": 0,
         "input_tokens": 1000,
         "cached_input_tokens": 750,
         "cached_share": 0.75,
@@ -115,6 +116,24 @@ def test_usage_as_json(ok, today):
     }
     assert document["rows"][1]["cost"] is None
     assert document["total"]["cost"] == 1.5
+
+
+def test_sums_with_an_answer_that_broke_off_are_marked(ok, today):
+    async def break_off():
+        place = find_home()
+        async with await Store.open(backend_of(place.database_url), lock_directory=place.locks) as store:
+            session = await store.find_session("work")
+            counted = TokenUsage(input_tokens=500, output_tokens=2, is_at_least=True)
+            await store.record_usage(session.id, UsageRecord("openai", "gpt", counted, 0.5))
+
+    asyncio.run(break_off())
+    lines = {line[0]: line[1:] for line in table(ok("usage", "--by", "model"))}
+    assert lines["openai/gpt"][:3] == ["2", "at least 1,500", "75%"]
+    assert lines["openai/gpt"][3:6] == ["at least 52", "at least 20", "at least $0.7500"]
+    assert lines["openai/mini"][:2] == ["1", "1,000"]
+    assert lines["total"][1] == "at least 2,507"
+    rows = {row["model"]: row for row in ok("usage", "--by", "model", "--json")["rows"]}
+    assert [rows[name]["at_least_requests"] for name in ("openai/gpt", "openai/mini")] == [1, 0]
 
 
 def test_nothing_used_is_an_empty_table(ok):

@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 5, as SQLite shows them.
+-- The tables of a new SQLite database of version 5, as SQLite shows them, with the column that version 7 added.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -101,6 +101,7 @@ CREATE TABLE usage (
     system_hash TEXT,
     history_hash TEXT,
     created_at BIGINT NOT NULL,
+    is_at_least BOOLEAN,
     PRIMARY KEY (id),
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE SET NULL
 );

@@ -78,6 +78,7 @@ def test_a_database_of_version_1_keeps_its_rows(old_home: Path) -> None:
             totals = await store.usage_totals(SESSION)
             assert (totals.requests, totals.input_tokens, totals.cached_input_tokens) == (2, 230, 60)
             assert (totals.cost, totals.priced_requests, totals.prefix_breaks) == (0.25, 1, 0)
+            assert totals.at_least_requests == 0
 
     asyncio.run(main())
 

@@ -18,7 +18,7 @@ from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.sessions.usage_report import UsageGrouping, UsageTotals
-from oneclaw_core.types.budget import Spending
+from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
@@ -76,6 +76,23 @@ def test_usage_is_added_up(tmp_path: Path) -> None:
             assert total == of_first + UsageTotals(requests=2, input_tokens=100, reasoning_tokens=7)
             assert (total.requests, total.input_tokens, total.reasoning_tokens, total.cost) == (4, 120, 7, 0.5)
             assert await store.usage_totals("0" * 32) == UsageTotals()
+
+    asyncio.run(main())
+
+
+def test_requests_without_final_counts_are_counted_and_marked(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            session = await store.create_session(agent="default")
+            await store.record_usage(session.id, record(100))
+            broken_off = TokenUsage(input_tokens=50, output_tokens=3, is_at_least=True)
+            await store.record_usage(session.id, UsageRecord("openai", "mini", broken_off))
+            assert await store.usage_totals(session.id) == UsageTotals(
+                requests=2, at_least_requests=1, input_tokens=150, output_tokens=3
+            )
+            rows = await store.usage_by(UsageGrouping.MODEL)
+            assert {row.key: row.totals.at_least_requests for row in rows} == {"openai/gpt": 0, "openai/mini": 1}
+            assert (await store.spent_since(start_of_day())).tokens == 153
 
     asyncio.run(main())
 

@@ -57,6 +57,15 @@ def test_the_message_says_what_was_spent_and_what_to_do() -> None:
     )
 
 
+def test_what_was_spent_at_least_is_said_so() -> None:
+    spent = NOTHING.plus(TokenUsage(input_tokens=100, is_at_least=True), 0.5).plus(TokenUsage(input_tokens=1), 0.5)
+    for limits, words in (
+        (SpendingLimits(turn_max_tokens=100), "it has spent at least 101 tokens, and"),
+        (SpendingLimits(turn_max_cost=1.0), "it has spent at least $1.00, and"),
+    ):
+        assert words in (limits.exceeded(spent, NOTHING) or "")
+
+
 def test_a_limit_of_days_is_known_to_need_the_day() -> None:
     assert TurnBudget([SpendingLimits(day_max_tokens=1)], 5).limits_days
     assert TurnBudget([SpendingLimits(day_max_cost=1)], 5).limits_days

@@ -36,7 +36,10 @@ _SAMPLES: dict[type, list[Any]] = {
     CompactedEvent: [CompactedEvent(48, 900, "context_window")],
     RetryEvent: [RetryEvent("the service is overloaded", 1.5)],
     UsageEvent: [
-        UsageEvent("offline/rules", TokenUsage(input_tokens=734, cached_input_tokens=0, output_tokens=9), 0.0)
+        UsageEvent("offline/rules", TokenUsage(input_tokens=734, cached_input_tokens=0, output_tokens=9), 0.0),
+        UsageEvent(
+            "anthropic/claude-sonnet-5", TokenUsage(input_tokens=734, output_tokens=3, is_at_least=True), 0.0022
+        ),
     ],
     TurnFinishedEvent: [
         TurnFinishedEvent("report", "It has 6 pages."),
