@@ -1,5 +1,6 @@
 """A plugin of the workspace takes part in everything only if it is named wherever plugins are named."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -43,3 +44,18 @@ def test_plugin_has_what_every_distribution_needs(plugin):
     assert project["dependency-groups"]["test"]
     assert (folder / f"oneclaw_{plugin}" / "py.typed").exists()
     assert list((folder / "tests").glob("test_*.py"))
+
+
+def test_shipped_tools_declare_what_is_true_of_their_verbs():
+    entries = [*ROOT.glob("plugins/*/oneclaw_*/*.entry.json"), *ROOT.glob("oneclaw_core/builtin/*.entry.json")]
+    tools = {each["name"]: each for path in entries for each in json.loads(path.read_text())["entry"]["tools"]}
+    reading = {name for name in tools if {"list", "get", "search", "info"} & set(name.split("_"))}
+    writing = {name for name in tools if any(each.endswith(".write") for each in tools[name]["required_permissions"])}
+    acting = {"exec", "js_eval", "http_request", "write_file", "save_memory", "create_agent", "gmail_send"}
+    read_only = {name for name in tools if tools[name].get("read_only")}
+    idempotent = {name for name in tools if tools[name].get("idempotent")}
+
+    assert reading - read_only == set()
+    assert writing & read_only == set()
+    assert acting & (read_only | idempotent) == set()
+    assert "gmail_archive" in idempotent

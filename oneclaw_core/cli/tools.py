@@ -95,6 +95,8 @@ def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
         "parameters": dict(definition.parameters),
         "required_permissions": definition.required_permissions,
         "timeout_seconds": definition.timeout_seconds,
+        "read_only": definition.read_only,
+        "idempotent": definition.idempotent,
     }
 
 

@@ -122,6 +122,8 @@ def registered_by(catalog: Catalog, plugin: str) -> dict[str, Any]:
                     "parameters": definition.parameters,
                     "required_permissions": list(definition.required_permissions),
                     "timeout_seconds": definition.timeout_seconds,
+                    **({"read_only": True} if definition.read_only else {}),
+                    **({"idempotent": True} if definition.idempotent else {}),
                 }
             )
     return {

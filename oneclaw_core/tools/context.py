@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,10 @@ NOT_IN_A_RUNNING_CALL = (
     "this service of ToolContext is there only in a call that the executor runs, not in a worker process: "
     "run the tool by OneClaw.call_tool, without isolation='process'"
 )
+
+
+# Never changes: a call that an older version stored keeps its key.
+_KEY_NAMESPACE = uuid.UUID("8f9b5c8e-4a53-5d0c-9b57-3c1f0a6f5b1e")
 
 
 class CallServices(Protocol):
@@ -82,7 +87,7 @@ class ToolContext:
         session_id: the conversation, ``None`` outside one (``oneclaw call``).
         agent_name: the agent that calls.
         tool_name: the tool called.
-        call_id: the id of this call.
+        call_id: the id of this call, unique in its session.
         paths: which files the tool may read and write.
         selection: the tools that the agent may have.
         turn: the turn that the call belongs to, ``None`` outside one.
@@ -127,6 +132,14 @@ class ToolContext:
         if self._plugin is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._plugin
+
+    @property
+    def idempotency_key(self) -> str:
+        """A text that stands for this one call, for services that take such a key and do what they are asked once.
+
+        A stored call has the same key when it runs again after a crash. No other call has it, in any session.
+        """
+        return str(uuid.uuid5(_KEY_NAMESPACE, f"{self.session_id or ''}/{self.call_id}"))
 
     @property
     def logger(self) -> logging.Logger:
@@ -293,7 +306,9 @@ def detached_context(tool_name: str) -> ToolContext:
     from oneclaw_core.tools.paths import PathGuard
 
     home = find_home()
-    return ToolContext(home.path, None, "", tool_name, "", PathGuard(home.workspace, Path.cwd(), home.path))
+    return ToolContext(
+        home.path, None, "", tool_name, uuid.uuid4().hex, PathGuard(home.workspace, Path.cwd(), home.path)
+    )
 
 
 # How many tool calls deep a turn may be run within others.

@@ -42,6 +42,8 @@ class ToolDefinition(_StoredParameters):
         parameters: JSON Schema (draft 2020-12) of the arguments; ``type`` is ``object`` and may be left out.
         required_permissions: permissions checked before every run, such as ``files.write``.
         timeout_seconds: how long one run may take.
+        read_only: True if a call changes nothing outside OneClaw, so that it can be repeated at any time.
+        idempotent: True if running the same call again changes nothing more than running it once.
 
     Raises:
         ToolDefinitionError: a value is not acceptable; the message says which and why.
@@ -52,6 +54,8 @@ class ToolDefinition(_StoredParameters):
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     required_permissions: tuple[str, ...] = ()
     timeout_seconds: float = 30
+    read_only: bool = False
+    idempotent: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool")
@@ -71,30 +75,56 @@ class ToolDefinition(_StoredParameters):
                 f"not {seconds!r}",
                 "/timeout_seconds",
             )
+        for name in ("read_only", "idempotent"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ToolDefinitionError(
+                    f"tool {self.name!r}: {name} must be true or false, not {value!r}", f"/{name}"
+                )
+
+    @property
+    def is_repeatable(self) -> bool:
+        """True if a call whose outcome is unknown can be run again without asking."""
+        return self.read_only or self.idempotent
 
     @classmethod
-    def stored(
-        cls, name: str, description: str, parameters: str, required_permissions: tuple[str, ...], timeout_seconds: float
-    ) -> Self:
-        """Make a definition of values that were checked when they were stored.
+    def stored(cls, data: Mapping[str, Any]) -> Self:
+        """Make a definition of what :meth:`to_dict` returned; it was checked before.
 
         Args:
-            name: as for a new definition.
-            description: as for a new definition.
-            parameters: JSON text, parsed when it is first used.
-            required_permissions: as for a new definition.
-            timeout_seconds: as for a new definition.
+            data: the parameters in it are parsed when they are first used.
+
+        Raises:
+            KeyError: a part is missing.
         """
         made = object.__new__(cls)
         for attribute, value in (
-            ("name", name),
-            ("description", description),
-            ("_text", parameters),
-            ("required_permissions", required_permissions),
-            ("timeout_seconds", timeout_seconds),
+            ("name", data["name"]),
+            ("description", data["description"]),
+            ("_text", data["parameters"]),
+            ("required_permissions", tuple(data["required_permissions"])),
+            ("timeout_seconds", data["timeout_seconds"]),
+            ("read_only", data.get("read_only", False)),
+            ("idempotent", data.get("idempotent", False)),
         ):
             object.__setattr__(made, attribute, value)
         return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the definition as JSON data, its parameters as JSON text; what it does not declare is left out.
+
+        Raises:
+            ValueError, TypeError: JSON cannot hold the parameters.
+        """
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters_text(),
+            "required_permissions": list(self.required_permissions),
+            "timeout_seconds": self.timeout_seconds,
+            **({"read_only": True} if self.read_only else {}),
+            **({"idempotent": True} if self.idempotent else {}),
+        }
 
     def parameters_text(self) -> str:
         """Return the parameters as JSON text.

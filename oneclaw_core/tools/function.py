@@ -213,6 +213,8 @@ class FunctionTool(Generic[_P, _R]):
         group: str | None = None,
         required_permissions: Sequence[str] = (),
         timeout_seconds: float = 30,
+        read_only: bool = False,
+        idempotent: bool = False,
         isolation: Literal["process"] | None = None,
         is_poll: bool = False,
         local_names: Mapping[str, Any] | None = None,
@@ -226,6 +228,8 @@ class FunctionTool(Generic[_P, _R]):
             group: as for :func:`tool`.
             required_permissions: as for :func:`tool`.
             timeout_seconds: as for :func:`tool`.
+            read_only: as for :func:`tool`.
+            idempotent: as for :func:`tool`.
             isolation: as for :func:`tool`.
             is_poll: as for :func:`tool`.
             local_names: names that the function's type hints may use beside those of its module.
@@ -245,6 +249,8 @@ class FunctionTool(Generic[_P, _R]):
         self._given_description = description
         self._required_permissions = required_permissions
         self._timeout_seconds = timeout_seconds
+        self._read_only = read_only
+        self._idempotent = idempotent
         self._local_names = dict(local_names or {})
         self._definition: ToolDefinition | None = None
         check_name(self.name, "tool")
@@ -298,6 +304,8 @@ class FunctionTool(Generic[_P, _R]):
             parameters=parameters,
             required_permissions=tuple(self._required_permissions),
             timeout_seconds=self._timeout_seconds,
+            read_only=self._read_only,
+            idempotent=self._idempotent,
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
@@ -395,6 +403,8 @@ def tool(
     group: str | None = None,
     required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
+    read_only: bool = False,
+    idempotent: bool = False,
     isolation: Literal["process"] | None = None,
     is_poll: bool = False,
 ) -> Callable[[Callable[_P, _R]], FunctionTool[_P, _R]]: ...
@@ -409,6 +419,8 @@ def tool(
     group: str | None = None,
     required_permissions: Sequence[str] = (),
     timeout_seconds: float = 30,
+    read_only: bool = False,
+    idempotent: bool = False,
     isolation: Literal["process"] | None = None,
     is_poll: bool = False,
 ) -> Any:
@@ -425,6 +437,8 @@ def tool(
         group: the tool group it belongs to; none makes it a core tool, sent with every request.
         required_permissions: what must be granted before it runs, such as ``files.write``.
         timeout_seconds: how long one run may take.
+        read_only: True if a call changes nothing outside OneClaw, so that it can be repeated at any time.
+        idempotent: True if running the same call again changes nothing more than running it once.
         isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
             function at the top level of a module.
         is_poll: True if a model may call it again and again until its outcome changes, such as the status of a build.
@@ -444,6 +458,8 @@ def tool(
             group=group,
             required_permissions=required_permissions,
             timeout_seconds=timeout_seconds,
+            read_only=read_only,
+            idempotent=idempotent,
             isolation=isolation,
             is_poll=is_poll,
             local_names=_local_names(function, frame_depth + 1),

@@ -34,6 +34,7 @@ class LoadToolGroupTool:
                 "properties": {"group_name": {"type": "string", "description": "The name of the tool group to load"}},
                 "required": ["group_name"],
             },
+            read_only=True,
             timeout_seconds=5,
         )
 

@@ -374,6 +374,8 @@ TOOL_KEYS = (
     "function",
     "required_permissions",
     "timeout_seconds",
+    "read_only",
+    "idempotent",
     "isolation",
     "asks_itself",
     "is_poll",
@@ -504,6 +506,8 @@ def _check_function(value: object) -> str | None:
 _CHECKS: dict[str, Callable[[object], str | None]] = {
     "parameters": _check_parameters,
     "required_permissions": _check_permissions,
+    "read_only": _check_boolean,
+    "idempotent": _check_boolean,
     "isolation": _check_isolation,
     "asks_itself": _check_boolean,
     "is_poll": _check_boolean,
@@ -538,6 +542,8 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
             parameters=parameters,
             required_permissions=tuple(values.get("required_permissions", ())),
             timeout_seconds=values.get("timeout_seconds", 30),
+            read_only=values.get("read_only", False),
+            idempotent=values.get("idempotent", False),
         )
     except ToolDefinitionError as error:
         report(error.pointer, str(error))

@@ -243,7 +243,7 @@ class Turns:
         await parts.refresh_tools()
         scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name, caller=caller)
         with self.tracker.of_this_task():
-            (outcome,) = await parts.executor.execute([ToolCall("call_1", name, arguments)], scope)
+            (outcome,) = await parts.executor.execute([ToolCall(new_id(), name, arguments)], scope)
         return outcome
 
     def _hooks(

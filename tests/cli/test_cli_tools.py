@@ -17,6 +17,7 @@ WEATHER = """
             {"type": "object", "properties": {"where": {"type": "string"}}},
             required_permissions=("weather.look",),
             timeout_seconds=7,
+            read_only=True,
         )
 
         async def execute(self, arguments, context):
@@ -61,6 +62,8 @@ def test_the_listing_has_all_tools_with_what_a_program_needs_to_know(ok, weather
         "parameters": {"type": "object", "properties": {"where": {"type": "string"}}},
         "required_permissions": ["weather.look"],
         "timeout_seconds": 7,
+        "read_only": True,
+        "idempotent": False,
     }
     assert tools["read_file"]["plugin"] == "builtin"
 

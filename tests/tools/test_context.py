@@ -1,6 +1,7 @@
-"""Turns within tool calls: how deep, for whom the user's answers are, and whose time stands still."""
+"""Keys of calls; turns within tool calls: how deep, for whom the user's answers are, and whose time stands still."""
 
 import asyncio
+from dataclasses import replace
 
 from oneclaw_core import ToolContext
 from oneclaw_core.tools import PathGuard
@@ -57,3 +58,12 @@ def test_the_time_of_all_calls_around_stands_still_while_the_user_is_asked(tmp_p
             assert outer.remaining_seconds() is not None
 
     asyncio.run(main())
+
+
+def test_each_call_has_its_own_idempotency_key(tmp_path):
+    call = context(tmp_path, "session 1")
+    same = context(tmp_path, "session 1").without_services()
+    others = [replace(call, session_id="session 2"), replace(call, call_id="call_2"), context(tmp_path, None)]
+
+    assert call.idempotency_key == same.idempotency_key == "9a58c76c-7a33-581a-a286-30012ad7a414"
+    assert len({call.idempotency_key, *(each.idempotency_key for each in others)}) == 4

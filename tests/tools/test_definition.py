@@ -1,5 +1,6 @@
 """FEAT-004, "Tool Definition Format"."""
 
+import json
 import math
 
 import pytest
@@ -93,3 +94,26 @@ def test_anything_with_a_definition_and_execute_is_a_tool():
 
     assert isinstance(Probe(), Tool)
     assert not isinstance(object(), Tool)
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_repeatable"), [({}, False), ({"read_only": True}, True), ({"idempotent": True}, True)]
+)
+def test_a_tool_declares_whether_its_calls_can_be_repeated(declared, is_repeatable):
+    definition = define(**declared)
+    stored = ToolDefinition.stored(json.loads(json.dumps(definition.to_dict())))
+
+    assert definition.is_repeatable is stored.is_repeatable is is_repeatable
+    assert stored == definition
+
+
+@pytest.mark.parametrize("name", ["read_only", "idempotent"])
+def test_declarations_that_are_no_boolean_are_refused(name):
+    assert f"{name} must be true or false, not 'yes'" in str(refusal(**{name: "yes"}))
+
+
+def test_entries_of_earlier_versions_declare_nothing():
+    stored = define(read_only=True).to_dict()
+    del stored["read_only"]
+
+    assert not ToolDefinition.stored(stored).is_repeatable

@@ -113,6 +113,21 @@ def test_options_go_into_the_definition():
     assert (definition.required_permissions, definition.timeout_seconds) == (("files.read",), 5)
 
 
+def test_a_function_declares_that_its_calls_can_be_repeated():
+    @tool(read_only=True)
+    def look(place: str) -> str:
+        """Look."""
+        return place
+
+    @tool(idempotent=True)
+    def put(place: str) -> str:
+        """Put."""
+        return place
+
+    assert (look.definition.read_only, look.definition.idempotent) == (True, False)
+    assert (put.definition.read_only, put.definition.idempotent) == (False, True)
+
+
 def test_an_async_function_stays_awaitable():
     @tool
     async def answer() -> int:

@@ -159,6 +159,13 @@ def test_an_entry_becomes_a_definition():
     assert tools[0].isolation is None
 
 
+def test_an_entry_declares_that_its_calls_can_be_repeated():
+    tools, _, problems = parse_group({**SEARCH, "read_only": True, "idempotent": True})
+
+    assert problems == []
+    assert (tools[0].definition.read_only, tools[0].definition.idempotent) == (True, True)
+
+
 def test_what_is_left_out_has_a_default():
     definition = parse_group(entry())[0][0].definition
     assert definition.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
@@ -244,6 +251,8 @@ def test_a_function_that_is_no_name_is_refused(function):
         ({"timeout_seconds": 0}, "/0/timeout_seconds", "above 0 and at most 86400"),
         ({"timeout_seconds": "10"}, "/0/timeout_seconds", "above 0 and at most 86400"),
         ({"timeout_seconds": True}, "/0/timeout_seconds", "above 0 and at most 86400"),
+        ({"read_only": "yes"}, "/0/read_only", "must be true or false"),
+        ({"idempotent": None}, "/0/idempotent", "must be true or false, not null"),
         ({"isolation": "thread"}, "/0/isolation", 'must be "process"'),
         ({"isolation": None}, "/0/isolation", 'must be "process", not null'),
     ],

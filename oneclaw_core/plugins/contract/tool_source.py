@@ -65,16 +65,7 @@ class KnownTool:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tool as JSON data."""
-        definition = self.definition
-        return {
-            "name": definition.name,
-            "description": definition.description,
-            "parameters": definition.parameters_text(),
-            "required_permissions": list(definition.required_permissions),
-            "timeout_seconds": definition.timeout_seconds,
-            "group": self.group,
-            "origin": self.origin,
-        }
+        return {**self.definition.to_dict(), "group": self.group, "origin": self.origin}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> KnownTool:
@@ -85,14 +76,7 @@ class KnownTool:
         """
         from oneclaw_core.tools.definition import ToolDefinition
 
-        definition = ToolDefinition.stored(
-            str(stored["name"]),
-            str(stored["description"]),
-            str(stored["parameters"]),
-            tuple(stored["required_permissions"]),
-            stored["timeout_seconds"],
-        )
-        return cls(definition, stored["group"], stored["origin"])
+        return cls(ToolDefinition.stored(stored), stored["group"], stored["origin"])
 
 
 class SourceTools(Protocol):

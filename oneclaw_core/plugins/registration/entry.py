@@ -218,13 +218,8 @@ class ToolEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tool as JSON data, its parameters as JSON text."""
-        definition = self.definition
         return {
-            "name": definition.name,
-            "description": definition.description,
-            "parameters": definition.parameters_text(),
-            "required_permissions": list(definition.required_permissions),
-            "timeout_seconds": definition.timeout_seconds,
+            **self.definition.to_dict(),
             "group": self.group,
             "target": self.target,
             "origin": self.origin,
@@ -237,15 +232,8 @@ class ToolEntry:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolEntry:
         """Read what :meth:`to_dict` returned; the definition was checked when it was described."""
-        definition = ToolDefinition.stored(
-            data["name"],
-            data["description"],
-            data["parameters"],
-            tuple(data["required_permissions"]),
-            data["timeout_seconds"],
-        )
         return cls(
-            definition,
+            ToolDefinition.stored(data),
             data["group"],
             data["target"],
             data["origin"],

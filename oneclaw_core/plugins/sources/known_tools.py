@@ -215,7 +215,8 @@ async def _started(start: Callable[[], Awaitable[None]] | None, published: Publi
 
 def _contract(tool: Tool) -> tuple[Any, ...]:
     definition = tool.definition
-    return json.dumps(definition.parameters, sort_keys=True), definition.required_permissions
+    parameters = json.dumps(definition.parameters, sort_keys=True)
+    return parameters, definition.required_permissions, definition.read_only, definition.idempotent
 
 
 LISTING_SECONDS = 10.0

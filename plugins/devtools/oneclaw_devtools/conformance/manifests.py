@@ -58,7 +58,7 @@ UNREADABLE = Check(
 ISOLATION = Check(
     "manifests.isolation",
     _E,
-    "`isolation`, `asks_itself` or `is_poll` with another value",
+    "`read_only`, `idempotent`, `isolation`, `asks_itself` or `is_poll` with another value",
     'write "isolation": "process", or none',
 )
 MODULE = Check(
@@ -97,6 +97,8 @@ _BY_KEY = {
     "required_permissions": PERMISSIONS,
     "timeout_seconds": TIMEOUT,
     "function": FUNCTION_NAME,
+    "read_only": ISOLATION,
+    "idempotent": ISOLATION,
     "isolation": ISOLATION,
     "asks_itself": ISOLATION,
     "is_poll": ISOLATION,
