@@ -6,7 +6,9 @@ nothing that a model invented, or another service gave, has the requests of a se
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +37,12 @@ class AnsweredCall:
     Attributes:
         message: the call as the history has it.
         result: with its attachments; of a call without one, that it was interrupted.
+        is_json: True if the result's text is the JSON of a structured value.
     """
 
     message: Message
     result: ToolResult
+    is_json: bool = False
 
     @property
     def id(self) -> str:
@@ -70,8 +74,23 @@ class AnsweredCall:
 
     @property
     def envelope(self) -> str:
-        """The result without its attachments, in the format of FEAT-004, "Tool Result Format"."""
+        """The result without its attachments, in the format of FEAT-004, "Tool Result Format".
+
+        Text is a string in it. The JSON of a structured value stands in it as it is: as a string it would be escaped,
+        and a third longer.
+        """
+        if self.is_json:
+            return f'{{"status":"success","result":{self.result.result}}}'
         return compact_json(self.result.to_dict())
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The same as :attr:`envelope`, for services that take objects."""
+        fields = self.result.to_dict()
+        if self.is_json:
+            with suppress(ValueError, RecursionError):
+                fields["result"] = json.loads(fields["result"])
+        return fields
 
 
 @dataclass(slots=True)
@@ -114,7 +133,7 @@ def exchanges(messages: Sequence[Message]) -> Iterator[Message | Exchange]:
     for message in messages:
         if message.type is MessageType.TOOL_CALL:
             current = current or Exchange()
-            current.calls.append(AnsweredCall(message, _result(results.get(message.tool_call_id))))
+            current.calls.append(_answered(message, results.get(message.tool_call_id)))
             continue
         if current is not None:
             yield current
@@ -130,13 +149,13 @@ def valid_name(name: str | None) -> str:
     return _REFUSED_IN_NAMES.sub("_", name or "")
 
 
-def _result(message: Message | None) -> ToolResult:
-    if message is None:
-        return _INTERRUPTED
-    if message.tool_status is ToolCallStatus.ERROR:
-        failure = ToolResult.error(message.error_type or "execution_error", message.content)
-        return replace(failure, attachments=message.attachments)
-    return ToolResult.success(message.content, message.attachments)
+def _answered(call: Message, result: Message | None) -> AnsweredCall:
+    if result is None:
+        return AnsweredCall(call, _INTERRUPTED)
+    if result.tool_status is ToolCallStatus.ERROR:
+        failure = ToolResult.error(result.error_type or "execution_error", result.content)
+        return AnsweredCall(call, replace(failure, attachments=result.attachments))
+    return AnsweredCall(call, ToolResult.success(result.content, result.attachments), result.is_json)
 
 
 def loading_calls(request: ModelRequest) -> dict[str | None, list[LoadedGroup]]:

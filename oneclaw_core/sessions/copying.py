@@ -228,7 +228,10 @@ def _batches(backend: Backend, connection: Connection, table: Table) -> Generato
     with closing(_streamed(backend, connection, statement, size)) as batches:
         for batch in batches:
             if truths:
-                yield [[bool(value) if place in truths else value for place, value in enumerate(row)] for row in batch]
+                yield [
+                    [bool(value) if place in truths and value is not None else value for place, value in enumerate(row)]
+                    for row in batch
+                ]
             else:
                 yield batch
 

@@ -43,6 +43,7 @@ _COLUMNS = (
     "duration_ms",
     "provider_data",
     "created_at",
+    "is_json",
     "attachment_count",
 )
 # By position: names cost more than the rest, where thousands of rows are read.
@@ -289,6 +290,7 @@ def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
         "duration_ms": message.duration_ms,
         "provider_data": _to_json(message.provider_data),
         "created_at": moment,
+        "is_json": True if message.is_json else None,
         "attachment_count": len(message.attachments) or None,
     }
 
@@ -334,6 +336,7 @@ def _to_message(row: Sequence[Any]) -> Message:
         duration_ms,
         provider_data,
         created_at,
+        is_json,
         _,
     ) = row
     try:
@@ -346,6 +349,7 @@ def _to_message(row: Sequence[Any]) -> Message:
             tool_status=_STATUSES[tool_status],
             error_type=error_type,
             shown_characters=shown_characters,
+            is_json=bool(is_json),
             duration_ms=duration_ms,
             provider_data=_from_json(provider_data),
             sequence=sequence,

@@ -172,6 +172,12 @@ def _add_lower_bounds_of_usage(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE usage ADD COLUMN is_at_least {boolean}")
 
 
+def _mark_structured_results(connection: Connection) -> None:
+    """Migrate version 7 to version 8; models are sent the older results as before."""
+    boolean = connection.dialect.types[ColumnType.BOOLEAN]
+    connection.execute(f"ALTER TABLE messages ADD COLUMN is_json {boolean}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -180,6 +186,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_lock_token,
     _add_plugin_storage,
     _add_lower_bounds_of_usage,
+    _mark_structured_results,
 )
 
 

@@ -144,6 +144,11 @@ messages = Table(
             _INTEGER,
             remark="So that reading messages without attachments, nearly all, takes no look at the table of those.",
         ),
+        Column(
+            "is_json",
+            ColumnType.BOOLEAN,
+            remark="True for a result that is no text; NULL for all others, and for those stored before version 8.",
+        ),
     ),
     primary_key=("sequence",),
     indexes=(

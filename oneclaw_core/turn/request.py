@@ -60,7 +60,7 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
         if message.type is MessageType.TOOL_RESULT:
             cut = message.shown_characters is not None
             text = shown_part(message.content, message.shown_characters) if cut else message.content
-            results.append(replace(message, content=text) if cut else message)
+            results.append(replace(message, content=text, is_json=False) if cut else message)
             continue
         if results:
             shown += _in_call_order(results, places)
@@ -175,7 +175,8 @@ def _with_notes(message: Message, accepted: Sequence[str] | None, *, is_old: boo
             taken.append(each)
     if not notes:
         return message
-    return replace(message, content="\n".join([*filter(None, [message.content]), *notes]), attachments=tuple(taken))
+    text = "\n".join([*filter(None, [message.content]), *notes])
+    return replace(message, content=text, is_json=False, attachments=tuple(taken))
 
 
 def _named(attachment: Attachment) -> str:

@@ -450,6 +450,7 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
         tool_status=ToolCallStatus.SUCCESS if result.is_success else ToolCallStatus.ERROR,
         error_type=result.error_type,
         shown_characters=shown_characters if len(text) > shown_characters else None,
+        is_json=result.is_success and not isinstance(result.result, str),
         duration_ms=outcome.duration_ms,
         attachments=result.attachments,
     )

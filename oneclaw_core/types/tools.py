@@ -153,10 +153,12 @@ class ToolResult:
         return self.status is ToolResultStatus.SUCCESS
 
     def text(self) -> str:
-        """The value or the error message as text; structured values as JSON."""
+        """The value or the error message as text; structured values as JSON without blanks between the parts."""
         if not self.is_success:
             return self.error_message or ""
-        return self.result if isinstance(self.result, str) else json.dumps(self.result, ensure_ascii=False)
+        if isinstance(self.result, str):
+            return self.result
+        return json.dumps(self.result, ensure_ascii=False, separators=(",", ":"))
 
     def to_dict(self) -> dict[str, Any]:
         """The result in the one format that every provider's wire format is made from."""

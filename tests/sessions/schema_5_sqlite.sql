@@ -41,6 +41,7 @@ CREATE TABLE messages (
     provider_data TEXT,
     created_at BIGINT NOT NULL,
     attachment_count INTEGER,
+    is_json BOOLEAN,
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE TABLE permissions (

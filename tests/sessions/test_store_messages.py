@@ -49,7 +49,7 @@ def test_an_entry_comes_back_as_it_was_stored(tmp_path: Path) -> None:
         duration_ms=0.125,
         provider_data={"anthropic": {"signature": "x" * 100, "blocks": [1, None, True, "ü"]}},
     )
-    finished = replace(failure("id"), shown_characters=4)
+    finished = replace(failure("id"), shown_characters=4, is_json=True)
 
     async def main() -> None:
         async with opened(tmp_path) as store:

@@ -18,7 +18,7 @@ from oneclaw_core.providers import exchanges, valid_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from oneclaw_core import Attachment, ToolResult
+    from oneclaw_core import Attachment
     from oneclaw_core.providers import AnsweredCall, Exchange
 
     Content = dict[str, Any]
@@ -111,7 +111,7 @@ def _answers(calls: Iterable[tuple[Mapping[str, Any], AnsweredCall]], *, is_old:
     files: list[Part] = []
     for sent, call in calls:
         response: dict[str, Any] = {key: sent[key] for key in ("id", "name") if sent.get(key)}
-        response["response"] = _outcome(call.result)
+        response["response"] = _outcome(call)
         for attachment in call.result.attachments:
             part = _file_part(attachment)
             if not is_old and attachment.media_type.lower() in _NESTED_MEDIA_TYPES:
@@ -171,8 +171,11 @@ def _file_part(attachment: Attachment) -> Part:
     return {"inlineData": {"mimeType": media_type, "data": base64.b64encode(attachment.data).decode()}}
 
 
-def _outcome(result: ToolResult) -> dict[str, Any]:
-    return {"output" if result.is_success else "error": result.to_dict()}
+def _outcome(call: AnsweredCall) -> dict[str, Any]:
+    outcome = call.outcome
+    if call.is_json and not _is_sendable(outcome):
+        outcome = call.result.to_dict()
+    return {"output" if call.result.is_success else "error": outcome}
 
 
 def _is_sendable(value: object) -> bool:
