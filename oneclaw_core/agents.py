@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from oneclaw_core.distributions import missing_part, unknown_name
 from oneclaw_core.errors import AgentError, NotFoundError
-from oneclaw_core.types.agents import BUILTIN_AGENTS, Agent, check_own
+from oneclaw_core.types.agents import BUILTIN_AGENTS, REASONING_LEVELS, Agent, check_own
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
@@ -256,6 +256,9 @@ def _text(text: Any) -> Any:
 def _merged(old: Mapping[str, Any], new: object) -> dict[str, Any]:
     if not isinstance(new, dict):
         raise AgentError("an agent's parameters must be an object, such as {'temperature': 0.2}")
+    level = new.get("reasoning")
+    if isinstance(level, str) and level not in REASONING_LEVELS:
+        raise AgentError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {level[:100]!a}")
     return {name: value for name, value in {**old, **new}.items() if value is not None}
 
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.toolset import ToolGroupDefinition
     from oneclaw_core.turn.preview import RequestPreview
+    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -246,6 +247,7 @@ class OneClaw:
         tool_groups: Iterable[str] | None = None,
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
+        reasoning: ReasoningLevel | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -266,6 +268,8 @@ class OneClaw:
                 they are there; ``None`` for all of the agent's, none of them loaded.
             limits: what the turn may take, beside the agent's limits and the settings; the strictest hold.
             ask: asks for permissions during this turn, instead of what the home was opened with.
+            reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
+                for the agent or the model, else the service's own.
 
         Yields:
             ``TurnFinishedEvent`` last.
@@ -289,6 +293,7 @@ class OneClaw:
                 tool_groups=tool_groups,
                 limits=limits,
                 ask=ask,
+                reasoning=reasoning,
             )
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from oneclaw_core._version import __version__
-from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
+from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import OneClawError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.conversation import Conversation
     from oneclaw_core.cli.rendering import EventLines, TurnView
     from oneclaw_core.services.manager import ServiceNews
+    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Attachment
 
 _PROMPT_POLL_SECONDS = 0.3
@@ -38,6 +39,7 @@ _log = logging.getLogger("oneclaw.cli")
 
 @click.command()
 @conversation_options
+@reasoning_option
 @attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
@@ -48,6 +50,7 @@ def chat(
     session: str | None,
     agent: str | None,
     model: str | None,
+    reasoning: ReasoningLevel | None,
     attach: tuple[str, ...],
     allow: tuple[str, ...],
     as_json: bool,
@@ -62,7 +65,9 @@ def chat(
 
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         attachments = [read_attachment(path) for path in attach]
-        chatting = _chat(_view(stdout), session, agent, model, attachments, allow, has_services=not no_worker)
+        chatting = _chat(
+            _view(stdout), session, agent, model, attachments, allow, reasoning=reasoning, has_services=not no_worker
+        )
         is_all_well = run_async(chatting)
     if not is_all_well:
         context.exit(1)
@@ -94,6 +99,7 @@ async def _chat(
     attachments: list[Attachment],
     allow: tuple[str, ...],
     *,
+    reasoning: ReasoningLevel | None,
     has_services: bool,
 ) -> bool:
     """Go on until there are no more lines.
@@ -110,7 +116,7 @@ async def _chat(
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:
-        conversation = Conversation(claw, view, session, agent, model, attachments)
+        conversation = Conversation(claw, view, session, agent, model, attachments, reasoning)
         await note_missing_parts(claw)
         # A model or agent that there is not is told at once, not after the first message is typed.
         _, full_model = await conversation.next_request()

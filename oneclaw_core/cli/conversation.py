@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
 
 _SHORT_ID_CHARACTERS = 8
@@ -43,6 +43,7 @@ class Conversation:
         agent: the agent chosen for this chat, ``None`` for the session's.
         model: the model chosen for this chat as ``PROVIDER/MODEL``, ``None`` for the session's.
         attachments: files that go with the next message.
+        reasoning: how much the model is to think in this chat, ``None`` for what is set.
     """
 
     claw: OneClaw
@@ -51,6 +52,7 @@ class Conversation:
     agent: str | None = None
     model: str | None = None
     attachments: list[Attachment] = field(default_factory=list)
+    reasoning: ReasoningLevel | None = None
 
     async def session(self) -> Session | None:
         """Return the session, ``None`` if it is not begun."""
@@ -109,6 +111,7 @@ class Conversation:
             model=self.model,
             attachments=attachments,
             command=command,
+            reasoning=self.reasoning,
         )
         try:
             with reserved_stdout():

@@ -88,6 +88,7 @@ def set_override(model: str, key: str, value: str) -> None:
 
     It goes before what the service of the model says, or does not say. KEY is context_window or max_output_tokens, in
     tokens; input_media_types, such as image,pdf or none; tool_loading, that is native, inline, append or dispatch;
+    reasoning, that is off, low, medium or high;
     display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
     """
     from oneclaw_core.cli.running import with_configuration

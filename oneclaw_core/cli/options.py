@@ -10,6 +10,7 @@ import click
 from oneclaw_core.cli.output import warn
 from oneclaw_core.distributions import how_to_install, missing_parts
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -28,6 +29,13 @@ _STORED_SESSION = click.option(
 )
 _AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
 _MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
+
+reasoning_option = click.option(
+    "--reasoning",
+    type=click.Choice(REASONING_LEVELS),
+    help="How much the model thinks before it answers; by default as set for the agent or the model.",
+)
+"""Gives a command the parameter ``reasoning``."""
 
 allow_option = click.option(
     "--allow",

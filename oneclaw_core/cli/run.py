@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from oneclaw_core.cli.options import allow_option, attach_option, conversation_options
+from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
 from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.app import OneClaw
+    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.events import TurnEvent
 
     Sender = Callable[[OneClaw], Awaitable[AsyncGenerator[TurnEvent, None]]]
@@ -29,6 +30,7 @@ DRAIN_SECONDS = 2.0
 
 @click.command()
 @conversation_options
+@reasoning_option
 @attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
@@ -38,6 +40,7 @@ def run(
     session: str | None,
     agent: str | None,
     model: str | None,
+    reasoning: ReasoningLevel | None,
     attach: tuple[str, ...],
     allow: tuple[str, ...],
     as_json: bool,
@@ -60,7 +63,13 @@ def run(
             await note_missing_parts(claw)
             command, rest = await expandable_command(claw, text) or (None, text)
             return claw.send_message(
-                rest, session=session, agent=agent, model=model, attachments=attachments, command=command
+                rest,
+                session=session,
+                agent=agent,
+                model=model,
+                attachments=attachments,
+                command=command,
+                reasoning=reasoning,
             )
 
         run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))

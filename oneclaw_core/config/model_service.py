@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 LIST_SECONDS = 20
+_LEARNED_KEYS = ("tool_loading", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ class ModelService:
         split_model(model, self._configs(stored), self._known)
         checked = check_override(key, value)
         await self._say(model, {key: checked})
-        if key == "tool_loading":  # what the service refused before is tried again
+        if key in _LEARNED_KEYS:  # what the service refused before is tried again
             await self._store.remove_setting(LEARNED_SETTING + model)
         return checked
 
@@ -335,7 +336,7 @@ class ModelService:
 
         said = await self._store.change_setting(MODEL_SETTING + model, without)
         is_said = said is not None and (key is None or key in values_of(said))
-        is_learned = key in (None, "tool_loading") and await self._store.remove_setting(LEARNED_SETTING + model)
+        is_learned = key in (None, *_LEARNED_KEYS) and await self._store.remove_setting(LEARNED_SETTING + model)
         if not is_said and not is_learned:
             known = ", ".join(values_of(said)) or "none"
             raise NotFoundError(f"nothing like that is set for {model}; set are: {known}")

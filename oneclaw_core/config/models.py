@@ -24,6 +24,7 @@ from oneclaw_core.config.providers import MODEL_SETTING, OFFLINE_TYPE, is_on_thi
 from oneclaw_core.errors import OneClawError, ProviderError, ProviderUnavailableError, SettingsError
 from oneclaw_core.private_files import KeptFiles, write_private
 from oneclaw_core.providers.base import ModelInfo
+from oneclaw_core.types.agents import ReasoningLevel  # noqa: TC001  # pydantic reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -195,6 +196,9 @@ class ModelOverrides(BaseModel):
     )
     tool_loading: Literal["native", "inline", "append", "dispatch"] | None = Field(
         default=None, description="how loaded tool groups are told to the model: native, inline, append or dispatch"
+    )
+    reasoning: ReasoningLevel | None = Field(
+        default=None, description="how much the model thinks: off, low, medium or high"
     )
 
     @field_validator("input_media_types", mode="before")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from oneclaw_core.tools.toolset import ActiveTools
+    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Message
 
 
@@ -97,6 +98,8 @@ class ModelRequest:
         parameters: sampling parameters such as ``temperature``; absent means the service's own.
         tool_loading: how the loaded groups are told to the model.
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
+        reasoning: how much the model is to think, ``None`` for the service's own; takes the place of the parameters
+            by which the service is told the same.
         left_out: the parts that the service has refused, by the names of :mod:`oneclaw_core.providers.refusals`, each
             with the reason that it gave.
     """
@@ -109,6 +112,7 @@ class ModelRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tool_loading: ToolLoading = ToolLoading.NATIVE
     max_output_tokens: int | None = None
+    reasoning: ReasoningLevel | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -4,6 +4,7 @@ A part is named by a text, so that it can be stored with what else was learned a
 
 - ``file:DIGEST``: a file, by the digest of its content
 - ``reasoning``: the reasoning that is echoed; ``reasoning:SESSION:SEQUENCE``: that of a session up to a message
+- ``effort:LEVEL``: the level of reasoning that is asked for
 - ``stream_options``, ``tools``: the part of that name
 - ``most_tools:NUMBER``: the tools beyond a number
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.types.messages import Attachment, Message
 
+EFFORT = "effort:"
 FILE = "file:"
 MOST_TOOLS = "most_tools:"
 REASONING = "reasoning"
@@ -31,6 +33,15 @@ STREAM_OPTIONS = "stream_options"
 TOOLS = "tools"
 
 _STREAM_OPTIONS_REFUSED = re.compile(r"stream[ _]options|include_usage", re.IGNORECASE)
+# Of OpenAI and those who imitate it, of Ollama, Anthropic and Gemini.
+_EFFORT_REFUSED = re.compile(
+    r"reasoning[\W_]{0,2}effort|\beffort\b|output_config|budget_tokens|\bthinking[ _.]?(level|budget|config|type)"
+    r"|(not|n't) support (setting )?(adaptive |extended )?thinking\b|\bthink value\b|only works in thinking mode"
+    r"|\bthinking\b\W.*\b(not supported|unsupported|not permitted|unknown|unrecognized|unexpected|extra)"
+    r"|(unsupported|unexpected|unknown|unrecognized|extra)\b.*\b(thinking|reasoning)\b(?!_)"
+    r"|\breasoning\b(?!_).*(unsupported|not supported|not permitted|not allowed|unexpected|unknown|unrecognized)",
+    re.IGNORECASE,
+)
 _NO_TOOLS = re.compile(
     r"(not|n't) support (the )?(use of )?(tools?|functions?)\b|that support tool use|enable-auto-tool-choice"
     r"|(tools?|tool (use|calling)|function calling) (is|are) not (supported|enabled|available)",
@@ -81,6 +92,8 @@ def refused_parts(refusal: str, request: ModelRequest) -> tuple[str, ...]:
         return (f"{MOST_TOOLS}{most}",)
     if count and _NO_TOOLS.search(refusal):
         return (TOOLS,)
+    if request.reasoning is not None and _EFFORT_REFUSED.search(refusal):
+        return (f"{EFFORT}{request.reasoning}",)
     if any(message.provider_data for message in request.messages):
         if _SEAL_REFUSED.search(refusal):
             until = max(message.sequence or 0 for message in request.messages)
@@ -108,7 +121,8 @@ def without_refused(request: ModelRequest) -> ModelRequest:
         messages = [_without_reasoning(message, until) for message in messages]
     if any(part.startswith(FILE) for part in left_out):
         messages = [_without_files(message, left_out) if message.attachments else message for message in messages]
-    request = replace(request, messages=tuple(messages))
+    reasoning = None if f"{EFFORT}{request.reasoning}" in left_out else request.reasoning
+    request = replace(request, messages=tuple(messages), reasoning=reasoning)
     if TOOLS in left_out and request.tools.names:
         told = "No tool can be called: the model service takes none with this model. Answer without tools."
         prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
@@ -130,6 +144,8 @@ def digest_of(attachment: Attachment) -> str:
 def _shown(part: str) -> str:
     if part.startswith(MOST_TOOLS):
         return f"tools beyond {part.removeprefix(MOST_TOOLS)}"
+    if part.startswith(EFFORT):
+        return f"reasoning {part.removeprefix(EFFORT)}"
     return "earlier reasoning" if part.startswith(REASONING) else part
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
@@ -324,12 +325,14 @@ class TurnScope:
         call: the tool call that it is run for, ``None`` for a turn of the user's.
         model: the model that answers it, as ``PROVIDER/MODEL``.
         info: the turn as plugins see it; ``None`` if no plugin asks.
+        reasoning: how much that model is to think, ``None`` for the service's own.
     """
 
     budget: TurnBudget
     call: ToolContext | None = None
     model: str | None = None
     info: TurnInfo | None = None
+    reasoning: ReasoningLevel | None = None
 
     @property
     def depth(self) -> int:

@@ -13,6 +13,7 @@ from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.request import CachePrefixes
 from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.model import ChosenModel, ModelChooser
     from oneclaw_core.turn.turn_hooks import TurnHooks
-    from oneclaw_core.types.agents import Agent, AgentLimits
+    from oneclaw_core.types.agents import Agent, AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
 
 # Kept free for the answer where the length of one is unknown.
@@ -53,6 +54,7 @@ class NewMessage:
     tool_groups: Iterable[str] | None = None
     limits: AgentLimits | None = None
     ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    reasoning: ReasoningLevel | None = None
 
     def check(self) -> None:
         """Refuse what no turn can answer.
@@ -62,6 +64,8 @@ class NewMessage:
             TurnLimitError: too many agents run one another.
         """
         check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command)
+        if self.reasoning is not None and self.reasoning not in REASONING_LEVELS:
+            raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
         if not isinstance(self.text, str) or not (self.text.strip() or self.command is not None):

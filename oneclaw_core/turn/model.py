@@ -22,7 +22,7 @@ from oneclaw_core.providers.refusals import most_tools_in, shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
 from oneclaw_core.turn.request import prepare_request, undispatched_response
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import UsageEvent
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.request import CachePrefixes
     from oneclaw_core.turn.stream import Deadline
     from oneclaw_core.turn.turn_hooks import TurnHooks
-    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.messages import TokenUsage
 
@@ -67,6 +67,7 @@ class ChosenModel:
         max_output_tokens: the longest answer wanted, ``None`` for the wire format's own limit.
         prices: what the user says it costs, ``None`` for what is known.
         left_out: the parts of requests that the service has refused, each with the reason that it gave.
+        reasoning: how much it is to think, ``None`` for the service's own.
     """
 
     provider: Provider
@@ -76,6 +77,7 @@ class ChosenModel:
     max_output_tokens: int | None = None
     prices: ModelPrices | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    reasoning: ReasoningLevel | None = None
 
     @property
     def full_name(self) -> str:
@@ -145,7 +147,12 @@ class ModelChooser:
         self._providers = providers
 
     async def choose(
-        self, setup: TurnSetup, agent: str | None, model: str | None, within: ToolContext | None = None
+        self,
+        setup: TurnSetup,
+        agent: str | None,
+        model: str | None,
+        within: ToolContext | None = None,
+        reasoning: ReasoningLevel | None = None,
     ) -> tuple[Agent, ChosenModel]:
         """Choose the agent and the model of a turn.
 
@@ -154,6 +161,8 @@ class ModelChooser:
             agent: asked for; ``None`` for that of the session.
             model: asked for; ``None`` for that of the session, the agent, the outer turn or the settings.
             within: the tool call that the turn is run for.
+            reasoning: how much the model is to think; ``None`` for what is set for the agent, the outer turn or the
+                model.
 
         Raises:
             NotFoundError: there is no such agent, provider or model.
@@ -188,6 +197,13 @@ class ModelChooser:
         loading = ToolLoading(overrides.tool_loading or ToolLoading.NATIVE)
         if learned.get("tool_loading") in set(ToolLoading):  # else by another version
             loading = loading.at_most(ToolLoading(learned["tool_loading"]))
+        level = persona.parameters.get("reasoning")
+        if level in REASONING_LEVELS:  # else an object of the service's own
+            reasoning = reasoning or level
+            kept = {key: value for key, value in persona.parameters.items() if key != "reasoning"}
+            persona = replace(persona, parameters=kept)
+        if reasoning is None and within is not None and within.turn is not None:
+            reasoning = within.turn.reasoning
         return persona, ChosenModel(
             self._providers.get(config),
             config,
@@ -196,6 +212,7 @@ class ModelChooser:
             overrides.max_output_tokens,
             overrides.prices,
             left_out_by(learned),
+            reasoning or overrides.reasoning,
         )
 
 
@@ -261,7 +278,14 @@ class ModelCalls:
         while True:
             left_out = self._left_out | found
             loading = self._chosen.loading_of(request, self._tool_loading, left_out)
-            sent = prepare_request(request, self._chosen.info, loading, self._chosen.max_output_tokens, left_out)
+            sent = prepare_request(
+                request,
+                self._chosen.info,
+                loading,
+                self._chosen.max_output_tokens,
+                left_out,
+                self._chosen.reasoning,
+            )
             try:
                 response, refused = await self._observed_answer(sent, show, purpose)
                 break

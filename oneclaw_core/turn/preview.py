@@ -46,7 +46,7 @@ async def preview(
     """Show the next request as it is sent; see :meth:`oneclaw_core.OneClaw.preview_request`."""
     request, chosen = await next_request(parts, session, agent, model)
     loading = chosen.loading_of(request, chosen.tool_loading, chosen.left_out)
-    sent = prepare_request(request, chosen.info, loading, chosen.max_output_tokens, chosen.left_out)
+    sent = prepare_request(request, chosen.info, loading, chosen.max_output_tokens, chosen.left_out, chosen.reasoning)
     if loading.is_native and not chosen.loads_natively:
         loading = ToolLoading.APPEND
     return RequestPreview(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelInfo, ModelResponse
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.tools.toolset import LoadedGroup
-    from oneclaw_core.types.agents import Agent
+    from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.messages import Attachment, Message
 
 
@@ -117,6 +117,7 @@ def prepare_request(
     tool_loading: ToolLoading,
     max_output_tokens: int | None,
     left_out: Mapping[str, str] | None = None,
+    reasoning: ReasoningLevel | None = None,
 ) -> ModelRequest:
     """Make a request one for the chosen model: with files that it takes, its way of loading, its longest answer.
 
@@ -127,6 +128,7 @@ def prepare_request(
         max_output_tokens: the longest answer wanted of it, ``None`` for the wire format's own limit; a request with a
             limit of its own keeps it as far as the model can.
         left_out: the parts that the service has refused, each with the reason that it gave.
+        reasoning: how much the model is to think, ``None`` for the service's own.
     """
     longest = max_output_tokens
     if request.max_output_tokens is not None:
@@ -136,6 +138,7 @@ def prepare_request(
         messages=with_files_taken(request.messages, info.input_media_types),
         tool_loading=tool_loading,
         max_output_tokens=longest,
+        reasoning=reasoning,
         left_out=left_out or {},
     )
     if left_out:

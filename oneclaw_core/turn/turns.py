@@ -115,7 +115,9 @@ class Turns:
         setup = await self._store.turn_setup(message.session, message.agent)
         settings = self._parts.settings.read(setup.settings)
         await self._plugins.refresh_settings(setup.settings)
-        agent, model = await self._parts.models.choose(setup, message.agent, message.model, message.within)
+        agent, model = await self._parts.models.choose(
+            setup, message.agent, message.model, message.within, message.reasoning
+        )
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
         self._parts.apply_settings(setup.settings)

@@ -6,7 +6,7 @@ import json
 import math
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from oneclaw_core.errors import AgentError, ProtectedError
 from oneclaw_core.types.tools import ALL_TOOLS, NAME_PATTERN, ToolSelection
@@ -21,6 +21,9 @@ MAX_SYSTEM_PROMPT_CHARACTERS = 50_000
 MAX_MODEL_CHARACTERS = 300
 MAX_PARAMETERS_CHARACTERS = 10_000
 MAX_SELECTED_NAMES = 10_000
+ReasoningLevel = Literal["off", "low", "medium", "high"]
+"""How much a model thinks before it answers, in words that mean the same with every service."""
+REASONING_LEVELS: tuple[ReasoningLevel, ...] = get_args(ReasoningLevel)
 # What a database's integers hold, with room to add to it.
 _MOST = 10**15
 
@@ -61,7 +64,8 @@ class Agent:
         description: one line for people, may be empty.
         system_prompt: the instructions that open every request.
         model: ``PROVIDER/MODEL``, ``None`` for the default.
-        parameters: sampling parameters, such as ``temperature``; absent means the service's own.
+        parameters: sampling parameters, such as ``temperature``; absent means the service's own. ``reasoning`` is one
+            of ``REASONING_LEVELS``, or a service's own object.
         limits: of its turns.
         selection: the tools that it may have.
         id: what it is known by when its name changes; empty until it is stored.

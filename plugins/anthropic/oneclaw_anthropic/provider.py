@@ -134,7 +134,8 @@ class AnthropicProvider(HttpProvider):
             if until > self._without_thinking_until.get(request.session_id, -1):
                 self._without_thinking_until[request.session_id] = until
                 return True
-        if _THINKING_MISSED.search(refusal) and request.parameters.get("thinking") is not None:
+        asks_to_think = request.parameters.get("thinking") is not None or request.reasoning not in (None, "off")
+        if _THINKING_MISSED.search(refusal) and asks_to_think:
             turn = _turn_of(request)
             if self._thoughtless_since.get(request.session_id) != turn:
                 self._thoughtless_since[request.session_id] = turn

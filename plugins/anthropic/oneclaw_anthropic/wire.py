@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
 from oneclaw_core import Message
 from oneclaw_core.providers import ToolTexts, compact_json, exchanges, valid_name
@@ -86,6 +87,8 @@ class RequestEncoder:
         for message in _marked(messages):
             message["content"][-1]["cache_control"] = mark
         given = dict(request.parameters)
+        if request.reasoning is not None:
+            given |= thinking_parameters(request.model, request.reasoning, given)
         if not concessions.may_think:
             given.pop("thinking", None)
         parts = [compact_json(_parameters(request, given, concessions.max_tokens))[:-1]]
@@ -125,10 +128,13 @@ def _parameters(request: ModelRequest, given: Mapping[str, Any], most_tokens: in
     if most_tokens is not None and isinstance(max_tokens, int):
         max_tokens = min(max_tokens, most_tokens)
     merged = {name: value for name, value in given.items() if value is not None and name not in _NOT_MERGED}
+    if request.reasoning is not None and "thinking" in merged and isinstance(max_tokens, int):
+        thinking = within_answer(merged.pop("thinking"), max_tokens)
+        merged |= {"thinking": thinking} if thinking is not None else {}
     temperature = merged.get("temperature")
     if isinstance(temperature, int | float) and temperature > MAX_TEMPERATURE:
         merged["temperature"] = MAX_TEMPERATURE
-    if _is_thinking(given.get("thinking")):
+    if _is_thinking(merged.get("thinking")):
         merged = {name: value for name, value in merged.items() if name not in _NOT_WHILE_THINKING}
     return {"model": request.model, "max_tokens": max_tokens, "stream": True, **merged}
 

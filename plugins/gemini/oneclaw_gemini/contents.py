@@ -50,7 +50,7 @@ def contents(messages: Sequence[Message], model: str, server: str) -> list[Conte
         model: the model's name; models before Gemini 3 are sent some things otherwise.
         server: the origin of the server asked, as the answers are noted with it.
     """
-    is_old = _BEFORE_GEMINI_3.match(model) is not None
+    is_old = is_before_gemini_3(model)
     found: list[Content] = []
     for entry in exchanges(messages):
         if isinstance(entry, Message):
@@ -60,6 +60,11 @@ def contents(messages: Sequence[Message], model: str, server: str) -> list[Conte
     if not found or found[-1]["role"] == "model":
         found.append({"role": "user", "parts": [{"text": _GO_ON}]})
     return found
+
+
+def is_before_gemini_3(model: str) -> bool:
+    """Return True if a model is of the generations that are sent some things otherwise."""
+    return _BEFORE_GEMINI_3.match(model) is not None
 
 
 def is_acceptable(part: object) -> bool:

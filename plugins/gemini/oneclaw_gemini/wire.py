@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers import ProviderRequestError, ToolLists, compact_json
-from oneclaw_gemini.contents import contents
+from oneclaw_gemini.contents import contents, is_before_gemini_3
 from oneclaw_gemini.schema import gemini_schema
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ MAX_DECLARATIONS = 512
 _SYNONYMS = {"maxTokens": "maxOutputTokens", "maxCompletionTokens": "maxOutputTokens", "stop": "stopSequences"}
 # Parameters that stand beside the generation's own.
 _OUTSIDE_GENERATION = frozenset({"safetySettings", "serviceTier", "store"})
+# The same as behind the vendor's own ``reasoning_effort``. The later models cannot be kept from thinking altogether.
+_BUDGETS = {"off": 0, "low": 1_024, "medium": 8_192, "high": 24_576}
+_LEVELS = {"off": "minimal", "low": "low", "medium": "medium", "high": "high"}
+_LEVEL_MEMBERS = frozenset({"thinkingBudget", "thinkingLevel"})
 # What the conversation says, no parameter does; a service-side cache would take the place of tools and instructions.
 _NO_PARAMETERS = frozenset(
     {"model", "contents", "systemInstruction", "tools", "toolConfig", "cachedContent", "stream", "candidateCount"}
@@ -87,11 +91,22 @@ def _tail(request: ModelRequest, *, has_tools: bool, server: str) -> dict[str, A
         if name == "stopSequences" and isinstance(value, str):
             value = [value]
         (tail if name in _OUTSIDE_GENERATION else generation)[name] = value
+    if request.reasoning is not None:
+        generation["thinkingConfig"] = _thinking(request.model, request.reasoning, generation.get("thinkingConfig"))
     if request.max_output_tokens is not None:
         generation["maxOutputTokens"] = request.max_output_tokens
     if generation:
         tail["generationConfig"] = generation
     return tail | {"contents": contents(request.messages, request.model, server)}
+
+
+def _thinking(model: str, level: str, given: object) -> dict[str, Any]:
+    """Write a level of reasoning: in tokens for models before Gemini 3, which refuse the words of the later ones."""
+    members = given if isinstance(given, dict) else {}
+    kept = {name: value for name, value in members.items() if _camel_case(name) not in _LEVEL_MEMBERS}
+    if is_before_gemini_3(model):
+        return {**kept, "thinkingBudget": _BUDGETS[level]}
+    return {**kept, "thinkingLevel": _LEVELS[level]}
 
 
 def _camel_case(name: str) -> str:

@@ -1,6 +1,7 @@
 import base64
 import json
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -470,3 +471,19 @@ def test_while_the_tools_stay_the_bytes_of_a_request_go_on_where_the_last_ended(
     history = [user("go"), call("a"), result("a"), assistant("Done."), user("more")]
     earlier, later = (GeminiEncoder(SERVER).encode(request(*history[:end], tools=tools)) for end in (3, 5))
     assert later.startswith(earlier.removesuffix(b"]}"))
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "expected"),
+    [
+        ("gemini-2.5-flash", "off", {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", "medium", {"thinkingBudget": 8_192}),
+        ("gemini-3.8-flash", "off", {"thinkingLevel": "minimal"}),
+        ("models/gemini-4-argon", "low", {"thinkingLevel": "low"}),
+    ],
+)
+def test_a_level_of_reasoning_is_written_as_the_generation_wants_it(model, level, expected):
+    given = {"include_thoughts": True, "thinking_budget": 5}
+    body = body_of(replace(request(user("hi"), thinking_config=given), model=model, reasoning=level))
+    assert body["generationConfig"]["thinkingConfig"] == {"include_thoughts": True, **expected}
+    check(body)

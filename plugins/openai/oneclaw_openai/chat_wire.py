@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core import Message
 from oneclaw_core.providers import ToolLists, compact_json, exchanges
 from oneclaw_openai.chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
+from oneclaw_openai.wire_text import EFFORTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,6 +76,8 @@ def _body_without_tools(request: ModelRequest, server: str) -> dict[str, Any]:
     if request.max_output_tokens is not None:
         body[dialect.limit_parameter] = request.max_output_tokens
         ours |= _LIMIT_PARAMETERS  # both at once are refused
+    if request.reasoning is not None:
+        body["reasoning_effort"] = EFFORTS[request.reasoning]
     for name, value in request.parameters.items():
         if value is not None and name not in ours:
             body.setdefault(name, value)

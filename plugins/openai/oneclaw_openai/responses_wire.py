@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import Message
 from oneclaw_core.providers import ToolLists, compact_json, exchanges, loading_calls
-from oneclaw_openai.wire_text import valid_id
+from oneclaw_openai.wire_text import EFFORTS, valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,6 +92,9 @@ def _fields(request: ModelRequest, *, with_echo: bool) -> dict[str, Any]:
         fields["include"] = ["reasoning.encrypted_content"]
     if request.max_output_tokens is not None:
         fields["max_output_tokens"] = request.max_output_tokens
+    if request.reasoning is not None:
+        given = request.parameters.get("reasoning")  # such as {"summary": "auto"}
+        fields["reasoning"] = {**(given if isinstance(given, dict) else {}), "effort": EFFORTS[request.reasoning]}
     for name, value in request.parameters.items():
         if value is not None and name not in _OWN_FIELDS:
             fields.setdefault("max_output_tokens" if name in _LIMIT_PARAMETERS else name, value)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import re
 
+# What OpenAI calls the levels of reasoning. Ollama, OpenRouter, vLLM and others took over the words.
+EFFORTS = {"off": "none", "low": "low", "medium": "medium", "high": "high"}
+
 
 def join_surrogates(text: str) -> str:
     """Join the halves of characters that JSON escapes write in two, and replace single ones."""
