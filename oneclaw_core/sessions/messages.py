@@ -72,6 +72,8 @@ _FILES = """
 # SQLite finds the length of a file without reading it.
 _FILE_LENGTHS = _FILES.replace("data FROM", "length(data) FROM")
 
+# Between the calls of a turn, its session is marked as used no more often.
+_TOUCH_MICROSECONDS = 10_000_000
 _PAGE = 100
 _ENDLESS = 2**63 - 1
 
@@ -100,7 +102,9 @@ def append(
     """
     moment = now()
     if not is_touched:
-        sessions.touch(connection, session_id, moment)
+        types = {each.type for each in new}
+        goes_on = MessageType.TOOL_CALL in types and MessageType.USER not in types
+        sessions.touch(connection, session_id, moment, rest=_TOUCH_MICROSECONDS if goes_on else 0)
     return [
         _store(connection, session_id, message, moment) for message in _with_unique_ids(connection, session_id, new)
     ]

@@ -178,6 +178,19 @@ def _mark_structured_results(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE messages ADD COLUMN is_json {boolean}")
 
 
+def _write_fewer_indexes(connection: Connection) -> None:
+    """Migrate version 8 to version 9, where a turn writes to fewer indexes."""
+    for statement in (
+        """CREATE UNIQUE INDEX calls_and_results ON messages (session_id, tool_call_id, type)
+            WHERE type = 'tool_call' OR type = 'tool_result'""",
+        "DROP INDEX one_call_per_id",
+        "DROP INDEX one_result_per_call",
+        "DROP INDEX sessions_by_parent",
+        "CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL",
+    ):
+        connection.execute(statement)
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -187,6 +200,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_plugin_storage,
     _add_lower_bounds_of_usage,
     _mark_structured_results,
+    _write_fewer_indexes,
 )
 
 

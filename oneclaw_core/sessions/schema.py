@@ -87,6 +87,7 @@ _FLOAT = ColumnType.FLOAT
 IS_CALL = "type = 'tool_call'"
 IS_RESULT = "type = 'tool_result'"
 IS_PENDING_CALL = "type = 'tool_call' AND tool_status = 'pending'"
+IS_CALL_OR_RESULT = "type = 'tool_call' OR type = 'tool_result'"
 IS_GROUP_LOAD = "type = 'tool_call' AND tool_name = 'load_tool_group' AND tool_status = 'success'"
 
 schema_version = Table("schema_version", (Column("version", _INTEGER, is_required=True),))
@@ -118,7 +119,7 @@ sessions = Table(
     primary_key=("id",),
     indexes=(
         Index("sessions_by_update", ("updated_at", "id")),
-        Index("sessions_by_parent", ("parent_id",)),
+        Index("sessions_by_parent", ("parent_id",), "parent_id IS NOT NULL"),
         Index("sessions_by_search_number", ("search_number",), is_unique=True),
     ),
 )
@@ -157,8 +158,8 @@ messages = Table(
         Index("group_loads", ("session_id", "tool_name", "sequence"), IS_GROUP_LOAD),
         Index("pending_calls", ("session_id", "tool_status", "sequence"), IS_PENDING_CALL),
         Index("messages_by_session", ("session_id", "sequence")),
-        Index("one_call_per_id", ("session_id", "tool_call_id"), IS_CALL, is_unique=True),
-        Index("one_result_per_call", ("session_id", "tool_call_id"), IS_RESULT, is_unique=True),
+        # A call and its result are neighbours in it, on one page.
+        Index("calls_and_results", ("session_id", "tool_call_id", "type"), IS_CALL_OR_RESULT, is_unique=True),
     ),
     numbers_once=True,
 )

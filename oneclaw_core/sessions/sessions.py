@@ -96,7 +96,7 @@ _WRITTEN = (*_COLUMNS, "memory", "lock_token")
 _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
-_HOLD = "SELECT lock_token FROM sessions WHERE id = :it"
+_HOLD = "SELECT lock_token, updated_at FROM sessions WHERE id = :it"
 _GET_SECTIONS = "SELECT memory, updated_at FROM sessions WHERE id = :it"
 _SET_SECTIONS = "UPDATE sessions SET memory = :sections WHERE id = :it"
 _GET_SUMMARY = "SELECT summary, summary_until FROM sessions WHERE id = :session"
@@ -227,14 +227,25 @@ def remove(connection: Connection, session_id: str) -> bool:
     return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
 
 
-def touch(connection: Connection, session_id: str, moment: int | None = None) -> None:
-    """Mark a session as used, now or at a stored moment.
+def touch(connection: Connection, session_id: str, moment: int | None = None, *, rest: int = 0) -> None:
+    """Mark a session as used.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        moment: when it was used, as it is stored; ``None`` for now.
+        rest: in microseconds; a session that was marked more recently is only locked, as by :func:`hold`.
 
     Raises:
         NotFoundError: there is no session of that id.
         SessionBusyError: it is another turn's by now.
     """
     parameters = {"it": clean_text(session_id), "moment": now() if moment is None else moment}
+    if rest:
+        row = connection.read_locked(_HOLD, parameters).fetchone()
+        is_own = row is not None and connection.token in (None, row[0])
+        if is_own and 0 <= parameters["moment"] - row[1] < rest:
+            return
     if update_own(connection, _TOUCH, parameters) == 0:
         raise refusal(connection, session_id)
 

@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 5, as SQLite shows them, with the column that version 7 added.
+-- The tables of a new SQLite database of version 9, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -112,9 +112,9 @@ CREATE INDEX group_loads ON messages (session_id, tool_name, sequence) WHERE typ
 CREATE INDEX ix_usage_session_id ON usage (session_id);
 CREATE INDEX messages_by_session ON messages (session_id, sequence);
 CREATE INDEX pending_calls ON messages (session_id, tool_status, sequence) WHERE type = 'tool_call' AND tool_status = 'pending';
-CREATE INDEX sessions_by_parent ON sessions (parent_id);
+CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX sessions_by_update ON sessions (updated_at, id);
 CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, cost);
-CREATE UNIQUE INDEX one_call_per_id ON messages (session_id, tool_call_id) WHERE type = 'tool_call';
-CREATE UNIQUE INDEX one_result_per_call ON messages (session_id, tool_call_id) WHERE type = 'tool_result';
+CREATE UNIQUE INDEX calls_and_results ON messages (session_id, tool_call_id, type)
+    WHERE type = 'tool_call' OR type = 'tool_result';
 CREATE UNIQUE INDEX sessions_by_search_number ON sessions (search_number);
