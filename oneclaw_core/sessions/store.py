@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginContent, PluginDatabases
     from oneclaw_core.sessions.search import Found, SearchRange
+    from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
     from oneclaw_core.types.messages import Message
@@ -40,15 +41,6 @@ _log = logging.getLogger("oneclaw.store")
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
-
-
-def _append_with_usage(
-    connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None
-) -> list[Message]:
-    stored = stored_messages.append(connection, session_id, new)
-    if used is not None:
-        stored_usage.record(connection, session_id, used)
-    return stored
 
 
 def _reads(
@@ -205,7 +197,7 @@ class Store:
     messages = _reads(stored_messages.page)
     count_messages = _reads(stored_messages.count)
     finish_calls = _writes_own(stored_messages.finish_calls)
-    _append = _writes_own(_append_with_usage)
+    _store_answer = _writes_own(stored_turns.store_answer)
 
     async def append(
         self, session_id: str, new: Sequence[Message], *, usage: UsageRecord | None = None
@@ -217,8 +209,14 @@ class Store:
             new: the entries.
             usage: of the model request that they came from.
         """
+        return (await self.store_answer(session_id, new, usage))[0]
+
+    async def store_answer(
+        self, session_id: str, new: Sequence[Message], usage: UsageRecord | None
+    ) -> tuple[list[Message], UserStates | None]:
+        """Append an answer to a history, see :func:`oneclaw_core.sessions.turns.store_answer`."""
         try:
-            return await self._append(session_id, new, usage)
+            return await self._store_answer(session_id, new, usage)
         except SessionBusyError:
             if usage is not None:
                 # The tokens are spent, although the history does not continue from this request.

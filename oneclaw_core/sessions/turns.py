@@ -1,4 +1,4 @@
-"""The transactions with which turns begin."""
+"""The transactions of turns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.sessions import agents, messages, sessions, settings, usage
+from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.settings import ToolStates
+    from oneclaw_core.sessions.settings import ToolStates, UserStates
+    from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
 
@@ -174,6 +176,27 @@ def begin_session(
         tool_states=settings.read_tool_states(connection),
         prompt_sections=prompt_sections,
     )
+
+
+def store_answer(
+    connection: Connection, session_id: str, new: Sequence[Message], used: UsageRecord | None
+) -> tuple[list[Message], UserStates | None]:
+    """Store an answer of a model, and read what decides whether its calls may run.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        new: the entries of the answer, as for :func:`oneclaw_core.sessions.messages.append`.
+        used: by the request; ``None`` for an answer that no model has given.
+
+    Returns:
+        The entries as they are stored, and what the user has set by now; ``None`` for an answer without calls.
+    """
+    stored = messages.append(connection, session_id, new)
+    if used is not None:
+        usage.record(connection, session_id, used)
+    has_calls = any(each.type is MessageType.TOOL_CALL for each in stored)
+    return stored, settings.read_user_states(connection) if has_calls else None
 
 
 def request_stop(connection: Connection, session_id: str) -> None:

@@ -112,10 +112,14 @@ class TurnParts:
     async def refresh_states(self) -> UserStates:
         """Use what the user has set by now, which another process may have changed, and return it."""
         states = await self.store.user_states()
+        self.use_states(states)
+        return states
+
+    def use_states(self, states: UserStates) -> None:
+        """Use what the user has set."""
         self.permissions.replace_decisions(read_decisions(states.permissions))
         self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
         self.apply_settings(states.settings)
-        return states
 
     async def kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
         """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""

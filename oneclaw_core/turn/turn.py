@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
+    from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tools.executor import ToolOutcome
@@ -59,6 +61,9 @@ INTERRUPTED = Message(
     tool_status=ToolCallStatus.ERROR,
     error_type="interrupted",
 )
+
+# What the user has set is read with the calls; a listener can take longer than this to be told of them.
+_FRESH_SECONDS = 0.05
 
 _State = Callable[[], Awaitable["_State | None"]]
 
@@ -119,6 +124,8 @@ class Turn:
         self._wanted_groups: Sequence[str] = ()
         self._answer: _Answer | None = None
         self._calls: list[ToolCall] = []
+        self._states: UserStates | None = None
+        self._states_read_at = 0.0
         # Calls that are stored without an outcome, outcomes that are still to be stored, and those that are.
         self._open_calls: dict[str, ToolCall] = {}
         self._outcomes: list[Message] = []
@@ -233,12 +240,15 @@ class Turn:
 
     async def _run_calls(self) -> _State:
         """Run the calls of an answer in parallel; each result is stored when it arrives."""
-        calls, context = self._calls, self._context
+        calls, context, answer, states = self._calls, self._context, self._answer, self._states
+        assert answer is not None
+        assert states is not None
         for call in calls:
             await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
-        answer = self._answer
-        assert answer is not None
-        await self._parts.refresh_states()
+        if time.monotonic() - self._states_read_at < _FRESH_SECONDS:
+            self._parts.use_states(states)
+        else:
+            await self._parts.refresh_states()
         scope = CallScope(
             (answer.request or self._request()).tools,
             context.agent.name,
@@ -390,7 +400,8 @@ class Turn:
             )
             for call in response.tool_calls
         ]
-        stored = await self._store.append(self._session_id, messages, usage=answer.usage)
+        stored, self._states = await self._store.store_answer(self._session_id, messages, answer.usage)
+        self._states_read_at = time.monotonic()
         self._history += stored
         calls = [
             ToolCall(message.tool_call_id or "", message.tool_name or "", message.tool_input or "")
