@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderRequestError as ProviderRequestError
     from oneclaw_core.errors import ProviderUnavailableError as ProviderUnavailableError
     from oneclaw_core.errors import UnknownModelError as UnknownModelError
+    from oneclaw_core.providers.base import ArgumentsDelta as ArgumentsDelta
     from oneclaw_core.providers.base import LoadingRefused as LoadingRefused
     from oneclaw_core.providers.base import ModelEvent as ModelEvent
     from oneclaw_core.providers.base import ModelInfo as ModelInfo
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.base import RetryNotice as RetryNotice
     from oneclaw_core.providers.base import TextDelta as TextDelta
     from oneclaw_core.providers.base import ToolLoading as ToolLoading
+    from oneclaw_core.providers.base import UsageSoFar as UsageSoFar
     from oneclaw_core.providers.base import WireRequest as WireRequest
     from oneclaw_core.providers.history import AnsweredCall as AnsweredCall
     from oneclaw_core.providers.history import Exchange as Exchange
@@ -58,8 +60,8 @@ _NAMES = {
     ),
     ".types.messages": "StopReason",
     "base": (
-        "LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig ReasoningDelta "
-        "RetryNotice TextDelta ToolLoading WireRequest"
+        "ArgumentsDelta LoadingRefused ModelEvent ModelInfo ModelRequest ModelResponse Provider ProviderConfig "
+        "ReasoningDelta RetryNotice TextDelta ToolLoading UsageSoFar WireRequest"
     ),
     "history": "AnsweredCall Exchange exchanges valid_name loading_calls",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",

@@ -131,6 +131,28 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    """A piece of the arguments of a tool call. It is not shown; if the answer breaks off, it counts as output."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSoFar:
+    """The service has begun to answer; what the attempt has used by now, for an answer that does not come to its end.
+
+    Yield it when the first part of an answer has come, and when the service has counted more. The usage of a complete
+    answer is that of its :class:`ModelResponse`.
+
+    Attributes:
+        usage: its ``is_at_least`` is true as long as the counts are not final; an empty one says that the service has
+            counted nothing yet.
+    """
+
+    usage: TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
 class LoadingRefused:
     """The model cannot have tools loaded in the way asked for; the request is sent again in another one.
 
@@ -175,7 +197,7 @@ class ModelResponse:
     provider_data: Mapping[str, Any] | None = None
 
 
-ModelEvent = TextDelta | ReasoningDelta | RetryNotice | LoadingRefused | ModelResponse
+ModelEvent = TextDelta | ReasoningDelta | ArgumentsDelta | UsageSoFar | RetryNotice | LoadingRefused | ModelResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

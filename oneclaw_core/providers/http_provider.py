@@ -16,11 +16,18 @@ from oneclaw_core.errors import ContextTooLongError, ProviderAuthenticationError
 from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
-from oneclaw_core.providers.base import LoadingRefused, RetryNotice, ToolLoading, WireRequest
+from oneclaw_core.providers.base import LoadingRefused, ToolLoading, UsageSoFar, WireRequest
 from oneclaw_core.providers.refusals import refused_parts
-from oneclaw_core.providers.retry import AttemptFailed, RefusedParameters, RetryPolicy, with_retries
+from oneclaw_core.providers.retry import (
+    ANSWER_PARTS,
+    AttemptFailed,
+    RefusedParameters,
+    RetryPolicy,
+    with_retries,
+)
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
+from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -116,6 +123,11 @@ class Answer(Protocol):
     @property
     def has_begun(self) -> bool:
         """Whether anything of the answer has come."""
+        ...
+
+    @property
+    def usage(self) -> TokenUsage:
+        """Tokens that the service has counted so far; the same object until it counts more."""
         ...
 
     @property
@@ -228,7 +240,7 @@ class HttpProvider(ABC):
             try:
                 async with aclosing(self._stream_with_retries(request)) as events:
                     async for event in events:
-                        has_answered = has_answered or not isinstance(event, RetryNotice)
+                        has_answered = has_answered or isinstance(event, ANSWER_PARTS)
                         yield event
                 return
             except ProviderRequestError as error:
@@ -322,6 +334,8 @@ class HttpProvider(ABC):
         import httpx
 
         answer = self._new_answer(request)
+        counted: TokenUsage | None = None
+        has_output = False
         headers = self._headers(_ANSWER_TYPES) | self._request_headers(request)
         try:
             async with (
@@ -335,7 +349,12 @@ class HttpProvider(ABC):
                 aclosing(self._chunks(response, request.model)) as chunks,
             ):
                 async for chunk in chunks:
-                    for event in answer.add(chunk):
+                    parts = answer.add(chunk)
+                    if answer.usage is not counted and answer.has_begun:
+                        counted = answer.usage
+                        yield UsageSoFar(replace(counted, is_at_least=True))
+                    for event in parts:
+                        has_output = True
                         yield event
                     if answer.is_complete:
                         break
@@ -345,21 +364,29 @@ class HttpProvider(ABC):
                 raise self._errors.of_transport(error, has_begun=answer.has_begun) from error
         except (httpx.InvalidURL, UnicodeError) as error:
             raise self._errors.unusable_url() from error
-        except AnswerFailedError as failed:
+        except (AnswerFailedError, AttemptFailed) as failed:
+            if answer.has_begun:
+                yield UsageSoFar(_usage_of_failed(answer, has_output=has_output))
+            if isinstance(failed, AttemptFailed):
+                raise
             raise self._errors.of_error_object(failed.error, request.model) from None
         except AnswerGarbledError:
             raise self._errors.garbled() from None
         if not answer.is_complete:
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:
-            yield answer.response()
-        except AnswerCutError as cut:
+            complete = answer.response()
+        except (AnswerCutError, AttemptFailed) as failed:
+            yield UsageSoFar(_usage_of_failed(answer, has_output=True))
+            if isinstance(failed, AttemptFailed):
+                raise
             raise AttemptFailed(
                 ProviderRequestError(
-                    f"{self._config.name} cut the answer off in the middle of a tool call, by {cut}: "
+                    f"{self._config.name} cut the answer off in the middle of a tool call, by {failed}: "
                     "raise max_tokens, or ask for less at once"
                 )
             ) from None
+        yield complete
 
     async def _chunks(self, response: httpx.Response, model: str) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the chunks of a stream; of a server that does not stream, its one body, or what that lists."""
@@ -442,6 +469,15 @@ async def _take_rest(answer: Answer, chunks: AsyncGenerator[dict[str, Any], None
         async with asyncio.timeout(_END_SECONDS):
             async for chunk in chunks:
                 answer.add(chunk)
+
+
+def _usage_of_failed(answer: Answer, *, has_output: bool) -> TokenUsage:
+    """Return the usage of an answer that the service gave up, final if it had counted everything."""
+    usage = answer.usage
+    if not has_output and usage == TokenUsage():
+        # The service refuses the request after the HTTP status has said that all is well.
+        return TokenUsage(input_tokens=0, output_tokens=0)
+    return replace(usage, is_at_least=not answer.is_complete)
 
 
 def _with_whole_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

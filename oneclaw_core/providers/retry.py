@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.base import RetryNotice
+from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ProviderError
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
 
+
+# After one of these a request is not sent again: the user would read the answer twice.
+ANSWER_PARTS = (TextDelta, ReasoningDelta, ModelResponse)
 
 GIVE_UP_ABOVE_SECONDS = 120
 _LONGEST_SECONDS = 366 * 24 * 3600
@@ -81,21 +84,21 @@ class RetryPolicy:
 async def with_retries(
     attempt: Callable[[], AsyncGenerator[ModelEvent, None]], policy: RetryPolicy
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Run attempts at a request until one has begun to answer, and yield its events.
+    """Run attempts at a request until one has shown a part of its answer, and yield the events of all.
 
     Args:
         attempt: starts one attempt, which raises :class:`AttemptFailed` when it fails.
         policy: how often and how fast.
 
     Raises:
-        ProviderError: the last attempt failed, or one that had begun to answer.
+        ProviderError: the last attempt failed, or one that had shown a part of its answer.
     """
     for number in itertools.count():
         has_answered = False
         try:
             async with aclosing(attempt()) as events:
                 async for event in events:
-                    has_answered = True
+                    has_answered = has_answered or isinstance(event, ANSWER_PARTS)
                     yield event
             return
         except AttemptFailed as failure:

@@ -16,8 +16,17 @@ from oneclaw_core.config.providers import (
     split_model,
     with_key,
 )
-from oneclaw_core.errors import NotFoundError, ProviderRequestError, SpendingLimitError
-from oneclaw_core.providers.base import LoadingRefused, ModelResponse, RetryNotice, ToolLoading
+from oneclaw_core.errors import NotFoundError, ProviderRequestError, SpendingLimitError, StoreError
+from oneclaw_core.providers.base import (
+    ArgumentsDelta,
+    LoadingRefused,
+    ModelResponse,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+    ToolLoading,
+    UsageSoFar,
+)
 from oneclaw_core.providers.refusals import most_tools_in, shown_parts
 from oneclaw_core.sessions.usage import UsageRecord
 from oneclaw_core.turn.attachments import accepted_media_types
@@ -25,6 +34,7 @@ from oneclaw_core.turn.request import prepare_request, undispatched_response
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.events import UsageEvent
+from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -40,11 +50,10 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.turn.request import CachePrefixes
-    from oneclaw_core.turn.stream import Deadline
+    from oneclaw_core.turn.stream import Deadline, Emit
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
-    from oneclaw_core.types.messages import TokenUsage
 
     # No coroutine function: an answer has thousands of pieces.
     Show = Callable[[ModelEvent], Awaitable[None] | None]
@@ -227,6 +236,7 @@ class ModelCalls:
         cache_prefixes: of requests, kept over turns.
         deadline: of the turn.
         hooks: of plugins on the turn; ``None`` for none.
+        emit: hands the usage of attempts that failed to the listener; ``None`` without one.
     """
 
     def __init__(
@@ -238,6 +248,7 @@ class ModelCalls:
         cache_prefixes: CachePrefixes,
         deadline: Deadline,
         hooks: TurnHooks | None = None,
+        emit: Emit | None = None,
     ) -> None:
         self._store = store
         self._session_id = session_id
@@ -246,6 +257,7 @@ class ModelCalls:
         self._cache_prefixes = cache_prefixes
         self._deadline = deadline
         self._hooks = hooks
+        self._emit = emit
         self._tool_loading = chosen.tool_loading
         self._left_out = dict(chosen.left_out)
         self._has_warned = False
@@ -258,6 +270,8 @@ class ModelCalls:
         purpose: Literal["answer", "summary"] = "answer",
     ) -> ModelResponse | None:
         """Send a request and return the model's answer; ``None`` if the service ended without one.
+
+        The usage of attempts that do not lead to the answer is recorded, also if the turn is cancelled in one.
 
         Args:
             request: as it would be sent without a dispatcher.
@@ -321,18 +335,73 @@ class ModelCalls:
     ) -> tuple[ModelResponse | None, LoadingRefused | None]:
         response: ModelResponse | None = None
         refused: LoadingRefused | None = None
-        async with aclosing(self._deadline.limit(self._chosen.provider.stream(sent))) as events:
-            async for event in events:
-                if observe is not None:
-                    observe(event)
-                if isinstance(event, ModelResponse):
-                    response = event
-                elif isinstance(event, LoadingRefused):
-                    refused = event
-                    self._tool_loading = event.instead
-                elif show is not None and (shown := show(event)) is not None:
-                    await shown
+        # Of the attempt that runs.
+        usage: TokenUsage | None = None
+        received: list[str] = []
+        try:
+            async with aclosing(self._deadline.limit(self._chosen.provider.stream(sent))) as events:
+                async for event in events:
+                    if observe is not None:
+                        observe(event)
+                    if isinstance(event, ModelResponse):
+                        response = event
+                        continue
+                    if isinstance(event, UsageSoFar):
+                        usage = event.usage
+                        continue
+                    if isinstance(event, TextDelta | ReasoningDelta | ArgumentsDelta):
+                        received.append(event.text)
+                    elif isinstance(event, RetryNotice | LoadingRefused):
+                        if usage is not None or received:
+                            lost, usage = self._note_lost(sent, usage, received), None
+                            received = []
+                            await lost
+                            await self._check_limits()
+                        if isinstance(event, LoadingRefused):
+                            refused = event
+                            self._tool_loading = event.instead
+                            continue
+                    if show is not None and (shown := show(event)) is not None:
+                        await shown
+        except GeneratorExit:
+            raise  # nothing can be awaited any more
+        except BaseException as error:
+            if response is None:
+                await self._note_lost(sent, usage, received, is_heard=isinstance(error, Exception))
+            raise
+        if response is None:
+            await self._note_lost(sent, usage, received)
         return response, refused
+
+    async def _note_lost(
+        self, sent: ModelRequest, usage: TokenUsage | None, received: list[str], *, is_heard: bool = True
+    ) -> None:
+        """Record an attempt whose answer did not come to its end.
+
+        Args:
+            sent: the request.
+            usage: as the service had counted it; ``None`` if its answer had not begun.
+            received: the text that had come.
+            is_heard: True if a listener waits for events.
+        """
+        if usage is None and not received:
+            return
+        from oneclaw_core.turn.estimate import Estimator, text_tokens
+
+        usage = usage or TokenUsage(is_at_least=True)
+        if usage.is_at_least or usage.input_tokens is None or usage.output_tokens is None:
+            counted = Estimator().raw(sent) if usage.input_tokens is None else usage.input_tokens
+            written = max(usage.output_tokens or 0, text_tokens("".join(received)))
+            usage = replace(usage, input_tokens=counted, output_tokens=written, is_at_least=True)
+        if not usage.input_tokens and not usage.output_tokens:
+            return
+        record, event = await self.note(usage)
+        try:
+            await self._store.record_usage(self._session_id, record)
+        except StoreError:
+            _log.exception("the usage of an answer that broke off is not recorded")
+        if is_heard and self._emit is not None:
+            await self._emit(event)
 
     async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:
         """Count what an answer used, and put it into the words of the store and of the user.
@@ -343,7 +412,8 @@ class ModelCalls:
         """
         try:
             if self._prices is not None:
-                await self._prices
+                # Whoever is cancelled here may ask again, to record what was used.
+                await asyncio.shield(self._prices)
             cost = cost_of(self._chosen.config, self._chosen.info.name, usage, self._chosen.prices)
         except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price
             _log.exception("the price of %s cannot be found", self._chosen.full_name)

@@ -111,7 +111,7 @@ class Turn:
         info = hooks.info if hooks is not None else None
         self._scope = TurnScope(context.budget, context.within, model.full_name, info, model.reasoning)
         self._model_calls = ModelCalls(
-            parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks
+            parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks, emit
         )
         self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
@@ -333,6 +333,8 @@ class Turn:
                 return self._emit(ReasoningEvent(event.text))
             return self._show_retry(event)
 
+        response: ModelResponse | None = None
+        usage: UsageRecord | None = None
         try:
             response = await self._model_calls.ask(request, show)
             if response is None:
@@ -343,11 +345,14 @@ class Turn:
                 response.usage, request if continues_conversation else None
             )
         except BaseException:
-            if text_so_far:
-                # The user has read it: it belongs to the history.
-                partial = Message(type=MessageType.ASSISTANT, content="".join(text_so_far))
+            # The user has read it: it belongs to the history.
+            read = "".join(text_so_far)
+            partial = [Message(type=MessageType.ASSISTANT, content=read)] if read else []
+            if response is not None and usage is None:  # a whole answer, which is paid for
+                usage, _ = await self._model_calls.note(response.usage)
+            if partial or usage is not None:
                 with suppress(SessionBusyError):  # another turn's by now: why this one ends is what matters
-                    await self._store.append(self._session_id, [partial])
+                    await self._store.append(self._session_id, partial, usage=usage)
             raise
         return _Answer(response, request, usage, usage_event)
 

@@ -628,6 +628,8 @@ def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_p
     with ModelServer([wire.says("Hello there.")]) as server:
         asyncio.run(leave(addresses(server)))
     assert [message.content for message in stored(tmp_path)[0]] == ["Hello", "Hello there."]
+    [row] = json.loads(command(tmp_path, "usage", "--by", "model", "--json"))["rows"]
+    assert (row["requests"], row["at_least_requests"], row["input_tokens"]) == (1, 0, wire.usage.input_tokens)
 
 
 @every_format

@@ -15,7 +15,7 @@ from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.providers import http_provider
-from oneclaw_core.providers.base import TextDelta
+from oneclaw_core.providers.base import TextDelta, UsageSoFar
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -53,7 +53,8 @@ def test_closing_the_iterator_closes_the_connection(service, stream):
     async def main(url):
         async with service.opened(service.config(url)) as provider:
             events = provider.stream(service.request)
-            assert await anext(events) == TextDelta("He")
+            while (event := await anext(events)) != TextDelta("He"):
+                assert isinstance(event, UsageSoFar)
             await events.aclose()
             return await asyncio.to_thread(server.client_left.wait, 5)
 

@@ -10,18 +10,19 @@ from history_entries import user
 from model_server import ModelServer
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.providers.base import ModelRequest, ProviderConfig
+from oneclaw_core.providers.base import ArgumentsDelta, ModelRequest, ProviderConfig, UsageSoFar
 from oneclaw_core.tools.toolset import ActiveTools
 
 # No answer of these tests takes that long; one that hangs fails.
 LIMIT_SECONDS = 20
+_COUNTS = (ArgumentsDelta, UsageSoFar)
 
 
 class Exchange(NamedTuple):
     """What came of some requests.
 
     Attributes:
-        answers: the events of each answer.
+        answers: the events of each answer, without those that count its usage only.
         waits: the seconds between attempts; nobody waits for them.
     """
 
@@ -76,7 +77,8 @@ class Service:
             async with self.opened(settings, sleep=note) as provider:
                 return [[event async for event in provider.stream(each)] for each in requests or (self.request,)]
 
-        return Exchange(asyncio.run(main()), waits)
+        answers = asyncio.run(main())
+        return Exchange([[each for each in events if not isinstance(each, _COUNTS)] for events in answers], waits)
 
     def answer(self, *script, **settings):
         """The events that a script leads to, and the waits."""

@@ -16,6 +16,7 @@ from oneclaw_core.providers import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
+    ArgumentsDelta,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
@@ -50,7 +51,11 @@ _STOP_REASONS = {
     "stop_sequence": StopReason.COMPLETE,
     "max_tokens": StopReason.LENGTH_LIMIT,
 }
-_SHOWN_AS: dict[str, type[TextDelta] | type[ReasoningDelta]] = {"text": TextDelta, "thinking": ReasoningDelta}
+_SHOWN_AS: dict[str, type[TextDelta | ReasoningDelta | ArgumentsDelta]] = {
+    "text": TextDelta,
+    "thinking": ReasoningDelta,
+    "partial_json": ArgumentsDelta,
+}
 
 
 @dataclass(slots=True)
@@ -103,6 +108,7 @@ class MessagesAnswer:
         tools: what it was told it may call.
 
     Attributes:
+        usage: tokens that the server has counted so far.
         has_begun: whether anything has come.
         is_final: whether the last event has come.
     """
@@ -115,6 +121,7 @@ class MessagesAnswer:
         self._counts: dict[str, Any] = {}
         self._stop_reason = StopReason.COMPLETE
         self._is_stopped = False
+        self.usage = TokenUsage()
         self.has_begun = False
         self.is_final = False
 
@@ -176,7 +183,7 @@ class MessagesAnswer:
         return ModelResponse(
             text="".join(clean_text(block.text("text")) for block in blocks if block.type == "text"),
             tool_calls=tuple(self._tool_calls(calls)),
-            usage=_token_usage(self._counts),
+            usage=self.usage,
             stop_reason=self._stop_reason,
             provider_data=self._provider_data([block.complete() for block in blocks]),
         )
@@ -227,17 +234,18 @@ class MessagesAnswer:
 
     def _stop(self, said: Mapping[str, Any]) -> None:
         reason = said.get("stop_reason")
+        self._is_stopped = True
         if reason == "refusal":
             raise AnswerFailedError({"type": "invalid_request_error", "message": _refusal(said.get("stop_details"))})
         if reason == "model_context_window_exceeded":
             raise AnswerFailedError({"type": "context_length_exceeded"})
         self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER) if reason else StopReason.COMPLETE
-        self._is_stopped = True
 
     def _add_counts(self, usage: object) -> None:
         # Those at the end are totals, and leave out what they do not change.
         if isinstance(usage, dict):
             self._counts |= {name: number for name, number in usage.items() if number is not None}
+            self.usage = _token_usage(self._counts)
 
     def _tool_calls(self, blocks: list[_Block]) -> Iterator[ToolCall]:
         taken: set[str] = set()

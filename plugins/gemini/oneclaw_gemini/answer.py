@@ -62,6 +62,7 @@ class GeminiAnswer:
         name: what the user calls the service.
 
     Attributes:
+        usage: tokens that the service has counted so far.
         has_begun: whether anything has come.
     """
 
@@ -80,6 +81,7 @@ class GeminiAnswer:
         self._has_counts_in_last_chunk = False
         self._finish_reason: str | None = None
         self._block_reason: str | None = None
+        self.usage = TokenUsage()
         self.has_begun = False
 
     @property
@@ -142,7 +144,7 @@ class GeminiAnswer:
         return ModelResponse(
             text=text,
             tool_calls=tuple(self._calls),
-            usage=self._usage(),
+            usage=self.usage,
             stop_reason=stop_reason,
             provider_data=self._provider_data(),
         )
@@ -234,9 +236,9 @@ class GeminiAnswer:
             number = count_member(usage, key)
             if number is not None:
                 self._counts[key] = number
-
-    def _usage(self) -> TokenUsage:
-        return TokenUsage(
+        if not usage:
+            return
+        self.usage = TokenUsage(
             input_tokens=self._sum("promptTokenCount", "toolUsePromptTokenCount"),
             cached_input_tokens=self._counts.get("cachedContentTokenCount"),
             output_tokens=self._sum("candidatesTokenCount", "thoughtsTokenCount"),

@@ -9,6 +9,7 @@ from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     END_OF_STREAM,
     AnswerCutError,
+    ArgumentsDelta,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
@@ -67,6 +68,7 @@ class ChatAnswer:
         server: the origin of the server, noted beside what goes back to this server only.
 
     Attributes:
+        usage: tokens that the server has counted so far.
         has_begun: whether anything has come.
         is_complete: whether the server has said that the model is done.
         is_final: whether the token counts have come too, which most servers send after that.
@@ -81,7 +83,7 @@ class ChatAnswer:
         self._call_at: dict[int, _Call] = {}
         self._reasoning: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
-        self._usage = TokenUsage()
+        self.usage = TokenUsage()
         self._stop_reason = StopReason.COMPLETE
         self._ended_unexplained = False
         self._has_refused = False
@@ -104,14 +106,17 @@ class ChatAnswer:
             return [*self._shown(*self._think_blocks.rest())]
         self.has_begun = True
         if isinstance(chunk.get("usage"), dict):
-            self._usage = _token_usage(chunk["usage"])
+            self.usage = _token_usage(chunk["usage"])
         choice = next(objects_in(chunk.get("choices")), {})
         message = choice.get("message")
         delta = message if isinstance(message, dict) else choice.get("delta")
         events: list[ModelEvent] = []
         if isinstance(delta, dict):
-            self._add_calls(delta, is_whole=delta is message)
-            events = [*self._add_reasoning(delta), *self._add_text(delta)]
+            events = [
+                *self._add_calls(delta, is_whole=delta is message),
+                *self._add_reasoning(delta),
+                *self._add_text(delta),
+            ]
         reason = choice.get("finish_reason")
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = _STOP_REASONS.get(str(reason).lower(), StopReason.COMPLETE)
@@ -133,14 +138,15 @@ class ChatAnswer:
         return ModelResponse(
             text=self._text.whole(),
             tool_calls=tuple(self._tool_calls()),
-            usage=self._usage,
+            usage=self.usage,
             stop_reason=StopReason.REFUSAL if self._has_refused and is_whole else self._stop_reason,
             provider_data=self._provider_data(),
         )
 
-    def _add_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> None:
+    def _add_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> Iterator[ArgumentsDelta]:
         for place, fragment in enumerate(objects_in(delta.get("tool_calls"))):
-            self._add_fragment(fragment, place if is_whole else None)
+            if arguments := self._add_fragment(fragment, place if is_whole else None):
+                yield ArgumentsDelta(arguments)
 
     def _add_reasoning(self, delta: Mapping[str, Any]) -> Iterator[ReasoningDelta]:
         texts = {key: delta[key] for key in _REASONING_KEYS if isinstance(delta.get(key), str) and delta[key]}
@@ -166,7 +172,7 @@ class ChatAnswer:
         if text := self._text.add(text):
             yield TextDelta(text)
 
-    def _add_fragment(self, fragment: Mapping[str, Any], place: int | None) -> None:
+    def _add_fragment(self, fragment: Mapping[str, Any], place: int | None) -> str:
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
         call_id, name = str(fragment.get("id") or ""), str(function.get("name") or "")
@@ -182,8 +188,10 @@ class ChatAnswer:
         arguments = function.get("arguments")
         if isinstance(arguments, dict):  # some servers send the object itself
             arguments = compact_json(arguments)
-        if isinstance(arguments, str):
-            call.pieces.append(arguments)
+        if not isinstance(arguments, str):
+            return ""
+        call.pieces.append(arguments)
+        return arguments
 
     def _call_without_index(self, call_id: str) -> _Call | None:
         same = (call for call in self._calls if call_id and call.id == call_id)

@@ -15,6 +15,7 @@ from oneclaw_core.providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
+    ArgumentsDelta,
     ModelEvent,
     ModelResponse,
     ReasoningDelta,
@@ -64,6 +65,7 @@ class ResponsesAnswer:
         server: the origin of the server, noted beside what goes back to this server only.
 
     Attributes:
+        usage: tokens that the server has counted so far.
         has_begun: whether anything has come.
     """
 
@@ -75,6 +77,7 @@ class ResponsesAnswer:
         self._seen_deltas: set[tuple[int, Place, str]] = set()
         self._ending: Mapping[str, Any] | None = None
         self._stop_reason = StopReason.COMPLETE
+        self.usage = TokenUsage()
         self.has_begun = False
 
     @property
@@ -117,6 +120,8 @@ class ResponsesAnswer:
                     self._begun_calls.add(_place(chunk))
             case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
                 self._begun_calls.add(_place(chunk))
+                delta = chunk.get("delta")
+                return [ArgumentsDelta(delta)] if isinstance(delta, str) and delta else []
             case "response.output_item.done":
                 return self._item_done(chunk)
             case "response.completed" | "response.incomplete" | "response.failed":
@@ -140,13 +145,12 @@ class ResponsesAnswer:
         )
         if (self._is_cut and not are_all_whole) or any(call.get("status") == "incomplete" for call in calls):
             raise AnswerCutError((self._stop_reason if self._is_cut else StopReason.OTHER).ended_by)
-        ending = self._ending or {}
         texts = [text for text in map(_text_of, output) if text]
         texts = texts or ["".join(shown.pieces) for shown in self._shown.values() if shown.pieces]
         return ModelResponse(
             text=_PARAGRAPH.join(texts),
             tool_calls=tuple(_tool_calls(calls)),
-            usage=_token_usage(ending.get("usage")),
+            usage=self.usage,
             stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
             provider_data={PROVIDER_TYPE: {"server": self._server, "output": output}} if output else None,
         )
@@ -188,11 +192,13 @@ class ResponsesAnswer:
 
     def _end(self, response: object, status: str) -> list[ModelEvent]:
         response = response if isinstance(response, dict) else {}
-        if status in ("failed", "cancelled"):
-            raise AnswerFailedError(_failure(response.get("error")))
-        if status not in ("completed", "incomplete"):
+        if status not in ("completed", "incomplete", "failed", "cancelled"):
             return []
         self._ending = response
+        if isinstance(response.get("usage"), dict):
+            self.usage = _token_usage(response["usage"])
+        if status in ("failed", "cancelled"):
+            raise AnswerFailedError(_failure(response.get("error")))
         if status == "incomplete":
             reason = member(response.get("incomplete_details"), "reason")
             self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER)
@@ -271,8 +277,7 @@ def _failure(error: object) -> object:
     return error
 
 
-def _token_usage(usage: object) -> TokenUsage:
-    usage = usage if isinstance(usage, dict) else {}
+def _token_usage(usage: dict[str, Any]) -> TokenUsage:
     read = usage.get("input_tokens_details")
     return TokenUsage(
         input_tokens=count_member(usage, "input_tokens"),
