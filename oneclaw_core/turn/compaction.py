@@ -15,7 +15,12 @@ from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, 
 from oneclaw_core.sessions.history import file_characters
 from oneclaw_core.turn.estimate import BYTES_PER_TOKEN, Estimator, message_tokens, text_tokens
 from oneclaw_core.turn.request import shown_history
-from oneclaw_core.turn.summary import SUMMARY_MAX_OUTPUT_TOKENS, summary_request, summary_text
+from oneclaw_core.turn.summary import (
+    SUMMARY_MAX_OUTPUT_TOKENS,
+    continued_summary_request,
+    summary_request,
+    summary_text,
+)
 from oneclaw_core.types.events import CompactedEvent
 from oneclaw_core.types.messages import Message, MessageType
 
@@ -343,7 +348,7 @@ class Compactor:
         messages = [*await self._unseen(chosen), *chosen.summarised]
         text: str | None = None
         try:
-            text = await self._summarise(self._requests(request, messages, estimated))
+            text = await self._summarise(self._requests(request, chosen, messages, estimated))
         except UnknownModelError:
             raise
         except ProviderRequestError:
@@ -373,14 +378,19 @@ class Compactor:
         assert self._ask is not None
         fault: ProviderError | None = None
         for request in requests:
-            fault = None
             try:
                 answer = await self._ask(request)
             except UnknownModelError:
                 raise
-            except (ProviderRequestError, ProviderUnavailableError) as error:
+            except ProviderUnavailableError as error:
+                if isinstance(fault, ProviderUnavailableError):
+                    raise
                 fault = error
                 continue
+            except ProviderRequestError as error:
+                fault = error
+                continue
+            fault = None
             if answer is None:
                 continue
             await self._emit(await self._record(answer.usage))
@@ -402,11 +412,20 @@ class Compactor:
         entries = await self._store.messages(self._session_id, after, first - 1 - after)
         return shown_history(entry for entry in entries if (entry.sequence or 0) < first)
 
-    def _requests(self, request: ModelRequest, messages: Sequence[Message], estimated: int) -> Iterator[ModelRequest]:
-        """Ask for a summary, and once more with half the length."""
+    def _requests(
+        self, request: ModelRequest, chosen: CompactionPlan, messages: Sequence[Message], estimated: int
+    ) -> Iterator[ModelRequest]:
+        """Ask for a summary at the end of the conversation if it fits, then of its text, then of half the length."""
         max_output_tokens = SUMMARY_MAX_OUTPUT_TOKENS
         if self._limits.context_window is not None:
             max_output_tokens = min(max_output_tokens, self._limits.context_window // 4)
+        is_seen = len(messages) == len(chosen.summarised)  # else some of it is not in the conversation's requests
+        if is_seen and chosen.reason is not CompactionReason.REFUSED:
+            first_kept = chosen.kept[0].sequence if chosen.kept else None
+            continued = continued_summary_request(request, first_kept, max_output_tokens)
+            window = self._limits.context_window
+            if window is None or self._estimator.request(continued) + max_output_tokens <= window:
+                yield continued
         longest = self._limits.input_tokens
         if longest is None:
             by_setting = self._limits.history_max_characters

@@ -513,7 +513,7 @@ def test_a_conversation_that_the_service_finds_too_long_is_summarised(tmp_path, 
 
 
 @every_format
-def test_a_summary_is_asked_for_without_tools_also_with_a_dispatcher(tmp_path, wire):
+def test_a_summary_is_asked_for_with_the_dispatcher_that_the_session_has(tmp_path, wire):
     async def compact(environ):
         async with OneClaw.open(tmp_path, environ=environ, start_directory=EXAMPLES) as claw:
             return await claw.compact("s", model=wire.full_model)
@@ -525,7 +525,7 @@ def test_a_summary_is_asked_for_without_tools_also_with_a_dispatcher(tmp_path, w
             said(tmp_path, addresses(server), wire, message)
         assert asyncio.run(compact(addresses(server))).messages == 5
         said(tmp_path, addresses(server), wire, "Bye")
-    assert wire.at_hand(server.bodies[3]) == []
+    assert wire.at_hand(server.bodies[3]) == [*CORE, "use_tool"]
     # The result that told the schemas is gone; the system prompt tells them now.
     assert wire.at_hand(server.bodies[4]) == [*CORE, "use_tool"]
     assert "pdf_info: {" in wire.system_prompt(server.bodies[4])
@@ -539,7 +539,7 @@ def test_compact_on_demand(tmp_path, wire):
         arguments = ("chat", "--session", "s", "--model", wire.full_model)
         shown = command(tmp_path, *arguments, environ=addresses(server), stdin=lines)
     assert "summarised for the model" in shown
-    assert wire.at_hand(server.bodies[3]) == []
+    assert wire.at_hand(server.bodies[3]) == wire.at_hand(server.bodies[2])
     assert sorted(wire.at_hand(server.bodies[4])) == sorted(CORE + PDF)
     assert b"A summary." in server.contents[4]
     assert b"Loaded." not in server.contents[4]

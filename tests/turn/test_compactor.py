@@ -319,7 +319,7 @@ def test_on_demand_all_but_the_last_turn_is_summarised(stage):
     assert again == []
 
 
-@pytest.mark.parametrize("answers", [[says(""), says(" \n")], [ContextTooLongError("too long")] * 2])
+@pytest.mark.parametrize("answers", [[says(""), says(" \n"), says("")], [ContextTooLongError("too long")] * 3])
 def test_on_demand_a_failure_is_told_and_changes_nothing(stage, answers):
     async def story():
         session = Session(stage, ScriptedModel(*answers))

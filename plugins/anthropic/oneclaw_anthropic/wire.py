@@ -120,10 +120,12 @@ def wire_id(call_id: str | None) -> str:
 
 def _parameters(request: ModelRequest, given: Mapping[str, Any], most_tokens: int | None) -> dict[str, Any]:
     max_tokens = request.max_output_tokens or given.get("max_tokens")
+    thinking = given.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    # What is thought counts as output, and a limit within the budget is refused.
+    if isinstance(budget, int) and isinstance(max_tokens, int) and max_tokens <= budget:
+        max_tokens += budget
     if not max_tokens:
-        thinking = given.get("thinking")
-        budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
-        # What is thought counts as output.
         max_tokens = DEFAULT_MAX_TOKENS + (budget if isinstance(budget, int) else 0)
     if most_tokens is not None and isinstance(max_tokens, int):
         max_tokens = min(max_tokens, most_tokens)

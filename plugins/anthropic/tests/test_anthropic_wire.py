@@ -235,6 +235,8 @@ def test_a_request_without_tools_and_system_prompt_has_neither():
         ({"parameters": {"max_tokens": 500}}, None, 500),
         ({"parameters": {"max_tokens": 500}, "max_output_tokens": 200}, None, 200),
         ({"parameters": {"thinking": {"type": "enabled", "budget_tokens": 9000}}}, None, 25_000),
+        ({"parameters": {"thinking": {"budget_tokens": 9000}}, "max_output_tokens": 4096}, None, 13_096),
+        ({"parameters": {"thinking": {"budget_tokens": 2000}}, "max_output_tokens": 4096}, None, 4096),
         ({}, 8192, 8192),
         ({"max_output_tokens": 200}, 8192, 200),
     ],
