@@ -162,11 +162,11 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
     catalog = load_catalog()
     secret = find_secret(name, catalog) if "." in name else None
     if secret is not None:
-        stored_as, key = secret.stored_as, check_secret(_read_key(f"Secret {secret.key}"))
+        stored_as, key = secret.stored_as, check_secret(read_secret(f"Secret {secret.key}"))
         variable, what = secret.variable, f"the secret {secret.key}"
     else:
         config = _provider(name, catalog)
-        stored_as, key = config.name, check_key(_read_key(f"Key of {config.name}"))
+        stored_as, key = config.name, check_key(read_secret(f"Key of {config.name}"))
         variable, what = config.key_variable, f"the key of {config.name}"
     catalog.home.create()
     source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file)
@@ -242,12 +242,17 @@ def _provider(name: str, catalog: HomeCatalog) -> ProviderConfig:
     return config
 
 
-def _read_key(what: str) -> str:
+def read_secret(what: str) -> str:
+    """Ask for a secret without showing it, or read one line of standard input where nobody sits.
+
+    Args:
+        what: names it for the user.
+    """
     if is_terminal(sys.stdin):
         typed: str = click.prompt(f"{what} (not shown)", hide_input=True, err=True)
         return typed
     line = sys.stdin.buffer.readline(MAX_KEY_CHARACTERS + 3)
-    return line.decode("utf-8", "replace")
+    return line.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _warn_of_environment(variable: str) -> None:

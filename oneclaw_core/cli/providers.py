@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
+from oneclaw_core.cli.keys import read_secret
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.config.keys import KeySource, KeyStore
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.config.provider_options import NONE, check_header, check_options
+from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.config.providers import ProviderState
     from oneclaw_core.home import Home
 
@@ -22,6 +27,30 @@ if TYPE_CHECKING:
 @click.group(cls=CommandGroup)
 def providers() -> None:
     """List model services; add, change, disable and remove them."""
+
+
+_OPTIONS = (
+    click.option(
+        "--header",
+        "headers",
+        metavar="NAME[=VALUE]",
+        multiple=True,
+        help="Send a header with every request; without =VALUE, it is asked for or read from standard input; with "
+        "an empty one the header is taken away. May be repeated.",
+    ),
+    click.option("--timeout", metavar="SECONDS", help="How long the service may stay silent; none for 300."),
+    click.option(
+        "--concurrency", metavar="NUMBER", help="How many requests it is sent at the same time; none for any."
+    ),
+    click.option("--reasoning", metavar="LEVEL", help="How much its models think: off, low, medium or high; or none."),
+)
+
+
+def _service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the parameters ``headers``, ``timeout``, ``concurrency`` and ``reasoning``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @providers.command("list")
@@ -41,16 +70,45 @@ def list_providers(as_json: bool) -> None:
 @click.option("--type", "type_name", required=True, metavar="TYPE", help="The wire format that the service speaks.")
 @click.option("--base-url", metavar="URL", help="Where the service is; without it, the type's own place.")
 @click.option("--display-name", metavar="TEXT", help="What people read in place of its name.")
-def add(name: str, type_name: str, base_url: str | None, display_name: str | None) -> None:
+@_service_options
+def add(name: str, type_name: str, base_url: str | None, display_name: str | None, **options: Any) -> None:
     """Add a model service, or change one that was added."""
     from oneclaw_core.cli.running import with_configuration
 
-    state = with_configuration(
-        lambda changes: changes.providers.add(name, type_name, base_url, display_name, may_replace=True)
-    )
+    given = _given(**options)
+
+    async def work(changes: Configuration) -> ProviderState:
+        state = await changes.providers.add(name, type_name, base_url, display_name, may_replace=True)
+        return await changes.providers.configure(name, **given) if given else state
+
+    state = with_configuration(work)
     print_text(f"provider {name} is added; use its models as {name}/MODEL")
     if state.key_variable is not None and state.key_source is None:
         print_text(f"if the service wants a key, set it in {state.key_variable} or with: oneclaw keys set {name}")
+
+
+@providers.command("set")
+@click.argument("name")
+@_service_options
+def set_options(name: str, **options: Any) -> None:
+    """Set how a model service is asked, also one that is known from the start.
+
+    The value of a header is a secret: it is stored like a key, for the server where the provider is now, and not shown.
+    """
+    from oneclaw_core.cli.running import with_configuration
+
+    given = _given(**options)
+    if not given:
+        raise UsageError("nothing to set: give --header, --timeout, --concurrency or --reasoning")
+    state = with_configuration(lambda changes: changes.providers.configure(name, **given))
+    lines = {
+        "silent for": f"{state.timeout_seconds:g} s",
+        "requests at the same time": state.concurrency or "any number",
+        "reasoning": state.reasoning or "as the service decides",
+        "headers": ", ".join(state.headers) or "none",
+    }
+    for what, value in lines.items():
+        print_text(f"{what}: {value}")
 
 
 @providers.command("enable")
@@ -78,6 +136,35 @@ def remove(name: str) -> None:
     if name in _stored_keys(find_home()):
         print_text(f"its key is still stored; remove it with: oneclaw keys remove {name}")
     _warn_of_environment(name)
+
+
+def _given(
+    headers: tuple[str, ...], timeout: str | None, concurrency: str | None, reasoning: str | None
+) -> dict[str, Any]:
+    """Return the arguments of ``ProviderService.configure`` for what the user gave."""
+    given: dict[str, Any] = {}
+    if headers:
+        given["headers"] = dict(map(_header, headers))
+        if len(given["headers"]) < len(headers):
+            raise UsageError("each header can be given once")
+    options = {"timeout_seconds": timeout, "reasoning": reasoning}
+    given |= check_options({name: value for name, value in options.items() if value is not None})
+    if concurrency == NONE:
+        given["is_limited"] = False
+    elif concurrency is not None:
+        if not concurrency.isdecimal():
+            raise UsageError(f"--concurrency takes a whole number or none, not {concurrency[:100]!r}")
+        given["concurrency"] = int(concurrency)
+    return given
+
+
+def _header(text: str) -> tuple[str, str | None]:
+    name, has_value, value = text.partition("=")
+    if not has_value:
+        value = read_secret(f"Header {name}")
+        if not value.strip():
+            raise UsageError(f"the value of the header {name} is empty: nothing is set")
+    return name, check_header(name, value) if value else None
 
 
 def _switch(name: str, *, is_enabled: bool) -> None:

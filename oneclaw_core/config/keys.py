@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.config.provider_options import read_headers, secrets_in
+from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.private_files import changing_private, read_private, write_private
 from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MAX_KEY_CHARACTERS = 8_192
 _WORDS = SecretWords("the key of {name}", "the keys", "key", "oneclaw keys set {name}")
 
+# Behind the name of a provider, where its headers are stored; no provider and no plugin has such a name.
+_HEADERS = ":headers"
 MAX_VALUE_CHARACTERS = 65_536
 _MAX_FILE_BYTES = 4_000_000
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -106,13 +109,57 @@ class KeyStore:
         if key:
             return key
         place = self._secrets.stored().get(provider)
-        if place is None:
-            return None
+        return None if place is None else await self._read(place, lambda: self.get(provider))
+
+    async def _read(self, place: SecretPlace, get: Callable[[], str | None]) -> str | None:
         if place is SecretPlace.FILE:
-            return self.get(provider)
+            return get()
         from oneclaw_core.threads import run_in_thread
 
-        return await run_in_thread(lambda: self.get(provider))
+        return await run_in_thread(get)
+
+    async def find_headers(self, provider: str, place: str) -> dict[str, str]:
+        """Find the stored headers of a provider; like a key, they belong to the server that they were set for.
+
+        Args:
+            provider: its name.
+            place: where it is now, from ``provider_options.place_of``.
+
+        Raises:
+            OneClawError: they are not stored, were set for another place, or cannot be read.
+        """
+        name = provider + _HEADERS
+        hint = f"set them again with: oneclaw providers set {provider} --header NAME"
+        stored_in = self._secrets.stored().get(name)
+        text = None if stored_in is None else await self._read(stored_in, lambda: self._secrets.get(name))
+        try:
+            headers, stored_for = read_headers(text or "")
+        except ValueError:
+            raise SettingsError(f"the headers of {provider} are not in the secret store: {hint}") from None
+        for secret in secrets_in(headers):
+            remember_secret(secret)
+        if stored_for != place:
+            raise SettingsError(
+                f"the headers of {provider} were set for {stored_for}, and it is at {place} now: {hint}"
+            )
+        return headers
+
+    def set_headers(self, provider: str, text: str | None) -> None:
+        """Store the headers of a provider in the place of those that were stored.
+
+        Args:
+            provider: its name.
+            text: the headers as one secret; ``None`` to remove them.
+
+        Raises:
+            OneClawError: the keyring refuses, or the file cannot be written.
+        """
+        name = provider + _HEADERS
+        if text is not None:
+            self._home.create()
+            self._secrets.set(name, text)
+        elif name in self._secrets.stored():
+            self._secrets.remove(name)
 
     def remember_stored(self) -> None:
         """Have the keys in the file redacted from now on; those in the keyring are once it has given them.
@@ -121,6 +168,12 @@ class KeyStore:
             OneClawError: the file is open to others or damaged.
         """
         self._secrets.remember_stored()
+        for name, place in self._secrets.stored().items():
+            if name.endswith(_HEADERS) and place is SecretPlace.FILE:
+                with suppress(ValueError):
+                    headers, _ = read_headers(self._secrets.get(name) or "")
+                    for secret in secrets_in(headers):
+                        remember_secret(secret)
 
     def source(self, provider: str) -> KeySource | None:
         """Say where a provider's key comes from, ``None`` if it has none; no keyring is asked.
@@ -138,7 +191,8 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged.
         """
-        return {name: KeySource(place) for name, place in self._secrets.stored().items()}
+        stored = self._secrets.stored().items()
+        return {name: KeySource(place) for name, place in stored if not name.endswith(_HEADERS)}
 
     def set(self, provider: str, key: str, *, in_file: bool = False) -> KeySource:
         """Store a key in the place of what was stored.

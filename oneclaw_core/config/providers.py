@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oneclaw_core.config.keys import KeySource
+from oneclaw_core.config.provider_options import (
+    HEADERS,
+    OPTIONS,
+    check_headers,
+    check_options,
+    place_of,
+    with_options,
+    written_headers,
+)
 from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
@@ -99,7 +108,7 @@ def _config(
     limit = _concurrency(stored, environ).get(name)
     variable = known.key_variable_of(name)
     key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
-    return ProviderConfig(
+    config = ProviderConfig(
         name=name,
         type=type_name,
         base_url=base_url,
@@ -110,6 +119,7 @@ def _config(
         is_preconfigured=name in known.preconfigured,
         price_vendor=known.price_vendors.get(type_name),
     )
+    return with_options(config, said) if isinstance(said, dict) and not OPTIONS.isdisjoint(said) else config
 
 
 def _concurrency(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any]:
@@ -120,15 +130,17 @@ def _concurrency(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Mappi
 
 
 async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
-    """Give a provider that has no key from the environment its stored one, if there is one.
+    """Give a provider its stored headers, and its stored key if it has none from the environment.
 
     Args:
         config: as :func:`provider_configs` gives it.
         keys: the stored keys.
 
     Raises:
-        OneClawError: there is a stored key, and it cannot be read.
+        OneClawError: there is a stored key or header, and it cannot be read, or was set for another server.
     """
+    if config.header_names:
+        config = replace(config, headers=await keys.find_headers(config.name, place_of(config)))
     if config.api_key is not None or config.type == OFFLINE_TYPE:
         return config
     return replace(config, api_key=await keys.find(config.name))
@@ -222,6 +234,10 @@ class ProviderState:
         key_variable: the environment variable its key is read from, ``None`` for a type that wants none.
         is_preconfigured: known from the start.
         is_enabled: whether its models can be used.
+        timeout_seconds: how long it may stay silent.
+        concurrency: how many requests it is sent at the same time, ``None`` for no limit.
+        reasoning: how much its models think unless more is said, ``None`` for the service's own.
+        headers: the names of the user's own headers.
     """
 
     name: str
@@ -232,6 +248,10 @@ class ProviderState:
     key_variable: str | None
     is_preconfigured: bool
     is_enabled: bool
+    timeout_seconds: float = 300
+    concurrency: int | None = None
+    reasoning: str | None = None
+    headers: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -245,6 +265,10 @@ class ProviderState:
             "key_source": self.key_source and str(self.key_source),
             "key_variable": self.key_variable,
             "preconfigured": self.is_preconfigured,
+            "timeout_seconds": self.timeout_seconds,
+            "concurrency": self.concurrency,
+            "reasoning": self.reasoning,
+            "headers": list(self.headers),
         }
 
 
@@ -359,6 +383,7 @@ class ProviderService:
         if display_name is not None:
             document["display_name"] = display_name
         await self._store.set_setting(PROVIDER_SETTING + name, document)
+        self._keys.set_headers(name, None)
         return await self.get(name)
 
     async def check_change(
@@ -419,6 +444,68 @@ class ProviderService:
             await self._store.change_setting(PROVIDER_SETTING + name, changed)
         return await self.get(name)
 
+    async def configure(
+        self,
+        name: str,
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        concurrency: int | None = None,
+        is_limited: bool = True,
+        **options: object,
+    ) -> ProviderState:
+        """Set how a provider is asked, also one that is known from the start.
+
+        Args:
+            name: which.
+            headers: the user's own headers, by their names; ``None`` as a value takes one away. They belong to the
+                scheme and host of the provider as it is now.
+            concurrency: how many requests it is sent at the same time; ``None`` leaves that as it is.
+            is_limited: False to have no such limit.
+            options: ``timeout_seconds`` and ``reasoning``; ``None`` takes one away.
+
+        Raises:
+            NotFoundError: there is no such provider.
+            UsageError: a value is not acceptable; nothing is changed then.
+        """
+        await self.get(name)
+        stored = await self._store.settings()
+        config = provider_configs(stored, self._environ, self._known)[name]
+        changes = check_options(options)
+        if config.type == OFFLINE_TYPE and (changes or headers):
+            raise UsageError(f"{name} asks no service: nothing like that can be set for it")
+        if concurrency is not None and concurrency < 1:
+            raise UsageError("a provider is sent at least 1 request at the same time")
+        if headers:
+            changes[HEADERS] = await self._store_headers(config, headers)
+
+        def changed(said: Any) -> dict[str, Any] | None:
+            document = {**(said if isinstance(said, dict) else {}), **changes}
+            return {key: value for key, value in document.items() if key not in OPTIONS or value is not None} or None
+
+        def limited(said: Any) -> dict[str, Any] | None:
+            limits = {key: value for key, value in (said or {}).items() if key != name}
+            return (limits | ({name: concurrency} if is_limited else {})) or None
+
+        if changes:
+            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+        if concurrency is not None or not is_limited:
+            await self._store.change_setting(CONCURRENCY.key, limited)
+        return await self.get(name)
+
+    async def _store_headers(self, config: ProviderConfig, headers: Mapping[str, str | None]) -> Any:
+        """Store headers in addition to those there are, and return the names of all."""
+        place = place_of(config)
+        given = {name.lower() for name in headers}
+        kept: Mapping[str, str] = {}
+        if any(name.lower() not in given for name in config.header_names):
+            kept = await self._keys.find_headers(config.name, place)
+        wanted = {name: value for name, value in kept.items() if name.lower() not in given}
+        wanted |= {name: value for name, value in headers.items() if value is not None}
+        has_key = bool(config.api_key) or self._keys.source(config.name) is not None
+        checked = check_headers(wanted, has_key=has_key, provider=config.name)
+        self._keys.set_headers(config.name, written_headers(checked, place) if checked else None)
+        return [*checked] or None
+
     async def check_removal(self, name: str) -> None:
         """Refuse what :meth:`remove` would refuse.
 
@@ -437,13 +524,14 @@ class ProviderService:
         await self._check_unused(name, "removed")
 
     async def remove(self, name: str) -> None:
-        """Remove a provider that was added; a stored key stays.
+        """Remove a provider that was added, and its headers; a stored key stays.
 
         Raises:
             UsageError: as for :meth:`check_removal`.
         """
         await self.check_removal(name)
         await self._store.remove_setting(PROVIDER_SETTING + name)
+        self._keys.set_headers(name, None)
 
     def _is_preconfigured(self, name: str) -> bool:
         return name in self._known.preconfigured
@@ -519,4 +607,8 @@ def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySou
         key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
         is_preconfigured=config.is_preconfigured,
         is_enabled=config.is_enabled,
+        timeout_seconds=config.read_timeout_seconds,
+        concurrency=config.concurrency,
+        reasoning=config.reasoning,
+        headers=config.header_names,
     )

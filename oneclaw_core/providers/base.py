@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Message
 
 
+KEY_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
+"""The headers that carry a key, in lower case."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """A configured model service.
@@ -33,6 +37,9 @@ class ProviderConfig:
         is_preconfigured: whether a plugin brings it, so that the user need not add it.
         price_vendor: the name in ``genai-prices`` of the vendor at the type's own address, ``None`` if it has none.
         concurrency: how many requests may run at the same time, ``None`` for no limit; the others wait their turn.
+        reasoning: how much its models are to think unless more is said, ``None`` for the service's own.
+        header_names: the names of the user's own headers.
+        headers: these with their values, to be sent with every request. Never printed, never logged.
     """
 
     name: str
@@ -47,6 +54,9 @@ class ProviderConfig:
     is_preconfigured: bool = False
     price_vendor: str | None = None
     concurrency: int | None = None
+    reasoning: ReasoningLevel | None = None
+    header_names: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class ToolLoading(StrEnum):

@@ -12,11 +12,16 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from oneclaw_core.errors import ContextTooLongError, ProviderAuthenticationError, ProviderRequestError
+from oneclaw_core.errors import (
+    ContextTooLongError,
+    ProviderAuthenticationError,
+    ProviderRequestError,
+    SettingsError,
+)
 from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
-from oneclaw_core.providers.base import LoadingRefused, ToolLoading, UsageSoFar, WireRequest
+from oneclaw_core.providers.base import KEY_HEADERS, LoadingRefused, ToolLoading, UsageSoFar, WireRequest
 from oneclaw_core.providers.refusals import refused_parts
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
@@ -27,6 +32,7 @@ from oneclaw_core.providers.retry import (
 )
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
+from oneclaw_core.secrets.redaction import REDACTED
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:
@@ -268,7 +274,9 @@ class HttpProvider(ABC):
         request = self._refused_parameters.without(request)
         return WireRequest(
             self._url.shown_endpoint(self._endpoint(request)),
-            self._keyless_headers(_ANSWER_TYPES) | self._request_headers(request),
+            dict.fromkeys(self._config.header_names, REDACTED)
+            | self._keyless_headers(_ANSWER_TYPES)
+            | self._request_headers(request),
             self._encode(request),
         )
 
@@ -324,11 +332,18 @@ class HttpProvider(ABC):
                 f"the API key of {self._config.name} holds characters that no key has: set it anew "
                 f"{self._errors.key_places}"
             )
-        if not key and self._needs_key:
+        given = {name.lower() for name in self._config.headers}
+        if not key and self._needs_key and KEY_HEADERS.isdisjoint(given):
             raise self._errors.missing_key()
         if key:
             headers |= self._key_headers(key)
-        return headers
+        clash = given & {*(KEY_HEADERS if key else ()), *map(str.lower, headers)}
+        if clash:
+            raise SettingsError(
+                f"the header {min(clash)} of {self._config.name} clashes with what is sent anyway: take it away "
+                f"with: oneclaw providers set {self._config.name} --header {min(clash)}="
+            )
+        return {**self._config.headers, **headers}
 
     async def _attempt(self, request: ModelRequest, body: bytes) -> AsyncGenerator[ModelEvent, None]:
         import httpx

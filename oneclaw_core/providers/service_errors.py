@@ -138,7 +138,12 @@ class ServiceErrors:
             case FaultKind.SILENT:
                 # Asked again, it would be paid for again, and the user would wait as long again.
                 seconds = f"{self.config.read_timeout_seconds:g} seconds"
-                return AttemptFailed(ProviderUnavailableError(f"{self._place} stayed silent for {seconds}; try again"))
+                return AttemptFailed(
+                    ProviderUnavailableError(
+                        f"{self._place} stayed silent for {seconds}; try again, or let it be silent for longer with: "
+                        f"oneclaw providers set {self.config.name} --timeout SECONDS"
+                    )
+                )
             case FaultKind.TLS:
                 hint = "check the base URL; a company's own certificate goes into the file that SSL_CERT_FILE names"
                 return AttemptFailed(ProviderUnavailableError(f"cannot reach {self._place}: {fault.text}; {hint}"))

@@ -221,7 +221,7 @@ class ModelChooser:
             overrides.max_output_tokens,
             overrides.prices,
             left_out_by(learned),
-            reasoning or overrides.reasoning,
+            reasoning or overrides.reasoning or config.reasoning,
         )
 
 

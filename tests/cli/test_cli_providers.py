@@ -29,6 +29,10 @@ def test_preconfigured_providers_are_listed_without_their_keys(oneclaw, monkeypa
         "key_source": "environment",
         "key_variable": "OPENAI_API_KEY",
         "preconfigured": True,
+        "timeout_seconds": 300,
+        "concurrency": None,
+        "reasoning": None,
+        "headers": [],
     }
     assert list(by_name(outcome.json)) == ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama"]
     assert (by_name(outcome.json)["ollama"]["key"], by_name(outcome.json)["ollama"]["key_source"]) == ("not set", None)
@@ -51,6 +55,10 @@ def test_a_provider_is_added_and_removed(ok, monkeypatch):
         "key_source": "environment",
         "key_variable": "MY_LAB_API_KEY",
         "preconfigured": False,
+        "timeout_seconds": 300,
+        "concurrency": None,
+        "reasoning": None,
+        "headers": [],
     }
     assert "my-lab" in ok("providers", "list")
 
