@@ -48,9 +48,11 @@ class KeptFiles(Generic[_T]):
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Tell what changes with a file; ``None`` if it is missing, or has changed so lately that it may do so unseen."""
+    """Tell what changes with a file; ``None`` if that is unknown, or so recent that the file may change unseen."""
     try:
         state = path.stat()
+    except FileNotFoundError:
+        return ()
     except (OSError, ValueError):
         return None
     if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) < _UNSEEN_NANOSECONDS:

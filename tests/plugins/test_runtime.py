@@ -1,6 +1,7 @@
 """Calling event hooks: order, arguments, verdicts, time limits, start and stop of plugins."""
 
 import asyncio
+import itertools
 
 import pytest
 from stand_ins import plugin, plugins_at_work
@@ -286,7 +287,8 @@ def test_context_managers_are_left_when_another_plugin_starts_in_vain(tmp_path):
 def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
     path = tmp_path / "home" / "timeouts.json"
     path.parent.mkdir()
-    serving, other = HookTimeouts(path), HookTimeouts(path)
+    moments = itertools.count(1_000_000, step=2)  # two seconds between two looks
+    serving, other = HookTimeouts(path, lambda: next(moments)), HookTimeouts(path, lambda: next(moments))
     record = PluginRecord("gate", version="1.0")
     assert not serving.is_off(record, "before_turn")
     for _ in range(3):

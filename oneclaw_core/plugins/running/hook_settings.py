@@ -51,14 +51,15 @@ MAX_TIMEOUTS = 3
 WITHIN_SECONDS = 600.0
 OFF_SECONDS = 3_600.0
 """After which a hook that was switched off is tried once more."""
+_LOOK_SECONDS = 1.0
 
 
 class HookTimeouts:
     """Counts the timeouts of hooks; three of one hook within ten minutes switch it off for an hour.
 
     The counts are kept in a file, so that a program that runs one turn at a time finds them again, and
-    ``oneclaw doctor`` can show them. What another process writes there counts at once. A new version of a plugin begins
-    anew, and so does ``oneclaw plugins enable``.
+    ``oneclaw doctor`` can show them. What another process writes there counts within a second. A new version of a
+    plugin begins anew, and so does ``oneclaw plugins enable``.
 
     Args:
         path: the file; ``None`` to count in this process only.
@@ -70,6 +71,7 @@ class HookTimeouts:
         self._clock = clock
         self._times: dict[str, list[float]] = {}
         self._read_at: tuple[int, int] | None = None  # the state of the file when it was read
+        self._looked_at = -_LOOK_SECONDS
 
     def note(self, record: PluginRecord, hook: str) -> bool:
         """Count a timeout.
@@ -87,7 +89,11 @@ class HookTimeouts:
 
     def is_off(self, record: PluginRecord, hook: str) -> bool:
         """Return True if a hook is switched off now."""
-        times = self._read().get(_key(record, hook), [])
+        if not 0 <= self._clock() - self._looked_at < _LOOK_SECONDS:
+            self._read()
+        if not self._times:
+            return False
+        times = self._times.get(_key(record, hook), [])
         return len(times) >= MAX_TIMEOUTS and self._clock() - times[-1] < OFF_SECONDS
 
     def switched_off(self, record: PluginRecord) -> list[str]:
@@ -105,6 +111,7 @@ class HookTimeouts:
         return True
 
     def _read(self) -> dict[str, list[float]]:
+        self._looked_at = self._clock()
         state = self._state()
         # Where the file cannot be written, the counts of this process stay.
         if self._path is not None and state is not None and state != self._read_at:

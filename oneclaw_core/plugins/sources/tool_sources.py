@@ -114,7 +114,9 @@ class ToolSources:
         """Start the sources that a request needs, and have those that run look for changes."""
         await self._start(each for each in self._sources if each.must_start)
         refreshed = [each.refresh() for each in self._sources if each.has_refresh]
-        if refreshed:
+        if len(refreshed) == 1:
+            await refreshed[0]
+        elif refreshed:
             # Side by side, so that several that hang delay a request no longer than one.
             await asyncio.gather(*refreshed)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from oneclaw_skills.places import Place
 
 _NAMES_SHOWN = 50
+# How often the files of plugins' skills are looked at, at most.
+_PLUGIN_SECONDS = 1.0
 
 _log = logging.getLogger("oneclaw.skills")
 
@@ -95,6 +99,8 @@ class SkillCatalog:
         self.is_project_trusted = is_project_trusted
         self._directories = skill_directories(home_directory, project)
         self._plugin_places = plugin_places(plugin_skills)
+        self._of_plugins: list[tuple[Place, FileStamp]] = []
+        self._next_look_at_plugins = -math.inf
         self._readings: dict[str, _Reading] = {}
         self._seen: object = None
         self._entries: tuple[SkillEntry, ...] = ()
@@ -156,7 +162,7 @@ class SkillCatalog:
 
     def _look(self) -> None:
         places = [place for directory in self._directories for place in places_in(*directory)]
-        stamped = [(place, stamp) for place in (*places, *self._plugin_places) if (stamp := stamp_of(place))]
+        stamped = [(place, stamp) for place in places if (stamp := stamp_of(place))] + self._stamped_of_plugins()
         seen = (self.is_project_trusted, [(place.file, stamp) for place, stamp in stamped])
         is_unmoved = seen == self._seen
         if is_unmoved and all(reading.is_settled for reading in self._readings.values()):
@@ -172,6 +178,13 @@ class SkillCatalog:
             self._entries = tuple(_judged(judged, is_project_trusted=self.is_project_trusted))
             usable = [entry.skill for entry in self._entries if entry.skill and entry.status is SkillStatus.OK]
             self._available = tuple(sorted(usable, key=lambda skill: skill.name))
+
+    def _stamped_of_plugins(self) -> list[tuple[Place, FileStamp]]:
+        """Look at the skills of plugins, which change with an installation or in the hands of an author."""
+        if time.monotonic() >= self._next_look_at_plugins:
+            self._of_plugins = [(place, stamp) for place in self._plugin_places if (stamp := stamp_of(place))]
+            self._next_look_at_plugins = time.monotonic() + _PLUGIN_SECONDS
+        return self._of_plugins
 
     def _reading(self, place: Place, stamp: FileStamp) -> _Reading:
         known = self._readings.get(place.file)

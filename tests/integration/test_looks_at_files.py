@@ -1,0 +1,73 @@
+"""A turn looks at the files that it follows once for each request, and not at what cannot have changed."""
+
+import asyncio
+import os
+import sys
+from collections import Counter
+
+import pytest
+
+from oneclaw_core import OneClaw, TurnFinishedEvent
+from oneclaw_core.providers import ModelResponse
+from oneclaw_core.types.messages import ToolCall
+
+REQUESTS = 3
+_watching = []
+
+
+def _hook(event, arguments):
+    if event == "os.scandir" and _watching:
+        _watching[-1][str(arguments[0])] += 1
+
+
+class Model:
+    """Calls a tool twice, then answers."""
+
+    async def stream(self, request):
+        called = [each.tool_name for each in request.messages].count("get_current_time") // 2
+        if called < REQUESTS - 1:
+            yield ModelResponse(tool_calls=(ToolCall(f"c{called}", "get_current_time", "{}"),))
+        else:
+            yield ModelResponse(text="done")
+
+    async def list_models(self):
+        return []
+
+    async def aclose(self):
+        pass
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Count by path how often a file or a folder is looked at."""
+    counts = Counter()
+    stat = os.stat
+
+    def counting(path, *arguments, **options):
+        counts[str(path)] += 1
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", counting)
+    sys.addaudithook(_hook)  # it stays for the life of the process
+    _watching.append(counts)
+    yield counts
+    _watching.remove(counts)
+
+
+def test_a_request_looks_at_a_folder_once(tmp_path, looks):
+    async def main():
+        async with OneClaw.open(tmp_path / "home", environ={}, start_directory=tmp_path) as claw:
+            claw.catalog.provider_types["instant"] = lambda config: Model()
+            await claw.store.set_setting("provider:instant", {"type": "instant"})
+            for _ in range(2):
+                looks.clear()
+                events = [event async for event in claw.send_message("what time is it?", model="instant/model")]
+                assert isinstance(events[-1], TurnFinishedEvent)
+
+    asyncio.run(main())
+    home = str(tmp_path / "home")
+    assert looks[f"{home}/tools"] == looks[f"{home}/skills"] == REQUESTS
+    assert looks[f"{home}/hook-timeouts.json"] <= 1
+    assert max(looks.values()) == REQUESTS, looks
+    # The folder of tools and three of skills; beside them, what a turn looks at once.
+    assert looks.total() <= 4 * REQUESTS + 8, looks
