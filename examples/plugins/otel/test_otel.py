@@ -111,10 +111,11 @@ def test_a_call_outside_a_turn_has_a_span(home: HomeUnderTest, exporter: InMemor
     span = spans_of(exporter)["execute_tool measured"]
     assert span.parent is None
     assert span.kind is SpanKind.INTERNAL
-    assert dict(attributes_of(span)) == {
+    attributes = dict(attributes_of(span))
+    assert attributes.pop("gen_ai.tool.call.id")
+    assert attributes == {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "measured",
-        "gen_ai.tool.call.id": "call_1",
         "gen_ai.tool.type": "function",
     }
 
