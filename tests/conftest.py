@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 
 # No test, and no program that one starts, touches the keyring of whoever runs it; set before keyring is imported.
@@ -10,6 +11,10 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 # Neither is the catalogue of plugins cached for whoever runs it; the tests of one process share what they describe.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="oneclaw-tests-")
+
+# A shell ignores Ctrl-C in what it starts in the background, and every process would inherit that from here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from databases import database_environ, postgres, postgres_server
