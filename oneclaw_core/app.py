@@ -297,6 +297,52 @@ class OneClaw:
             )
         )
 
+    def resume(
+        self,
+        session: str | None = None,
+        *,
+        agent: str | None = None,
+        model: str | None = None,
+        limits: AgentLimits | None = None,
+        ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
+        reasoning: ReasoningLevel | None = None,
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """Finish the last turn of a session, which was killed or failed, and yield what happens until its answer.
+
+        No message is stored. Calls that were found without a result run again if their tools are read-only or
+        idempotent; the others are answered as interrupted. Then the model goes on.
+
+        Args:
+            session: the session's name or id; ``None`` for the one that was used last.
+            agent: as for :meth:`send_message`.
+            model: as for :meth:`send_message`.
+            limits: as for :meth:`send_message`.
+            ask: as for :meth:`send_message`.
+            reasoning: as for :meth:`send_message`.
+
+        Yields:
+            ``TurnFinishedEvent`` last. If the turn has its answer already, that event alone, with that answer.
+
+        Raises:
+            NotFoundError: there is no such session.
+            UsageError: the session has no turn.
+            SessionBusyError: the turn still runs, in this process or another.
+            ProviderError: the model could not be asked; the session is intact, and can be resumed again.
+            TurnError: the turn reached a limit.
+        """
+        return self._turns.send(
+            NewMessage(
+                text="",
+                session=session,
+                agent=agent,
+                model=model,
+                limits=limits,
+                ask=ask,
+                reasoning=reasoning,
+                resumes=True,
+            )
+        )
+
     async def compact(
         self, session: str, *, agent: str | None = None, model: str | None = None
     ) -> CompactedEvent | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
-from oneclaw_core.cli.output import is_terminal, print_json, reserved_stdout, styled
+from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
 from oneclaw_core.turn.attachments import read_attachment
@@ -34,9 +34,14 @@ DRAIN_SECONDS = 2.0
 @attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
-@click.argument("message")
+@click.option(
+    "--resume", "resumes", is_flag=True, help="Finish the last turn of the session, which was killed or failed."
+)
+@click.argument("message", required=False)
+@click.pass_context
 def run(
-    message: str,
+    context: click.Context,
+    message: str | None,
     session: str | None,
     agent: str | None,
     model: str | None,
@@ -44,23 +49,34 @@ def run(
     attach: tuple[str, ...],
     allow: tuple[str, ...],
     as_json: bool,
+    resumes: bool,
 ) -> None:
     """Send one message and print the answer as it comes.
 
     A message /NAME ARGUMENTS, where NAME is a skill, has the model follow that skill.
 
     MESSAGE is the text to send; - reads it from standard input. A message that begins with a dash is written after --.
+
+    --resume takes no message. It goes on where the last turn of --session, or of the session used last, was cut off:
+    calls of tools that are read-only or idempotent run again, other calls are answered as interrupted. A turn that has
+    its answer already is not run again; the answer is printed, and the exit status is 0.
     """
+    if message is None and not resumes:
+        raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
+    if resumes and (message is not None or attach):
+        raise click.UsageError("--resume takes neither a message nor --attach")
     from oneclaw_core.cli.conversation import expandable_command
     from oneclaw_core.cli.options import note_missing_parts
     from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
         attachments = [read_attachment(path) for path in attach]
-        text = read_stdin() if message == "-" else message
+        text = read_stdin() if message == "-" else message or ""
 
         async def send(claw: OneClaw) -> AsyncGenerator[TurnEvent, None]:
             await note_missing_parts(claw)
+            if resumes:
+                return _resumed(claw.resume(session, agent=agent, model=model, reasoning=reasoning))
             command, rest = await expandable_command(claw, text) or (None, text)
             return claw.send_message(
                 rest,
@@ -73,6 +89,20 @@ def run(
             )
 
         run_async(_print_events(send, allow, stdout) if as_json else _show_turn(send, allow, stdout, model))
+
+
+async def _resumed(events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
+    """Pass on the events of a turn that is resumed; say so if it had ended before."""
+    from oneclaw_core.types.events import TurnFinishedEvent
+
+    is_first = True
+    async with aclosing(events):
+        async for event in events:
+            if is_first and isinstance(event, TurnFinishedEvent):
+                name = printable_name(event.session)
+                click.echo(f"nothing to resume: the last turn of session {name} has its answer", err=True)
+            is_first = False
+            yield event
 
 
 def read_stdin() -> str:

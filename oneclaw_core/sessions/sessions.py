@@ -92,6 +92,7 @@ _LIST = f"""
          WHERE session_id = sessions.id AND type IN ('user', 'assistant') AND content <> ''
          ORDER BY sequence DESC LIMIT 1)
     FROM sessions ORDER BY updated_at DESC, id DESC LIMIT :limit"""
+_LAST_USED = f"{_SELECT} WHERE parent_id IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
 _WRITTEN = (*_COLUMNS, "memory", "lock_token")
 _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _DELETE = "DELETE FROM sessions WHERE id = :it"
@@ -204,6 +205,12 @@ def find(connection: Connection, name_or_id: str) -> Session | None:
         # "g" follows on "f", the greatest digit.
         rows = connection.execute(_FIND_BY_PREFIX, {"first": wanted, "end": wanted + "g"}).fetchall()
         row = rows[0] if len(rows) == 1 else None
+    return None if row is None else Session(**_values(row))
+
+
+def last_used(connection: Connection) -> Session | None:
+    """Find the session that was used last and is not a part of another one."""
+    row = connection.execute(_LAST_USED).fetchone()
     return None if row is None else Session(**_values(row))
 
 

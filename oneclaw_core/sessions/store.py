@@ -144,6 +144,7 @@ class Store:
 
     turn_setup = _reads(stored_turns.read_setup)
     load_turn = _reads(stored_turns.load)
+    resume_turn = _writes_own(stored_turns.resume)
     begin_turn = _writes_own(stored_turns.begin)
     begin_session_with_turn = _writes_own(stored_turns.begin_session)
     request_stop = _writes(stored_turns.request_stop)
@@ -155,6 +156,7 @@ class Store:
     create_session = _writes(stored_sessions.create)
     find_or_create_session = _writes(stored_sessions.find_or_create)
     find_session = _reads(stored_sessions.find)
+    last_used_session = _reads(stored_sessions.last_used)
     list_sessions = _reads(stored_sessions.summaries)
     delete_session = _writes_own(stored_sessions.remove)
     set_summary = _writes_own(stored_sessions.set_summary)

@@ -98,6 +98,23 @@ def load(connection: Connection, session_id: str, max_characters: int | None, pr
     return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept)
 
 
+def resume(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
+    """Read all that is needed to finish a turn that was killed; its open calls stay as they are.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        max_characters: as in :func:`load`.
+        prompt_sections: as in :func:`begin`.
+    """
+    kept = sessions.kept_sections(connection, session_id)
+    if kept is None:
+        kept = prompt_sections
+        sessions.keep_sections(connection, session_id, kept)
+    pending = messages.pending_calls(connection, session_id)
+    return _turn_start(connection, session_id, pending, max_characters, kept)
+
+
 def begin(
     connection: Connection,
     session_id: str,

@@ -42,7 +42,11 @@ RESERVED_TOKENS = 16_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """The arguments of :meth:`oneclaw_core.OneClaw.send_message`, which describes them."""
+    """The arguments of :meth:`oneclaw_core.OneClaw.send_message`, which describes them.
+
+    Attributes:
+        resumes: True to finish the last turn of the session instead of sending a message.
+    """
 
     text: str
     session: str | None = None
@@ -55,6 +59,7 @@ class NewMessage:
     limits: AgentLimits | None = None
     ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
     reasoning: ReasoningLevel | None = None
+    resumes: bool = False
 
     def check(self) -> None:
         """Refuse what no turn can answer.
@@ -68,7 +73,8 @@ class NewMessage:
             raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
             raise TurnLimitError(f"agents run one another at most {MAX_TURN_DEPTH} deep: do this in the turn itself")
-        if not isinstance(self.text, str) or not (self.text.strip() or self.command is not None):
+        has_content = isinstance(self.text, str) and (self.text.strip() or self.command is not None)
+        if not has_content and not self.resumes:
             raise UsageError("the message is empty: say what you want")
 
 

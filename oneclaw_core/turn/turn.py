@@ -1,8 +1,8 @@
 """One turn: from a user message to the model's final answer.
 
 The history is the only state. Calls are stored before they run and outcomes after, so a turn can be killed at any
-point; the next turn answers what was left open as interrupted and never runs it again (FEAT-004, "Execution Flow";
-RFC-040, step 4; RFC-044).
+point. The next turn answers what was left open as interrupted. Resuming a turn runs those calls again that can be
+repeated, and no others (FEAT-004, "Execution Flow"; RFC-040, step 4; RFC-044).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyE
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
-from oneclaw_core.tools.executor import CallScope, ToolProgress
+from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import session_info
@@ -38,6 +38,7 @@ from oneclaw_core.types.events import (
     TurnFinishedEvent,
 )
 from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.turn.context import TurnContext, TurnParts
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
@@ -153,6 +153,46 @@ class Turn:
                 state = await state()
         finally:
             await self._interrupt_open_calls()
+
+    async def finish_calls(self, start: TurnStart) -> tuple[str, ...]:
+        """Finish the calls that a killed turn left open, before :meth:`run`.
+
+        Those whose tools are read-only or idempotent run again; the others are answered as interrupted.
+
+        Args:
+            start: how the store has loaded the session.
+
+        Returns:
+            The tool groups to load next.
+
+        Raises:
+            TurnError: a limit was reached.
+            StoreError: the history could not be written.
+        """
+        self._begin(start)
+        for each in start.pending_calls:
+            call = ToolCall(each.tool_call_id or "", each.tool_name or "", each.tool_input or "")
+            self._open_calls[call.id] = call
+        self._states, self._states_read_at = await self._parts.refresh_states(), time.monotonic()
+        await self._parts.refresh_tools()
+        try:
+            for call in tuple(self._open_calls.values()):
+                definition = self._parts.registry.get_definition(call.name)
+                if definition is not None and definition.is_repeatable:
+                    continue
+                cut_off = ToolOutcome(call, ToolResult.error("interrupted", INTERRUPTED.content), 0)
+                await self._keep(cut_off)
+                await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
+                await self._emit(ToolResultEvent(call.id, call.name, cut_off.result, cut_off.duration_ms))
+            self._calls = list(self._open_calls.values())
+            if self._calls:
+                self._answer = _Answer(ModelResponse(tool_calls=tuple(self._calls)), None)
+                # Their results are put behind them; run() gets the whole history from the store.
+                self._history = [each for each in start.pending_calls if each.tool_call_id in self._open_calls]
+                await self._run_calls()
+        finally:
+            await self._interrupt_open_calls()
+        return tuple(self._wanted_groups)
 
     async def compact(self, start: TurnStart) -> None:
         """Summarise all but the last turn, instead of :meth:`run`.

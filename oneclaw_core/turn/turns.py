@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import why_missing
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.executor import CallScope
@@ -19,7 +19,7 @@ from oneclaw_core.turn.stream import StopRequests, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
 from oneclaw_core.turn.turn_hooks import TurnHooks
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
-from oneclaw_core.types.events import CompactedEvent
+from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.tools import ToolSelection
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.settings import Settings
     from oneclaw_core.plugins.contract.arguments import ExpandedMessage
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.turns import TurnSetup
+    from oneclaw_core.sessions.turns import TurnSetup, TurnStart
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.turn.context import NewMessage, TurnParts
@@ -97,16 +97,42 @@ class Turns:
         return self.tracker.stream(partial(self._send, message))
 
     async def _send(self, message: NewMessage, emit: Emit) -> None:
+        if message.resumes and message.session is None:
+            found = await self._store.last_used_session()
+            if found is None:
+                raise UsageError("there is no session to resume: send a message")
+            message = replace(message, session=found.id)
         prepared = await self._prepare(message)
         async with self._parts.providers.acquired(prepared.model.provider):
             session, info = await self._session_of(prepared)
-            async with self._store.session_lock(info.id, prepared.settings.session_wait_seconds):
+            wait_seconds = 0.0 if message.resumes else prepared.settings.session_wait_seconds
+            async with self._store.session_lock(info.id, wait_seconds):
+                start: TurnStart | None = None
+                if message.resumes:
+                    start = await self._unfinished(prepared, info)
+                    last = start.history[-1]
+                    if last.type is MessageType.ASSISTANT:
+                        await emit(TurnFinishedEvent(info.name or info.id, last.content))
+                        return
+                    prepared = replace(prepared, text=_question(start))
                 with self._parts.permissions.answered_by(info.id, message.ask):
                     hooks = self._hooks(info, prepared.agent, prepared.model, prepared.text, message.within)
                     async with hooks.turn() if hooks is not None else nullcontext() as observe:
                         if observe is not None:
                             emit = _observed(emit, observe)
-                        await self._run(prepared, session, info, hooks, emit)
+                        await self._run(prepared, session, info, hooks, emit, start)
+
+    async def _unfinished(self, prepared: _Prepared, info: SessionInfo) -> TurnStart:
+        """Read where the last turn of a session stands, under the session's lock.
+
+        Raises:
+            UsageError: the session has no turn.
+        """
+        sections = await self._parts.kept_sections(info)
+        start = await self._store.resume_turn(info.id, prepared.settings.history_max_characters, sections)
+        if not start.history:
+            raise UsageError(f"session {info.name or info.id!r} has no turn to resume: send it a message")
+        return start
 
     async def _prepare(self, message: NewMessage) -> _Prepared:
         """Settle who answers what, before the session is locked or begun."""
@@ -167,6 +193,8 @@ class Turns:
     async def _session_of(self, prepared: _Prepared) -> tuple[Session | None, SessionInfo]:
         """Find or begin the session of a message; one without a name begins with its first message."""
         session, message = prepared.setup.session, prepared.message
+        if session is None and message.resumes:
+            raise no_session(message.session or "")
         if session is None and message.session is not None:
             session = await self._conversations.begin(
                 message.session, prepared.agent.name, message.model, prepared.title, prepared.parent_id
@@ -176,37 +204,48 @@ class Turns:
         return None, SessionInfo(id=new_id(), agent=prepared.agent.name, parent_id=prepared.parent_id)
 
     async def _run(
-        self, prepared: _Prepared, session: Session | None, info: SessionInfo, hooks: TurnHooks | None, emit: Emit
+        self,
+        prepared: _Prepared,
+        session: Session | None,
+        info: SessionInfo,
+        hooks: TurnHooks | None,
+        emit: Emit,
+        start: TurnStart | None,
     ) -> None:
-        """Store the message and run the turn, under the session's lock."""
-        content = prepared.text
+        """Store the message, unless the turn has begun already, and run the turn, under the session's lock."""
+        settings = prepared.settings
         if hooks is not None:
             await hooks.check()
-            content = await hooks.with_context(content)
-        message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
-        settings = prepared.settings
-        sections = await self._parts.kept_sections(info, is_new=session is None)
-        if session is not None:
-            start = await self._store.begin_turn(
-                session.id, message, INTERRUPTED, settings.history_max_characters, sections
-            )
-        else:
-            session, start = await self._store.begin_session_with_turn(
-                info.id,
-                message,
-                agent=prepared.agent.name,
-                model=prepared.message.model,
-                title=shortened(prepared.title),
-                parent_id=prepared.parent_id,
-                prompt_sections=sections,
-            )
-            self._conversations.observe("session_created", session)
+        if start is None:
+            content = prepared.text if hooks is None else await hooks.with_context(prepared.text)
+            message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
+            sections = await self._parts.kept_sections(info, is_new=session is None)
+            if session is not None:
+                start = await self._store.begin_turn(
+                    session.id, message, INTERRUPTED, settings.history_max_characters, sections
+                )
+            else:
+                session, start = await self._store.begin_session_with_turn(
+                    info.id,
+                    message,
+                    agent=prepared.agent.name,
+                    model=prepared.message.model,
+                    title=shortened(prepared.title),
+                    parent_id=prepared.parent_id,
+                    prompt_sections=sections,
+                )
+                self._conversations.observe("session_created", session)
+        assert session is not None
         self._parts.apply_states(start)
         context = turn_context(
             session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
         )
         async with self._stops.watching(session.id, context.deadline):
-            await Turn(self._parts, context, emit).run(start, prepared.groups)
+            turn, groups = Turn(self._parts, context, emit), prepared.groups
+            if start.pending_calls:
+                groups = await turn.finish_calls(start)
+                start = await self._store.load_turn(session.id, settings.history_max_characters)
+            await turn.run(start, groups)
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
         """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
@@ -267,6 +306,11 @@ class Turns:
             parent_call_id=within.call_id if within is not None else None,
         )
         return TurnHooks(self._plugins, turn)
+
+
+def _question(start: TurnStart) -> str:
+    """Return the user's message that a turn answers."""
+    return next((each.content for each in reversed(start.history) if each.type is MessageType.USER), "")
 
 
 def _observed(emit: Emit, observe: Any) -> Emit:

@@ -129,6 +129,35 @@ def test_a_session_goes_on(oneclaw, serve):
     assert [message["role"] for message in server.bodies[1]["messages"]] == ["system", "user", "assistant", "user"]
 
 
+def test_a_turn_that_failed_is_resumed_without_a_message(oneclaw, serve):
+    server = serve(status(401), text("It is late."))
+    assert oneclaw("run", *MODEL, "--session", "work", "What time is it?").status == 1
+    outcome = oneclaw("run", *MODEL, "--resume", "--session", "work", "--json")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert {event["event"] for event in events_of(outcome)} == {"text", "usage", "turn_finished"}
+    assert [message["role"] for message in server.bodies[1]["messages"]] == ["system", "user"]
+
+    again = oneclaw("run", *MODEL, "--resume")
+    assert (again.status, again.stdout) == (0, "It is late.\n")
+    assert again.stderr == "nothing to resume: the last turn of session work has its answer\n"
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Missing argument 'MESSAGE'"),
+        (["--resume", "hello"], "takes neither a message nor --attach"),
+        (["--resume"], "there is no session to resume"),
+        (["--resume", "--session", "work"], "there is no session 'work'"),
+    ],
+)
+def test_what_cannot_be_resumed_is_wrong_usage(oneclaw, arguments, says):
+    outcome = oneclaw("run", *arguments)
+    assert outcome.status == 2
+    assert says in outcome.stderr
+
+
 def test_an_answer_that_breaks_off_ends_its_line_and_fails(oneclaw, serve):
     half = sse([chunk({"role": "assistant", "content": "Half an"})], done=False)
     serve(hang_up_after(half))

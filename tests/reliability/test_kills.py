@@ -129,13 +129,17 @@ def command_lines():
             continue  # it has ended
 
 
-def audit(home, model):
+def history_of(home):
     async def rows():
         async with await Store.open(backend_of(home.database_url), lock_directory=home.locks) as store:
             session = await store.find_session("story")
             return await store.messages(session.id)
 
-    messages = asyncio.run(rows())
+    return asyncio.run(rows())
+
+
+def audit(home, model):
+    messages = history_of(home)
     assert faults_of(messages) == []
     assert faults_of_file(home.database_path) == []
     whole = (home.workspace / "whole.txt").read_text()
@@ -161,6 +165,66 @@ def audit(home, model):
         made = marks[call.tool_name].pop(mark, 0)
         assert made == 1 if is_success else made <= 1, (call, result)
     assert not any(marks.values()), "something was done by a call that is not stored"
+
+
+class NotingModel:
+    """Has marks noted, written and looked up in each round, every call with a mark of its own."""
+
+    def __call__(self, body):
+        messages = body["messages"]
+        latest = max(index for index, message in enumerate(messages) if message["role"] == "user")
+        if sum("tool_calls" in message for message in messages[latest:]) == ROUNDS:
+            return text("All done.")
+        mark = uuid.uuid4().hex
+        return calls(
+            ("write_file", {"path": "lines.txt", "content": f"{mark}\n", "mode": "append"}),
+            ("note", {"mark": mark}),
+            ("get_current_time", {}),
+        )
+
+
+def test_killed_turns_are_resumed(tmp_path, is_long):
+    kills = 100 if is_long else 6
+    home = find_home(path=tmp_path / "home")
+    chance = random.Random(13)
+    with ModelServer(NotingModel()) as server:
+        environ = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
+
+        def run(*delays):
+            with Killing("resume", str(home.path), delays, **environ) as children:
+                return list(children)
+
+        ends = run(-1, -1)
+        assert [outcome for outcome, _ in ends] == ["ended 0"] * 2
+        duration_ms = ends[-1][1]
+        outcomes = run(*(duration_ms * (0.2 + 0.8 * chance.random()) for _ in range(kills)))
+        assert sum(outcome == "killed" for outcome, _ in outcomes) > kills / 2
+        assert run(-1)[0][0] == "ended 0"
+
+    messages = history_of(home)
+    assert faults_of(messages) == []
+    assert faults_of_file(home.database_path) == []
+    texts = [each.content for each in messages if each.type is MessageType.USER or each.content == "All done."]
+    assert texts == ["go on", "All done."] * (len(texts) // 2), "each message has its one answer"
+    written = collections.Counter((home.workspace / "lines.txt").read_text().split())
+    noted = collections.defaultdict(list)
+    for line in (home.path / "notes.txt").read_text().splitlines():
+        noted[line.split()[0]].append(line.split()[1])
+    results = {each.tool_call_id: each for each in messages if each.type is MessageType.TOOL_RESULT}
+    for call in (each for each in messages if each.type is MessageType.TOOL_CALL):
+        result = results[call.tool_call_id]
+        is_success = result.tool_status is ToolCallStatus.SUCCESS
+        if call.tool_name != "write_file":
+            assert is_success, result
+            continue
+        made = written.pop(json.loads(call.tool_input)["content"].strip(), 0)
+        assert is_success or result.error_type == "interrupted", result
+        assert made == 1 if is_success else made <= 1, result
+    assert not written, "something was done by a call that is not stored"
+    keys = [set(of_mark) for of_mark in noted.values()]
+    assert all(len(each) == 1 for each in keys), "a call that runs again has the same key"
+    assert len(set.union(*keys)) == len(keys)
+    assert len(keys) == sum(call.tool_name == "note" for call in messages if call.type is MessageType.TOOL_CALL)
 
 
 def old_database(path, messages):

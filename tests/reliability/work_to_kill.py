@@ -45,6 +45,8 @@ TURN_MODULES = (
     "oneclaw_core.tools.function",
 )
 
+TURNS = ("turn", "resume")
+
 
 async def take_turn(home: str) -> None:
     from oneclaw_core import OneClaw
@@ -52,6 +54,30 @@ async def take_turn(home: str) -> None:
     async with OneClaw.open(home, allow=("shell.execute",), plugins=None) as claw:
         async for _ in claw.send_message("go on", session="story", model="openai_compatible/test"):
             pass
+
+
+async def resume_or_take_turn(home: str) -> None:
+    """Finish the turn that was killed; where none was, take one."""
+    from oneclaw_core import NotFoundError, OneClaw, ToolContext, TurnFinishedEvent, tool
+
+    @tool(idempotent=True)
+    def note(mark: str, context: ToolContext) -> str:
+        """Note a mark."""
+        with (context.home / "notes.txt").open("a") as file:
+            file.write(f"{mark} {context.idempotency_key}\n")
+        time.sleep(0.01)
+        return mark
+
+    async with OneClaw.open(home, plugins=["builtin", "openai"]) as claw:
+        claw.add_tools(note)
+        options = {"session": "story", "model": "openai_compatible/test"}
+        try:
+            events = [event async for event in claw.resume(**options)]
+        except NotFoundError:
+            events = []
+        if all(isinstance(event, TurnFinishedEvent) for event in events):
+            async for _ in claw.send_message("go on", **options):
+                pass
 
 
 async def migrate(url: str) -> None:
@@ -69,14 +95,14 @@ async def copy(urls: str) -> None:
     copying.copy(backend_of(source, {}), backend_of(target, {}), lambda name, count: None)
 
 
-WORK = {"turn": take_turn, "migrate": migrate, "copy": copy}
+WORK = {"turn": take_turn, "resume": resume_or_take_turn, "migrate": migrate, "copy": copy}
 
 
 def main() -> None:
     kind, what, *delays = sys.argv[1:]
-    for module in STORE_MODULES + (TURN_MODULES if kind == "turn" else ()):
+    for module in STORE_MODULES + (TURN_MODULES if kind in TURNS else ()):
         import_module(module)
-    if kind == "turn":
+    if kind in TURNS:
         from oneclaw_core.http.clients import create_client
 
         create_client()  # reads the certificates, once for all children
