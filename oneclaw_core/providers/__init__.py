@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.wire import member as member
     from oneclaw_core.providers.wire import objects_in as objects_in
     from oneclaw_core.providers.wire import parse_object as parse_object
+    from oneclaw_core.providers.wire import shown_word as shown_word
     from oneclaw_core.providers.wire import text_member as text_member
     from oneclaw_core.providers.wire import unique_call_id as unique_call_id
     from oneclaw_core.types.messages import StopReason as StopReason
@@ -69,7 +70,7 @@ _NAMES = {
     "service_errors": "ServerMessage ServiceErrors",
     "wire": (
         "ToolLists ToolTexts compact_json are_complete_arguments count_member member "
-        "objects_in parse_object text_member unique_call_id"
+        "objects_in parse_object shown_word text_member unique_call_id"
     ),
 }
 

@@ -198,6 +198,7 @@ class ModelResponse:
         usage: tokens, as far as the service said.
         stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing.
         provider_data: what must be sent back verbatim with this message on later turns, ``None`` for nothing.
+        finish_reason: the service's own word for why it ends there, for messages; ``None`` if it said none.
     """
 
     text: str = ""
@@ -205,6 +206,7 @@ class ModelResponse:
     usage: TokenUsage = field(default_factory=TokenUsage)
     stop_reason: StopReason = StopReason.COMPLETE
     provider_data: Mapping[str, Any] | None = None
+    finish_reason: str | None = None
 
 
 ModelEvent = TextDelta | ReasoningDelta | ArgumentsDelta | UsageSoFar | RetryNotice | LoadingRefused | ModelResponse

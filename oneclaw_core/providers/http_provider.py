@@ -124,7 +124,10 @@ class AnswerGarbledError(Exception):
 
 
 class Answer(Protocol):
-    """Takes the chunks of an answer one by one."""
+    """Takes the chunks of an answer one by one.
+
+    It may have one more attribute, ``may_end``: True if the answer is complete in case that nothing more comes.
+    """
 
     @property
     def has_begun(self) -> bool:
@@ -387,7 +390,7 @@ class HttpProvider(ABC):
             raise self._errors.of_error_object(failed.error, request.model) from None
         except AnswerGarbledError:
             raise self._errors.garbled() from None
-        if not answer.is_complete:
+        if not (answer.is_complete or getattr(answer, "may_end", False)):
             raise self._errors.broken_off() if answer.has_begun else self._errors.closed_silently()
         try:
             complete = answer.response()

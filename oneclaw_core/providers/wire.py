@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 # So much that no count_member is larger, and so little that the database can hold the sum of a few.
 _MAX_COUNT = 2**60
+
+# No key is of this form.
+_WORD = re.compile(r"[A-Z][A-Z0-9_]{0,60}|[a-z][a-zA-Z_]{0,60}")
 
 # Beyond, definitions have come and gone: all that there are may be fewer.
 _MOST_KEPT = 20_000
@@ -49,6 +53,11 @@ def text_member(value: object, key: str) -> str | None:
     """The text that an object has under a key; ``None`` if there is none, or it is empty."""
     text = member(value, key)
     return text if isinstance(text, str) and text else None
+
+
+def shown_word(value: object) -> str | None:
+    """Return a service's word, such as a finish reason, if it is fit to be shown; ``None`` for anything else."""
+    return value if isinstance(value, str) and _WORD.fullmatch(value) else None
 
 
 def parse_object(arguments: str) -> dict[str, Any] | None:

@@ -54,6 +54,8 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
                 continue
             record, _event = await calls.note(response.usage)
             await parts.store.record_usage(session.id, record)
+            if not response.text.strip():
+                continue
             if schema is None:
                 return response.text
             value, fault = _json_in(response.text, schema)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
@@ -37,7 +38,7 @@ from oneclaw_core.types.events import (
     ToolResultEvent,
     TurnFinishedEvent,
 )
-from oneclaw_core.types.messages import Message, MessageType, ToolCall, ToolCallStatus
+from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCall, ToolCallStatus
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -241,12 +242,19 @@ class Turn:
         return self._store_answer
 
     async def _ask_model(self) -> _State:
-        """Ask the model once; a conversation that is too long for it is summarised first."""
+        """Ask the model; a conversation that is too long for it is summarised first.
+
+        An empty answer does not enter the history. The model is asked once more, unless the answer was refused.
+
+        Raises:
+            ProviderError: the model answers with nothing.
+        """
         budget = self._context.budget
         if not budget.take_round():
             raise TurnLimitError(budget.rounds_message(self._context.agent))
         reason: CompactionReason | None = None
         refused: ContextTooLongError | None = None
+        was_empty = False
         while True:
             await self._parts.refresh_tools()
             await self._gather_current_sections()
@@ -262,8 +270,16 @@ class Turn:
                 if reason is not None:
                     raise
                 reason, refused = CompactionReason.REFUSED, error
-            else:
+                continue
+            response = self._answer.response
+            if response.tool_calls or response.text.strip():
                 return self._store_answer
+            await self._record_unstored(self._answer)
+            fault = _empty_answer(self._context.model.full_name, response)
+            if was_empty or response.stop_reason in (StopReason.CONTENT_FILTER, StopReason.REFUSAL):
+                raise fault
+            await self._emit(RetryEvent(str(fault), 0))
+            reason, refused, was_empty = None, None, True
 
     async def _store_answer(self) -> _State | None:
         """Store an answer and the calls in it, before any of them runs."""
@@ -493,6 +509,22 @@ class Turn:
             )
             with suppress(SessionBusyError):  # another turn's by now, which has answered them
                 await self._store.finish_calls(self._session_id, [*self._outcomes, *cut_off])
+
+
+def _empty_answer(model: str, response: ModelResponse) -> ProviderError:
+    quoted = shlex.quote(model)
+    hints = {
+        StopReason.LENGTH_LIMIT: (
+            "it spent all tokens before it said anything: let it think less with: oneclaw models set "
+            f"{quoted} reasoning low, or allow more with: oneclaw models set {quoted} max_output_tokens NUMBER"
+        ),
+        StopReason.CONTENT_FILTER: "say it differently, or start a new session",
+        StopReason.REFUSAL: "say it differently, or start a new session",
+    }
+    hint = hints.get(response.stop_reason, "try again, or choose another model")
+    return ProviderError(
+        f"{model} answered with nothing (finish reason: {response.finish_reason or response.stop_reason}); {hint}"
+    )
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:

@@ -64,6 +64,7 @@ class WireFormat(ABC):
         native_refusal: how a service says that it does not know the native way.
         takes_pdf: whether any server is sent PDF files.
         usage: what every complete answer says it used.
+        finish_reasons: the service's words for an answer that is complete, and one that reached the token limit.
     """
 
     provider: ClassVar[str]
@@ -75,6 +76,7 @@ class WireFormat(ABC):
     native_refusal: ClassVar[str] = ""
     takes_pdf: ClassVar[bool] = True
     usage: ClassVar[TokenUsage]
+    finish_reasons: ClassVar[tuple[str, str]]
 
     @property
     def full_model(self) -> str:
@@ -87,6 +89,10 @@ class WireFormat(ABC):
     @abstractmethod
     def calls(self, *named: tuple[str, Any], thought: str | None = None) -> Reply:
         """The model calls tools, each a name and its arguments."""
+
+    @abstractmethod
+    def says_nothing(self, *, reaches_limit: bool = False) -> Reply:
+        """The model ends its answer without a text or a call."""
 
     @abstractmethod
     def breaks_off_after(self, content: str) -> Reply:
@@ -161,6 +167,7 @@ class ChatCompletions(WireFormat):
     key_variable = "OPENAI_API_KEY"
     takes_pdf = False  # known to be taken by some servers only, and refused by the others with the whole request
     usage = TokenUsage(input_tokens=1_000, cached_input_tokens=800, output_tokens=50)
+    finish_reasons = ("stop", "length")
     _counts: ClassVar[dict[str, Any]] = {
         **DEFAULT_USAGE,
         "prompt_tokens": 1_000,
@@ -173,6 +180,10 @@ class ChatCompletions(WireFormat):
 
     def calls(self, *named, thought=None):
         return _with_thought(calls(*named, usage=self._counts), thought)
+
+    def says_nothing(self, *, reaches_limit=False):
+        end = chunk({}, self.finish_reasons[reaches_limit])
+        return raw(sse([chunk({"role": "assistant", "content": ""}), end, chunk(usage=self._counts)]))
 
     def breaks_off_after(self, content):
         return hang_up_after(sse([chunk({"content": content})], done=False))
@@ -199,6 +210,7 @@ class Responses(WireFormat):
     usage = TokenUsage(
         input_tokens=100, cached_input_tokens=64, cache_write_tokens=32, output_tokens=20, reasoning_tokens=15
     )
+    finish_reasons = ("completed", "max_output_tokens")
 
     def says(self, content, *, thought=None):
         return _piecewise(self._events(responses_stream.message(content), thought=thought))
@@ -222,6 +234,12 @@ class Responses(WireFormat):
     def _events(self, *items, thought):
         thoughts = [responses_stream.reasoning(thought, encrypted=SEAL)] if thought else []
         return responses_stream.stream(*thoughts, *items)
+
+    def says_nothing(self, *, reaches_limit=False):
+        return _piecewise(responses_stream.stream(**self._ending(reaches_limit=reaches_limit)))
+
+    def _ending(self, *, reaches_limit):
+        return {"status": "incomplete", "reason": self.finish_reasons[1]} if reaches_limit else {}
 
     def breaks_off_after(self, content):
         return hang_up_after(named_events(responses_stream.stream(responses_stream.message(content))[:4]))
@@ -256,6 +274,7 @@ class Messages(WireFormat):
     usage = TokenUsage(
         input_tokens=240, cached_input_tokens=200, cache_write_tokens=30, output_tokens=42, reasoning_tokens=7
     )
+    finish_reasons = ("end_turn", "max_tokens")
 
     def says(self, content, *, thought=None):
         return messages_stream.reply(*self._thoughts(thought), messages_stream.text(content))
@@ -269,6 +288,9 @@ class Messages(WireFormat):
 
     def _thoughts(self, thought):
         return [messages_stream.thinking(thought, SEAL)] if thought else []
+
+    def says_nothing(self, *, reaches_limit=False):
+        return messages_stream.reply(stop_reason=self.finish_reasons[reaches_limit])
 
     def breaks_off_after(self, content):
         return hang_up_after(messages_stream.sse(messages_stream.events(messages_stream.text(content))[:5]))
@@ -314,6 +336,7 @@ class GenerateContent(WireFormat):
     keys = ("tools", "systemInstruction", "contents")
     key_variable = "GEMINI_API_KEY"
     usage = TokenUsage(input_tokens=1_000, cached_input_tokens=800, output_tokens=50, reasoning_tokens=10)
+    finish_reasons = ("STOP", "MAX_TOKENS")
     _counts: ClassVar[dict[str, int]] = {
         "promptTokenCount": 1_000,
         "cachedContentTokenCount": 800,
@@ -336,6 +359,10 @@ class GenerateContent(WireFormat):
     def _chunk(self, part, **ending):
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0} | ending
         return sse([{"candidates": [candidate], "usageMetadata": self._counts}], done=False)
+
+    def says_nothing(self, *, reaches_limit=False):
+        end = {"content": {"role": "model"}, "finishReason": self.finish_reasons[reaches_limit], "index": 0}
+        return raw(sse([{"candidates": [end], "usageMetadata": self._counts}], done=False))
 
     def breaks_off_after(self, content):
         return hang_up_after(self._chunk({"text": content}))

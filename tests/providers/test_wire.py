@@ -13,6 +13,7 @@ from oneclaw_core.providers.wire import (
     count_member,
     member,
     objects_in,
+    shown_word,
     text_member,
     unique_call_id,
 )
@@ -51,6 +52,18 @@ def test_only_a_number_of_things_is_a_count(value, expected):
 @pytest.mark.parametrize(("value", "expected"), [("x", "x"), ("", None), (3, None), (["x"], None)])
 def test_only_a_text_with_something_in_it_counts(value, expected):
     assert text_member({"a": value}, "a") == expected
+
+
+@pytest.mark.parametrize("word", ["stop", "end_turn", "MAX_TOKENS", "NEW_IN_2027", "endTurn"])
+def test_a_word_of_a_service_is_shown(word):
+    assert shown_word(word) == word
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", 3, ["stop"], "stop now", "\x1b[31m", "x" * 99, "sk-abc", "sk0123", "Sk012"]
+)
+def test_what_may_be_no_word_is_not_shown(value):
+    assert shown_word(value) is None
 
 
 @pytest.mark.parametrize(

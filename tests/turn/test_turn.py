@@ -561,6 +561,16 @@ def test_results_stand_in_the_order_of_their_calls_in_this_turn_and_the_next(sta
         assert results == ["slow", "quick"]
 
 
+@pytest.mark.parametrize("reason", [StopReason.CONTENT_FILTER, StopReason.REFUSAL])
+def test_an_empty_answer_that_was_refused_is_not_asked_for_again(stage, reason):
+    model = ScriptedModel(replace(says(""), stop_reason=reason), says("never asked for"))
+    with pytest.raises(
+        ProviderError, match=rf"scripted/model answered with nothing \(finish reason: {reason}\); say it"
+    ):
+        stage.play((model, "tell me"))
+    assert len(model.requests) == 1
+
+
 @pytest.mark.parametrize("reason", StopReason)
 def test_the_last_event_says_why_the_answer_ends(stage, reason):
     finished = stage.play((ScriptedModel(replace(says("Half of"), stop_reason=reason)), "tell me"))[-1]

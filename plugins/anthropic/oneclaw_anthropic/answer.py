@@ -27,6 +27,7 @@ from oneclaw_core.providers import (
     count_member,
     member,
     parse_object,
+    shown_word,
     text_member,
     unique_call_id,
 )
@@ -120,6 +121,7 @@ class MessagesAnswer:
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, Any] = {}
         self._stop_reason = StopReason.COMPLETE
+        self._finish_reason: str | None = None
         self._is_stopped = False
         self.usage = TokenUsage()
         self.has_begun = False
@@ -186,6 +188,7 @@ class MessagesAnswer:
             usage=self.usage,
             stop_reason=self._stop_reason,
             provider_data=self._provider_data([block.complete() for block in blocks]),
+            finish_reason=self._finish_reason,
         )
 
     def _add_message(self, message: Mapping[str, Any]) -> list[ModelEvent]:
@@ -235,6 +238,7 @@ class MessagesAnswer:
     def _stop(self, said: Mapping[str, Any]) -> None:
         reason = said.get("stop_reason")
         self._is_stopped = True
+        self._finish_reason = shown_word(reason)
         if reason == "refusal":
             raise AnswerFailedError({"type": "invalid_request_error", "message": _refusal(said.get("stop_details"))})
         if reason == "model_context_window_exceeded":

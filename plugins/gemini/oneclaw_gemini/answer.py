@@ -6,7 +6,6 @@ answer is complete once a finish reason has come.
 
 from __future__ import annotations
 
-import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from oneclaw_core.providers import (
     compact_json,
     count_member,
     objects_in,
+    shown_word,
 )
 from oneclaw_core.tools import clean_text
 from oneclaw_gemini.contents import PROVIDER_TYPE, is_acceptable
@@ -51,7 +51,6 @@ _FAULTS = {
     "TOO_MANY_TOOL_CALLS": "the model called too many tools in a row: ask for less at once",
     "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thoughts is missing: go on in a new session",
 }
-_REASON = re.compile(r"[A-Z][A-Z0-9_]{0,60}")
 
 
 class GeminiAnswer:
@@ -91,6 +90,11 @@ class GeminiAnswer:
         if self._finish_reason == _GOOD_REASON:
             return bool(self._parts)
         return self._finish_reason is not None or self._block_reason is not None
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the service has given a reason for the end, be it of an answer without any parts."""
+        return self._finish_reason is not None
 
     @property
     def is_final(self) -> bool:
@@ -147,6 +151,7 @@ class GeminiAnswer:
             usage=self.usage,
             stop_reason=stop_reason,
             provider_data=self._provider_data(),
+            finish_reason=self._finish_reason,
         )
 
     def _failure(self, *, has_said_something: bool) -> AttemptFailed | None:
@@ -162,12 +167,8 @@ class GeminiAnswer:
         if self._finish_reason is None:
             text = f"{name} refuses the conversation ({reason}): say it differently, or start a new session"
             return AttemptFailed(ProviderRequestError(text))
-        if _STOP_REASONS.get(reason) is StopReason.LENGTH_LIMIT:
-            text = f"{name} reached the token limit before it said anything ({reason}): raise max_output_tokens"
-            return AttemptFailed(ProviderRequestError(text))
-        if reason == _GOOD_REASON:
-            text = f"{name} answered with nothing at all: try again"
-            return AttemptFailed(ProviderUnavailableError(text), is_retryable=True)
+        if _STOP_REASONS.get(reason) in (StopReason.COMPLETE, StopReason.LENGTH_LIMIT):
+            return None  # an empty answer, as every service may give
         text = f"{name} stopped the answer before it said anything ({reason}): say it differently"
         return AttemptFailed(ProviderRequestError(text))
 
@@ -256,4 +257,4 @@ def _is_plain_text(part: Mapping[str, Any]) -> bool:
 
 def _reason(value: object) -> str:
     """Give a service's word for a reason, fit to be shown."""
-    return value if isinstance(value, str) and _REASON.fullmatch(value) else "unknown reason"
+    return shown_word(value) or "unknown reason"

@@ -242,12 +242,6 @@ def test_a_model_stopped_before_it_said_anything_is_an_error_with_the_reason(rea
     assert not failure.is_retryable
 
 
-def test_a_token_limit_reached_in_thought_says_what_to_raise():
-    failure, message = failure_of(chunk(text("hm", thought=True)), chunk(reason="MAX_TOKENS"))
-    assert "raise max_output_tokens" in message
-    assert not failure.is_retryable
-
-
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"])
 def test_a_call_that_went_wrong_is_worth_another_try_and_gives_out_no_other(reason):
     failure, message = failure_of(chunk(text("I look."), call()), chunk(reason=reason, finishMessage="\x1b secret"))
@@ -264,11 +258,12 @@ def test_a_fault_of_the_request_is_not_tried_again(reason):
     assert not failure.is_retryable
 
 
-def test_an_answer_of_nothing_is_worth_another_try():
+@pytest.mark.parametrize(("reason", "stop_reason"), [("STOP", "complete"), ("MAX_TOKENS", "length_limit")])
+def test_an_answer_of_nothing_is_an_empty_one(reason, stop_reason):
     for parts in ([text("")], [text(" \n")], [text("hm", thought=True)]):
-        failure, message = failure_of(chunk(*parts, reason="STOP"))
-        assert "nothing at all" in message
-        assert failure.is_retryable
+        response = response_to(chunk(*parts, reason=reason))
+        assert (response.text.strip(), response.tool_calls) == ("", ())
+        assert (response.stop_reason, response.finish_reason) == (stop_reason, reason)
 
 
 def test_a_refused_conversation_is_said_to_be_refused():

@@ -19,6 +19,7 @@ from oneclaw_core.providers import (
     compact_json,
     count_member,
     objects_in,
+    shown_word,
     text_member,
     unique_call_id,
 )
@@ -85,6 +86,7 @@ class ChatAnswer:
         self._details: list[dict[str, Any]] = []
         self.usage = TokenUsage()
         self._stop_reason = StopReason.COMPLETE
+        self._finish_reason: str | None = None
         self._ended_unexplained = False
         self._has_refused = False
         self.has_begun = False
@@ -120,6 +122,7 @@ class ChatAnswer:
         reason = choice.get("finish_reason")
         if (isinstance(reason, str) and reason) or isinstance(message, dict):
             self._stop_reason = _STOP_REASONS.get(str(reason).lower(), StopReason.COMPLETE)
+            self._finish_reason = shown_word(reason)
             self.is_complete = True
             events += self._shown(*self._think_blocks.rest())
         self.is_final = self.is_final or (self.is_complete and isinstance(chunk.get("usage"), dict))
@@ -141,6 +144,7 @@ class ChatAnswer:
             usage=self.usage,
             stop_reason=StopReason.REFUSAL if self._has_refused and is_whole else self._stop_reason,
             provider_data=self._provider_data(),
+            finish_reason=self._finish_reason,
         )
 
     def _add_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> Iterator[ArgumentsDelta]:

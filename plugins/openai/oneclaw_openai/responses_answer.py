@@ -26,6 +26,7 @@ from oneclaw_core.providers import (
     count_member,
     member,
     objects_in,
+    shown_word,
     unique_call_id,
 )
 from oneclaw_openai.responses_wire import PROVIDER_TYPE
@@ -77,6 +78,7 @@ class ResponsesAnswer:
         self._seen_deltas: set[tuple[int, Place, str]] = set()
         self._ending: Mapping[str, Any] | None = None
         self._stop_reason = StopReason.COMPLETE
+        self._finish_reason: str | None = None
         self.usage = TokenUsage()
         self.has_begun = False
 
@@ -153,6 +155,7 @@ class ResponsesAnswer:
             usage=self.usage,
             stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
             provider_data={PROVIDER_TYPE: {"server": self._server, "output": output}} if output else None,
+            finish_reason=self._finish_reason,
         )
 
     def _text_delta(self, chunk: Mapping[str, Any]) -> list[ModelEvent]:
@@ -199,8 +202,10 @@ class ResponsesAnswer:
             self.usage = _token_usage(response["usage"])
         if status in ("failed", "cancelled"):
             raise AnswerFailedError(_failure(response.get("error")))
+        self._finish_reason = status
         if status == "incomplete":
             reason = member(response.get("incomplete_details"), "reason")
+            self._finish_reason = shown_word(reason) or status
             self._stop_reason = _STOP_REASONS.get(str(reason), StopReason.OTHER)
         if self._shown:
             return []

@@ -39,6 +39,7 @@ def test_text_streams_and_the_response_comes_last():
         text="Hello there, friend.",
         usage=TokenUsage(input_tokens=DEFAULT_USAGE["prompt_tokens"], output_tokens=DEFAULT_USAGE["completion_tokens"]),
         stop_reason=StopReason.COMPLETE,
+        finish_reason="stop",
     )
     assert waits == []
 

@@ -71,6 +71,7 @@ def test_text_and_reasoning_stream_and_the_response_comes_last():
             ),
             stop_reason=StopReason.COMPLETE,
             provider_data={"openai": {"server": server.url.removesuffix("/v1"), "output": list(items)}},
+            finish_reason="completed",
         )
 
 
