@@ -30,7 +30,7 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.tools.paths import PathGuard
-from oneclaw_core.tools.permissions import Decision, PermissionPolicy, read_decisions
+from oneclaw_core.tools.permissions import PermissionPolicy
 from oneclaw_core.turn.context import NewMessage, TurnParts, check_texts
 from oneclaw_core.turn.conversations import Conversations, SessionReader
 from oneclaw_core.turn.model import ModelChooser
@@ -185,12 +185,7 @@ class OneClaw:
             # In a thread: an installed plugin may have to be described by a process first.
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
-            decisions = await store.permissions()
-
-            async def remember(permission: str, decision: Decision) -> None:
-                await store.set_permission(permission, "grant" if decision is Decision.GRANT else "deny")
-
-            policy = PermissionPolicy(read_decisions(decisions), remember, ask, allow)
+            policy = PermissionPolicy(await store.grants(), store.set_grant, ask, allow, store.record_permission_use)
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
             claw._project.is_trusted = is_trusted(claw._project.directory, stored)
@@ -248,6 +243,7 @@ class OneClaw:
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         reasoning: ReasoningLevel | None = None,
+        task: str | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -270,6 +266,7 @@ class OneClaw:
             ask: asks for permissions during this turn, instead of what the home was opened with.
             reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
                 for the agent or the model, else the service's own.
+            task: the name of the scheduled task that the turn is run for, whose grants then hold too.
 
         Yields:
             ``TurnFinishedEvent`` last.
@@ -294,6 +291,7 @@ class OneClaw:
                 limits=limits,
                 ask=ask,
                 reasoning=reasoning,
+                task=task,
             )
         )
 

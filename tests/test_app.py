@@ -29,6 +29,7 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.providers import ModelResponse, TextDelta
+from oneclaw_core.tools import Decision, Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -211,7 +212,7 @@ def test_what_is_denied_in_another_process_counts_at_the_next_turn(tmp_path):
         async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw, opened(tmp_path) as other:
             options = {"session": "s", "model": "openai_compatible/test"}
             first = await events_of(claw, "write", **options)
-            await other.store.set_permission("files.write", "deny")
+            await other.store.set_grant(Grant("files.write", decision=Decision.DENY))
             await other.store.set_tool_enabled("group", "pdf", False)
             second = await events_of(claw, "write", **options)
         return [[e.result.error_type for e in events if isinstance(e, ToolResultEvent)] for events in (first, second)]

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.chat_input import LineReader
 from oneclaw_core.cli.output import is_terminal, printable_line, styled
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS
-from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
-from oneclaw_core.tools.permissions import PermissionAnswer
+from oneclaw_core.tools.permission_rules import subject_kind
+from oneclaw_core.tools.permissions import PermissionAnswer, grant_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from oneclaw_core.tools.permissions import PermissionRequest
+    from oneclaw_core.types.permissions import Grant
 
 _SHOWN_CHARACTERS = 600
 # It names those who get a mail, and what is deleted.
@@ -25,11 +26,8 @@ _SHOWN_SUBJECT_CHARACTERS = 4_000
 _SHOWN_SUBJECT_LINES = 40
 # Letters and symbols to Unicode, and nothing to see.
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-_CHOICES = "[o]nce, this [s]ession, [a]lways, [n]o, ne[v]er"
-_CHOICES_WITH_EXACTLY = "[o]nce, always e[x]actly this, this [s]ession, [a]lways, [n]o, ne[v]er"
 _ANSWERS = {
     "o": PermissionAnswer.ONCE,
-    "x": PermissionAnswer.EXACTLY,
     "s": PermissionAnswer.SESSION,
     "a": PermissionAnswer.ALWAYS,
     "n": PermissionAnswer.NO,
@@ -63,16 +61,21 @@ def question(request: PermissionRequest) -> str:
     tool, permission = _one_line(request.tool_name, 100), _one_line(request.permission, 100)
     lines = [f"Tool {tool} wants permission {permission}{_meaning(request)}"]
     arguments = dict(request.arguments)
-    kind = SUBJECT_KINDS.get(request.permission)
-    if kind is not None and request.subject is not None:
+    if request.subject is not None:
+        kind = subject_kind(request.permission)
         lines += [f"  {kind.noun}:", *_subject_lines(request.subject)]
-        if arguments.get(kind.argument) == request.subject:
+        if kind.argument is not None and arguments.get(kind.argument) == request.subject:
             del arguments[kind.argument]
-    if arguments or kind is None:
+    if arguments or request.subject is None:
         shown = _one_line(json.dumps(arguments, ensure_ascii=False), _SHOWN_CHARACTERS)
         lines.append(f"  arguments: {shown}")
     if request.detail:
         lines.append(f"  it will: {_one_line(request.detail, _SHOWN_DETAIL_CHARACTERS)}")
+    if request.agent is not None and request.task is not None:
+        lines.append(f"  in the task: {_one_line(request.task, 100)}")
+    lines.append(f"  session grants: {_in_words(request.grant_for_session)}")
+    if request.grant_for_good is not None:
+        lines.append(f"  always grants: {_in_words(request.grant_for_good)}")
     return "\n".join(lines)
 
 
@@ -87,6 +90,10 @@ def _meaning(request: PermissionRequest) -> str:
     if request.meaning_by is None:
         return f": {meaning}"
     return f", which means, says plugin {_one_line(request.meaning_by, 100)}: {meaning}"
+
+
+def _in_words(grant: Grant) -> str:
+    return _one_line(grant_in_words(grant), _SHOWN_CHARACTERS)
 
 
 def _subject_lines(subject: str) -> list[str]:
@@ -124,17 +131,17 @@ async def _ask(request: PermissionRequest) -> PermissionAnswer:
     _write(styled(question(request), sys.stderr, bold=True) + "\n")
     _discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
-    has_exactly = request.exact_rule is not None
+    has_always = request.grant_for_good is not None
     while True:
-        _write(f"Allow? {_CHOICES_WITH_EXACTLY if has_exactly else _CHOICES}: ")
+        _write(f"Allow? [o]nce, this [s]ession, {'[a]lways, ' if has_always else ''}[n]o, ne[v]er: ")
         line = await lines.read_line()
         if line is None:
             _write("\n")
             return PermissionAnswer.NO
         answer = _ANSWERS.get(line.strip().lower())
-        if answer is not None and (has_exactly or answer is not PermissionAnswer.EXACTLY):
+        if answer is not None and (has_always or answer is not PermissionAnswer.ALWAYS):
             return answer
-        _write(f"Please type one of o, {'x, ' if has_exactly else ''}s, a, n, v.\n")
+        _write(f"Please type one of o, s, {'a, ' if has_always else ''}n, v.\n")
 
 
 def _write(text: str) -> None:

@@ -13,7 +13,7 @@ from oneclaw_core.errors import UsageError
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
@@ -78,19 +78,6 @@ def permissions_by_name(registry: ToolRegistry) -> dict[str, list[str]]:
     return tools
 
 
-def check_has_pattern(text: str, known: Mapping[str, object]) -> None:
-    """Refuse a pattern for a permission that takes none.
-
-    Raises:
-        UsageError: it names those that do.
-    """
-    from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
-
-    name, colon, _ = text.partition(":")
-    if colon and text not in known and name in known and name not in SUBJECT_KINDS:
-        raise UsageError(f"{name} takes no pattern; what does: {', '.join(SUBJECT_KINDS)}")
-
-
 def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     """Refuse what ``--allow`` cannot mean.
 
@@ -108,7 +95,6 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     known = permissions_by_name(registry)
     own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}
     for text in allowed:
-        check_has_pattern(text, known)
         name = PermissionRule.check(text).permission
         if name in known:
             continue

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.options import check_has_pattern, permissions_by_name
+from oneclaw_core.cli.options import permissions_by_name
 from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.permissions import Decision, Grant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.sessions.settings import Decision
-    from oneclaw_core.tools.permission_meanings import PermissionMeaning
-    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.types.permissions import PermissionUse
+
+Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
 @click.group(cls=CommandGroup)
@@ -32,32 +36,57 @@ def permissions() -> None:
 def list_permissions(as_json: bool) -> None:
     """List all permissions, and what was decided on them.
 
-    The tools that need each are named with it.
+    The tools that need each are named with it. What was decided stands in a sentence, with where it came from and when
+    it was last used.
     """
     documents = _documents(load_catalog())
-    rows = ((each["name"], each["state"], _attributed(each), ", ".join(each["tools"])) for each in documents)
+    rows = ((each["name"], each["state"], _explanation(each), ", ".join(each["tools"])) for each in documents)
     print_listing(as_json, documents, ("permission", "state", "meaning", "tools"), rows)
+
+
+def _scope_options(command: Decorated) -> Decorated:
+    """Give a command the parameters ``agent``, ``task``, ``directory`` and ``until``."""
+    for option in (
+        click.option(
+            "--until",
+            type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+            help="When it ends, in local time; by default never.",
+        ),
+        click.option(
+            "--in",
+            "directory",
+            metavar="DIRECTORY",
+            type=click.Path(exists=True, file_okay=False),
+            help="The only directory that it holds in, for what runs in one, such as commands.",
+        ),
+        click.option("--task", metavar="NAME", help="The only scheduled task that it holds for."),
+        click.option("--agent", metavar="NAME", help="The only agent that it holds for."),
+    ):
+        command = option(command)
+    return command
 
 
 @permissions.command("grant")
 @click.argument("name")
-def grant(name: str) -> None:
+@_scope_options
+def grant(name: str, **scope: Any) -> None:
     """Let all tools that need a permission have it, without asking.
 
-    NAME can end in a pattern of what it is granted for: 'shell.execute:git status' is one command, and
-    'shell.execute:git *' is git with any arguments.
+    NAME can end in a pattern of what it is granted for: 'shell.execute:git status' is one command,
+    'shell.execute:git *' is git with any arguments, and 'network.private:192.168.1.7' is one host.
     """
-    _decide(name, "grant", "granted")
+    _decide(name, Decision.GRANT, "granted", **scope)
 
 
 @permissions.command("deny")
 @click.argument("name")
-def deny(name: str) -> None:
+@_scope_options
+def deny(name: str, **scope: Any) -> None:
     """Never let a tool have a permission, without asking.
 
     NAME can end in a pattern, as for grant. What is denied goes before what is granted.
     """
-    _decide(name, "deny", "denied")
+    _decide(name, Decision.DENY, "denied", **scope)
 
 
 @permissions.command("reset")
@@ -71,71 +100,182 @@ def reset(name: str | None) -> None:
     from oneclaw_core.tools.permission_rules import PermissionRule
 
     if name is None:
-        count = with_store(lambda store: store.reset_permissions())
+        count = with_store(lambda store: store.reset_grants())
         print_text(f"{count} {'decision' if count == 1 else 'decisions'} forgotten")
         return
+    rule = PermissionRule.read(name)
     with suppress(UsageError):  # what is no pattern any more can still be forgotten
-        name = str(PermissionRule.check(name))
-    if with_store(lambda store: store.remove_permission(name)):
-        print_text(f"the decision on {name} is forgotten")
+        rule = PermissionRule.check(name)
+    if with_store(lambda store: store.remove_grants(rule.permission, rule.pattern)):
+        print_text(f"the decision on {rule} is forgotten")
     else:
-        print_text(f"nothing was decided on {name}")
+        print_text(f"nothing was decided on {rule}")
 
 
-def _decide(name: str, decision: Decision, outcome: str) -> None:
+@permissions.command("log")
+@click.option("--session", metavar="NAME", help="Of this session alone, by name or id.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 50_000), help="How many entries.")
+@json_option
+def log(session: str | None, limit: int, as_json: bool) -> None:
+    """List what tools were granted and refused, the newest first.
+
+    What is granted by default, such as to read files of the workspace, is not listed.
+    """
+    from oneclaw_core.cli.running import with_store
+
+    async def read(store: Store) -> list[PermissionUse]:
+        found = await store.find_session(session) if session is not None else None
+        if session is not None and found is None:
+            raise UsageError(f"there is no session {session!r}; list them with: oneclaw sessions list")
+        return await store.permission_log(limit, found.id if found is not None else None)
+
+    uses = with_store(read)
+    documents = [
+        {
+            "at": use.at.isoformat() if use.at is not None else None,
+            "permission": use.permission,
+            "subject": use.subject,
+            "detail": use.detail,
+            "tool": use.tool_name,
+            "outcome": "granted" if use.is_granted else "refused",
+            "decided_by": use.decided_by,
+            "session": use.session_id,
+            "agent": use.agent,
+            "task": use.task,
+            "directory": use.directory,
+        }
+        for use in uses
+    ]
+    rows = (
+        (
+            f"{use.at.astimezone():%Y-%m-%d %H:%M:%S}" if use.at is not None else "",
+            f"{'granted' if use.is_granted else 'refused'} by {use.decided_by}",
+            use.permission,
+            use.tool_name,
+            use.subject or use.detail,
+        )
+        for use in uses
+    )
+    print_listing(as_json, documents, ("when", "outcome", "permission", "tool", "for"), rows)
+
+
+def _decide(
+    name: str,
+    decision: Decision,
+    outcome: str,
+    *,
+    agent: str | None,
+    task: str | None,
+    directory: str | None,
+    until: datetime | None,
+) -> None:
     from oneclaw_core.cli.running import with_store
     from oneclaw_core.tools.permission_meanings import is_permission_name
     from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.tools.permissions import grant_in_words
 
-    known = {each["name"]: each for each in _documents(load_catalog())}
-    check_has_pattern(name, known)
+    known = permissions_by_name(load_catalog().registry)
     rule = PermissionRule.check(name)
-    name = str(rule)
     if rule.permission not in known:
-        if not is_permission_name(name):
+        if not is_permission_name(rule.permission):
             raise UsageError(
-                f"{name!r} is no permission's name: it is lower-case words separated by dots, such as network.private"
+                f"{rule.permission!r} is no permission's name: it is lower-case words separated by dots, such as "
+                "network.private"
             )
-        warn(f"no installed tool declares {name!r}; it counts only for a tool that asks for it while it runs")
-    with_store(lambda store: store.set_permission(name, decision))
-    print_text(f"{name} is {outcome}")
+        warn(
+            f"no installed tool declares {rule.permission!r}; it counts only for a tool that asks for it while it runs"
+        )
+    if until is not None and until <= datetime.now():
+        raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")
+    decided = Grant(
+        rule.permission,
+        rule.pattern,
+        decision,
+        until.astimezone() if until is not None else None,
+        agent,
+        task,
+        str(Path(directory).resolve()) if directory is not None else None,
+    )
+    with_store(lambda store: store.set_grant(decided))
+    is_plain = not any((agent, task, directory, until))
+    print_text(f"{rule if is_plain else grant_in_words(decided)} is {outcome}")
 
 
 def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
-    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
 
     meanings = catalog.registry.get_permission_meanings()
     tools = permissions_by_name(catalog.registry)
-    for name in catalog.states.permissions:
-        tools.setdefault(name, tools.get(PermissionRule.read(name).permission, []))
-    return [
+    everywhere = {each.permission: each for each in catalog.states.grants if _is_everywhere(each)}
+    for grant in everywhere.values():
+        tools.setdefault(grant.permission, [])
+    documents = []
+    for name, tool_names in tools.items():
+        meaning = meanings.get(name)
+        decided = everywhere.get(name)
+        documents.append(
+            {
+                "name": name,
+                "meaning": meaning.text if meaning is not None else "",
+                "meaning_by": meaning.plugin if meaning is not None else None,
+                "state": _state(decided)
+                if decided is not None
+                else "granted by default"
+                if name in GRANTED_BY_DEFAULT
+                else "asks",
+                "tools": tool_names,
+                **_decision_document(decided),
+            }
+        )
+    documents += [
         {
-            "name": name,
-            "meaning": _meaning(PermissionRule.read(name), meanings),
-            "meaning_by": meanings[name].plugin if name in meanings else None,
-            "state": _state(name, catalog.states.permissions.get(name)),
-            "tools": tool_names,
+            "name": grant.name,
+            "meaning": "",
+            "meaning_by": None,
+            "state": _state(grant),
+            "tools": tools.get(grant.permission, []),
+            **_decision_document(grant),
         }
-        for name, tool_names in tools.items()
+        for grant in catalog.states.grants
+        if not _is_everywhere(grant)
     ]
+    return documents
 
 
-def _attributed(document: Mapping[str, Any]) -> str:
+def _is_everywhere(grant: Grant) -> bool:
+    return not any((grant.pattern, grant.agent, grant.task, grant.directory, grant.until))
+
+
+def _decision_document(grant: Grant | None) -> dict[str, Any]:
+    from oneclaw_core.tools.permissions import grant_in_words
+
+    if grant is None:
+        return {}
+    return {
+        "decision": grant_in_words(grant),
+        "pattern": grant.pattern,
+        "agent": grant.agent,
+        "task": grant.task,
+        "directory": grant.directory,
+        "until": grant.until.isoformat() if grant.until is not None else None,
+        "source": grant.source,
+        "created_at": grant.created_at.isoformat() if grant.created_at is not None else None,
+        "last_used_at": grant.last_used_at.isoformat() if grant.last_used_at is not None else None,
+    }
+
+
+def _explanation(document: Mapping[str, Any]) -> str:
+    """Say what a permission means, and what was decided on it."""
     plugin = document["meaning_by"]
-    return f"says plugin {plugin}: {document['meaning']}" if plugin is not None else document["meaning"]
+    parts = [f"says plugin {plugin}: {document['meaning']}" if plugin is not None else document["meaning"]]
+    if "decision" in document:
+        used = document["last_used_at"]
+        when = f"last used {datetime.fromisoformat(used).astimezone():%Y-%m-%d %H:%M}" if used else "not used yet"
+        parts.append(f"{document['decision']} (from {document['source']}, {when})")
+    return "; ".join(filter(None, parts))
 
 
-def _meaning(rule: PermissionRule, meanings: Mapping[str, PermissionMeaning]) -> str:
-    from oneclaw_core.tools.permission_rules import SUBJECT_KINDS
-
-    if rule.pattern is None:
-        return meanings[rule.permission].text if rule.permission in meanings else ""
-    return f"for the {SUBJECT_KINDS[rule.permission].noun} {rule.pattern} only"
-
-
-def _state(name: str, decision: str | None) -> str:
-    from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
-
-    if decision is not None:
-        return "granted" if decision == "grant" else "denied"
-    return "granted by default" if name in GRANTED_BY_DEFAULT else "asks"
+def _state(grant: Grant) -> str:
+    if grant.until is not None and grant.until <= datetime.now(UTC):
+        return "ended"
+    return "granted" if grant.decision is Decision.GRANT else "denied"

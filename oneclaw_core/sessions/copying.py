@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.sessions.backend import explaining
 from oneclaw_core.sessions.connection import ColumnType, value_of
-from oneclaw_core.sessions.schema import TABLES, messages, quoted, usage
+from oneclaw_core.sessions.schema import TABLES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -34,6 +34,7 @@ _ATTACHMENTS_BATCH = 4
 _OWN_TABLES = frozenset({"schema_version", "search_state", "plugin_schemas"})
 # Each table after those that it refers to.
 _COPIED = tuple(table for table in TABLES if table.name not in _OWN_TABLES)
+_NUMBERED = tuple(each for each in _COPIED if any(it.type is ColumnType.ROW_NUMBER for it in each.columns))
 # Where the title of a session is in its full-text index, and who has its lock.
 _OWN_COLUMNS = frozenset({"search_number", "lock_token"})
 
@@ -149,7 +150,7 @@ def _copy_all(
         for table in _COPIED
     }
     _set_parents(source, old, new)
-    for table in (messages, usage):
+    for table in _NUMBERED:
         # One number of a deleted message is not to be given again.
         highest = value_of(new.execute(f"SELECT max({table.primary_key[0]}) FROM {table.name}")) or 0
         last = max(source.last_number(old, table), highest)

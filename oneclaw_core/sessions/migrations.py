@@ -191,6 +191,63 @@ def _write_fewer_indexes(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def _add_grants_and_permission_log(connection: Connection) -> None:
+    """Migrate version 9 to version 10, where a decision on a permission says for whom and how long it holds."""
+    types = connection.dialect.types
+    text, flag, number = types[ColumnType.TEXT], types[ColumnType.BOOLEAN], types[ColumnType.ROW_NUMBER]
+    log_id = f"id {number} NOT NULL {connection.dialect.number_once or 'PRIMARY KEY'}"
+    for statement in (
+        f"""CREATE TABLE grants (
+            id {number} NOT NULL,
+            permission {text} NOT NULL,
+            pattern {text} NOT NULL,
+            agent {text} NOT NULL,
+            task {text} NOT NULL,
+            directory {text} NOT NULL,
+            decision {text} NOT NULL,
+            expires_at BIGINT,
+            source {text} NOT NULL,
+            created_at BIGINT NOT NULL,
+            last_used_at BIGINT,
+            PRIMARY KEY (id)
+        )""",
+        "CREATE UNIQUE INDEX one_grant ON grants (permission, pattern, agent, task, directory)",
+        f"""CREATE TABLE permission_log (
+            {log_id},
+            permission {text} NOT NULL,
+            subject {text},
+            detail {text},
+            tool_name {text} NOT NULL,
+            is_granted {flag} NOT NULL,
+            decided_by {text} NOT NULL,
+            session_id {text},
+            agent {text},
+            task {text},
+            directory {text},
+            at BIGINT NOT NULL
+        )""",
+    ):
+        connection.execute(statement)
+    for name, decision, updated_at in connection.execute(
+        "SELECT name, decision, updated_at FROM permissions"
+    ).fetchall():
+        permission, _, pattern = name.partition(":")
+        whole, _, part = permission.rpartition(".")
+        permissions = [permission]
+        if part == "write" and "." in whole:
+            # That was everything a service can do: what is granted is now what does no harm, what is denied is all.
+            parts = ("organize",) if decision == "grant" else ("organize", "send", "share", "delete")
+            permissions += [f"{whole}.{each}" for each in parts]
+        for each in permissions:
+            connection.execute(
+                """INSERT INTO grants (permission, pattern, agent, task, directory, decision, source, created_at)
+                VALUES (:permission, :pattern, '', '', '', :decision, 'version 0.1', :moment)
+                ON CONFLICT (permission, pattern, agent, task, directory) DO NOTHING""",
+                {"permission": each, "pattern": pattern, "decision": decision, "moment": updated_at},
+            )
+    connection.execute("DROP TABLE permissions")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -201,6 +258,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_lower_bounds_of_usage,
     _mark_structured_results,
     _write_fewer_indexes,
+    _add_grants_and_permission_log,
 )
 
 

@@ -211,14 +211,44 @@ usage = Table(
     ),
 )
 
-permissions = Table(
-    "permissions",
+# An empty text stands for "all", so that two decisions on the same are never stored beside each other.
+grants = Table(
+    "grants",
     (
-        Column("name", is_required=True),
+        Column("id", ColumnType.ROW_NUMBER, is_required=True),
+        Column("permission", is_required=True),
+        Column("pattern", is_required=True, remark="Of its subjects; empty for all."),
+        Column("agent", is_required=True, remark="The only one that it holds for; empty for all."),
+        Column("task", is_required=True),
+        Column("directory", is_required=True),
         Column("decision", is_required=True),
-        Column("updated_at", _BIG, is_required=True),
+        Column("expires_at", _BIG, remark="NULL for a decision without an end."),
+        Column("source", is_required=True, remark="Where it came from, such as a question."),
+        Column("created_at", _BIG, is_required=True),
+        Column("last_used_at", _BIG),
     ),
-    primary_key=("name",),
+    primary_key=("id",),
+    indexes=(Index("one_grant", ("permission", "pattern", "agent", "task", "directory"), is_unique=True),),
+)
+
+permission_log = Table(
+    "permission_log",
+    (
+        Column("id", ColumnType.ROW_NUMBER, is_required=True),
+        Column("permission", is_required=True),
+        Column("subject"),
+        Column("detail"),
+        Column("tool_name", is_required=True),
+        Column("is_granted", ColumnType.BOOLEAN, is_required=True),
+        Column("decided_by", is_required=True),
+        Column("session_id", remark="What was done stays in the log when the session is deleted."),
+        Column("agent"),
+        Column("task"),
+        Column("directory"),
+        Column("at", _BIG, is_required=True),
+    ),
+    primary_key=("id",),
+    numbers_once=True,
 )
 
 settings = Table(
@@ -302,7 +332,8 @@ TABLES = (
     messages,
     attachments,
     usage,
-    permissions,
+    grants,
+    permission_log,
     settings,
     tool_states,
     search_state,

@@ -1,7 +1,7 @@
-"""Settings, decisions on permissions, and disabled tools and groups.
+"""Settings, and disabled tools and groups.
 
-They are also read without opening the store, see :func:`read_states`. Every version of the schema keeps their tables as
-they are.
+With the decisions on permissions they are also read without opening the store, see :func:`read_states`. Every version
+of the schema keeps the tables of this module as they are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, UsageError
 from oneclaw_core.sessions.backend import looking_into
+from oneclaw_core.sessions.grants import GRANTS_SINCE, read_grants, read_permissions
 from oneclaw_core.sessions.timestamps import now
 from oneclaw_core.types.text import clean_text
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.types.permissions import Grant
 
-Decision = Literal["grant", "deny"]
 SwitchKind = Literal["tool", "group"]
 
 
@@ -38,12 +39,6 @@ _SET_SETTING = """
     INSERT INTO settings (key, value, updated_at) VALUES (:key, :value, :moment)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
 _REMOVE_SETTING = "DELETE FROM settings WHERE key = :key"
-_PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
-_SET_PERMISSION = """
-    INSERT INTO permissions (name, decision, updated_at) VALUES (:name, :decision, :moment)
-    ON CONFLICT (name) DO UPDATE SET decision = excluded.decision, updated_at = excluded.updated_at"""
-_REMOVE_PERMISSION = "DELETE FROM permissions WHERE name = :name"
-_REMOVE_PERMISSIONS = "DELETE FROM permissions"
 _DISABLED = "SELECT kind, name FROM tool_states WHERE NOT enabled"
 _SWITCH = """
     INSERT INTO tool_states (kind, name, enabled) VALUES (:kind, :name, :enabled)
@@ -106,32 +101,6 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
     return before
 
 
-def read_permissions(connection: Connection) -> dict[str, str]:
-    """Read the user's decisions: ``grant`` or ``deny`` by the permission's name."""
-    return dict(connection.execute(_PERMISSIONS).fetchall())
-
-
-def set_permission(connection: Connection, name: str, decision: Decision) -> None:
-    """Store a decision of the user.
-
-    Raises:
-        UsageError: it is neither ``grant`` nor ``deny``.
-    """
-    if decision not in ("grant", "deny"):
-        raise UsageError(f"a decision on a permission is 'grant' or 'deny', not {decision!r}")
-    connection.execute(_SET_PERMISSION, {"name": clean_text(name), "decision": decision, "moment": now()})
-
-
-def remove_permission(connection: Connection, name: str) -> bool:
-    """Remove a decision; return True if there was one."""
-    return connection.execute(_REMOVE_PERMISSION, {"name": clean_text(name)}).rowcount > 0
-
-
-def reset_permissions(connection: Connection) -> int:
-    """Remove and count all decisions."""
-    return connection.execute(_REMOVE_PERMISSIONS).rowcount
-
-
 def read_tool_states(connection: Connection) -> ToolStates:
     """Read the disabled tools and groups."""
     disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
@@ -157,13 +126,13 @@ class UserStates:
 
     Attributes:
         settings: values by their keys.
-        permissions: ``grant`` or ``deny`` by the permission's name.
+        grants: decisions on permissions.
         disabled_tools: names of disabled tools, installed or not.
         disabled_groups: names of disabled groups.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
-    permissions: Mapping[str, str] = field(default_factory=dict)
+    grants: tuple[Grant, ...] = ()
     disabled_tools: frozenset[str] = frozenset()
     disabled_groups: frozenset[str] = frozenset()
 
@@ -177,22 +146,30 @@ def read_states(backend: Backend) -> UserStates:
         StoreError: it cannot be read.
     """
     with looking_into(backend) as connection:
-        if connection is None or backend.version(connection) == 0:
+        version = backend.version(connection) if connection is not None else 0
+        if connection is None or version == 0:
             return UserStates()
         try:
-            states = read_user_states(connection)
+            states = read_user_states(connection, read_grants if version >= GRANTS_SINCE else read_permissions)
             _check_texts(states)
         except (TypeError, ValueError) as error:
             raise StoreDamagedError("the database holds a damaged setting: put a backup copy in its place") from error
         return states
 
 
-def read_user_states(connection: Connection) -> UserStates:
-    """Read all that the user has set."""
+def read_user_states(
+    connection: Connection, decided: Callable[[Connection], tuple[Grant, ...]] = read_grants
+) -> UserStates:
+    """Read all that the user has set.
+
+    Args:
+        connection: of a transaction.
+        decided: reads the decisions on permissions.
+    """
     tools = read_tool_states(connection)
     return UserStates(
         settings=read_settings(connection),
-        permissions=read_permissions(connection),
+        grants=decided(connection),
         disabled_tools=tools.disabled_tools,
         disabled_groups=tools.disabled_groups,
     )
@@ -200,6 +177,6 @@ def read_user_states(connection: Connection) -> UserStates:
 
 def _check_texts(states: UserStates) -> None:
     """Reject values of other types, which a damaged SQLite file may hold instead of a text."""
-    names = (*states.settings, *states.permissions, *states.disabled_tools, *states.disabled_groups)
-    if not all(isinstance(each, str) for each in (*names, *states.permissions.values())):
+    names = (*states.settings, *states.disabled_tools, *states.disabled_groups)
+    if not all(isinstance(each, str) for each in names):
         raise TypeError("what should be a text is none")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
+from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import search as stored_search
 from oneclaw_core.sessions import sessions as stored_sessions
@@ -258,10 +259,12 @@ class Store:
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)
     remove_setting = _writes(stored_settings.remove_setting)
-    permissions = _reads(stored_settings.read_permissions)
-    set_permission = _writes(stored_settings.set_permission)
-    remove_permission = _writes(stored_settings.remove_permission)
-    reset_permissions = _writes(stored_settings.reset_permissions)
+    grants = _reads(stored_grants.read_grants)
+    set_grant = _writes(stored_grants.set_grant)
+    remove_grants = _writes(stored_grants.remove_grants)
+    reset_grants = _writes(stored_grants.reset_grants)
+    record_permission_use = _writes(stored_grants.record_use)
+    permission_log = _reads(stored_grants.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.sessions import agents, messages, sessions, settings, usage
+from oneclaw_core.sessions import agents, grants, messages, sessions, settings, usage
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
+    from oneclaw_core.types.permissions import Grant
 
 _STOP_SETTING = "stop:"
 _STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
@@ -50,7 +51,7 @@ class TurnStart:
             within a turn.
         group_loads: the successful calls of ``load_tool_group`` of the whole history.
         pending_calls: the calls without an outcome, left by a turn that was killed.
-        permissions: the user's decisions, ``grant`` or ``deny`` by name.
+        grants: the user's decisions on permissions.
         tool_states: the disabled tools and groups.
         summary: stands for what precedes ``history``, ``None`` for nothing.
         summary_until: the ``sequence`` of the last message that it stands for.
@@ -61,7 +62,7 @@ class TurnStart:
     history: tuple[Message, ...]
     group_loads: tuple[Message, ...]
     pending_calls: tuple[Message, ...]
-    permissions: dict[str, str]
+    grants: tuple[Grant, ...]
     tool_states: ToolStates
     summary: str | None = None
     summary_until: int | None = None
@@ -189,7 +190,7 @@ def begin_session(
         history=tuple(messages.append(connection, session_id, [message], is_touched=True)),
         group_loads=(),
         pending_calls=(),
-        permissions=settings.read_permissions(connection),
+        grants=grants.read_grants(connection),
         tool_states=settings.read_tool_states(connection),
         prompt_sections=prompt_sections,
     )
@@ -241,7 +242,7 @@ def _turn_start(
         history=messages.newest_turns(connection, session_id, pending, max_characters, until),
         group_loads=tuple(messages.group_loads(connection, session_id)),
         pending_calls=tuple(pending),
-        permissions=settings.read_permissions(connection),
+        grants=grants.read_grants(connection),
         tool_states=settings.read_tool_states(connection),
         summary=summary,
         summary_until=until,

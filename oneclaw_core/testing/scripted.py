@@ -36,7 +36,7 @@ class ScriptedUser:
         """Say how questions are answered from now on.
 
         Args:
-            answer: ``once``, ``session``, ``exactly``, ``always``, ``no`` or ``never``.
+            answer: ``once``, ``session``, ``always``, ``no`` or ``never``.
             more: given one after the other; the last one stays.
             to: the permission that is asked for; by default any that has no answer of its own.
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import LoadedGroup as LoadedGroup
     from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
     from oneclaw_core.tools.toolset import one_line as one_line
+    from oneclaw_core.types.permissions import Decision as Decision
+    from oneclaw_core.types.permissions import Grant as Grant
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
 
@@ -49,6 +51,7 @@ _NAMES = {
     ".errors": "DuplicateToolError ToolDefinitionError",
     ".private_files": "read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
+    ".types.permissions": "Decision Grant",
     ".types.text": "INVISIBLE_CHARACTERS clean_text",
     "arguments": "argument_faults compile_schema",
     "function": "FunctionTool",

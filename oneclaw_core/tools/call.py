@@ -27,7 +27,7 @@ from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
+    from oneclaw_core.tools.permissions import RequirePermission
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0
@@ -57,7 +58,7 @@ class RunningCall:
 
     Args:
         timeout_seconds: how long the tool may run.
-        require_permission: asks for a permission, with a detail for the user, and what it is needed for.
+        require_permission: asks for a permission.
         report_progress: passes on how far the tool has come.
         inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
     """
@@ -65,7 +66,7 @@ class RunningCall:
     def __init__(
         self,
         timeout_seconds: float,
-        require_permission: Callable[[str, str, str | None], Awaitable[None]],
+        require_permission: RequirePermission,
         report_progress: Callable[[str, float | None], None],
         inner_call: InnerCall | None = None,
     ) -> None:
@@ -145,7 +146,9 @@ class RunningCall:
             fraction = min(max(fraction, 0.0), 1.0) if is_number else None
         self._loop.call_soon_threadsafe(self._pass_on, clean_text(str(message)[:MAX_PROGRESS_CHARACTERS]), fraction)
 
-    async def ask_permission(self, permission: str, detail: str, subject: str | None = None) -> None:
+    async def ask_permission(
+        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+    ) -> None:
         """Go on if the user grants the permission.
 
         Raises:
@@ -153,9 +156,11 @@ class RunningCall:
         """
         self._check_open()
         with self.paused():
-            await self._require_permission(permission, detail, subject)
+            await self._require_permission(permission, detail, subject, directory)
 
-    def ask_permission_sync(self, permission: str, detail: str, subject: str | None = None) -> None:
+    def ask_permission_sync(
+        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+    ) -> None:
         """Do what :meth:`ask_permission` does, from a thread.
 
         Raises:
@@ -164,7 +169,7 @@ class RunningCall:
         """
         if threading.get_ident() == self._loop_thread:
             raise OneClawError("an async tool asks with: await context.ask_permission(...)")
-        self._wait_for(self.ask_permission(permission, detail, subject))
+        self._wait_for(self.ask_permission(permission, detail, subject, directory))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -247,13 +252,13 @@ class RunningCall:
             self._questions_of_threads.discard(question)
 
     async def _allow_public(self, host: str, address: str) -> None:
-        await self.ask_permission("network.public", f"connect to {host} at the public address {address}")
+        await self.ask_permission("network.public", f"connect to {host} at the public address {address}", host)
 
     async def _allow_private(self, host: str, address: str) -> None:
         if host in self._allowed_hosts:
             return
         try:
-            await self.ask_permission("network.private", f"connect to {host} at the private address {address}")
+            await self.ask_permission("network.private", f"connect to {host} at the private address {address}", host)
         except PermissionDeniedError as error:
             raise PermissionDeniedError(
                 f"{host} is at the private address {address}. {error}", "network.private"

@@ -44,11 +44,15 @@ class CallServices(Protocol):
         """Tell the user how far the tool has come."""
         ...
 
-    async def ask_permission(self, permission: str, detail: str, subject: str | None = None) -> None:
+    async def ask_permission(
+        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+    ) -> None:
         """Go on if the user grants the permission, else raise ``PermissionDeniedError``."""
         ...
 
-    def ask_permission_sync(self, permission: str, detail: str, subject: str | None = None) -> None:
+    def ask_permission_sync(
+        self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
+    ) -> None:
         """The same in the thread of a synchronous tool."""
         ...
 
@@ -170,32 +174,40 @@ class ToolContext:
         """
         self._running_services().progress(message, fraction)
 
-    async def ask_permission(self, permission: str, detail: str = "", subject: str | None = None) -> None:
+    async def ask_permission(
+        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+    ) -> None:
         """Go on only if the user grants a permission that the arguments alone do not call for.
 
         Args:
             permission: a name such as ``network.private``.
             detail: what exactly the tool is about to do, shown to the user.
-            subject: what patterns are compared with, where the permission has any: for ``shell.execute``, the command.
+            subject: what it is needed for, such as a recipient, a host or a command: a lasting answer of the user
+                holds for this alone.
+            directory: the absolute path where it will be done, for what depends on that: a lasting answer holds there
+                alone.
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
         """
-        await self._running_services().ask_permission(permission, detail, subject)
+        await self._running_services().ask_permission(permission, detail, subject, directory)
 
-    def ask_permission_sync(self, permission: str, detail: str = "", subject: str | None = None) -> None:
+    def ask_permission_sync(
+        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+    ) -> None:
         """The same for a synchronous tool.
 
         Args:
             permission: as for :meth:`ask_permission`.
             detail: as for :meth:`ask_permission`.
             subject: as for :meth:`ask_permission`.
+            directory: as for :meth:`ask_permission`.
 
         Raises:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
             OneClawError: an async tool called it.
         """
-        self._running_services().ask_permission_sync(permission, detail, subject)
+        self._running_services().ask_permission_sync(permission, detail, subject, directory)
 
     async def allow_address(self, host: str, address: str) -> None:
         """Go on only if the tool may connect to an address, for tools that cannot use :attr:`http`.
@@ -326,6 +338,7 @@ class TurnScope:
         model: the model that answers it, as ``PROVIDER/MODEL``.
         info: the turn as plugins see it; ``None`` if no plugin asks.
         reasoning: how much that model is to think, ``None`` for the service's own.
+        task: the scheduled task that it is run for; ``None`` for a turn of the user's.
     """
 
     budget: TurnBudget
@@ -333,6 +346,7 @@ class TurnScope:
     model: str | None = None
     info: TurnInfo | None = None
     reasoning: ReasoningLevel | None = None
+    task: str | None = None
 
     @property
     def depth(self) -> int:

@@ -26,8 +26,8 @@ from oneclaw_core.tools.arguments import (
 )
 from oneclaw_core.tools.call import RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.permission_rules import subject_of
-from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, denied_for_good
+from oneclaw_core.tools.permission_rules import directory_of, subject_of
+from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, RequirePermission, denied_for_good
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
@@ -334,8 +334,9 @@ class ToolExecutor:
                 await hooks.check(require)
             for permission in definition.required_permissions:
                 if not getattr(tool, "asks_itself", False):
-                    await require(permission, "", subject_of(permission, arguments))
-                elif self._permissions.denied(permission):
+                    directory = directory_of(permission, arguments, self._paths)
+                    await require(permission, subject=subject_of(permission, arguments), directory=directory)
+                elif self._denied(scope, permission):
                     raise denied_for_good(permission)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
@@ -356,7 +357,7 @@ class ToolExecutor:
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=replace(self._paths, denied=self._permissions.denied("files.read", "files.write")),
+            paths=replace(self._paths, denied=self._denied(scope, "files.read", "files.write")),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -368,16 +369,32 @@ class ToolExecutor:
         result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))
 
+    def _denied(self, scope: CallScope, *permissions: str) -> frozenset[str]:
+        task = scope.turn.task if scope.turn is not None else None
+        return self._permissions.denied(*permissions, agent=scope.agent_name, task=task)
+
     def _asker(
         self, tool_name: str, plugin: str | None, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None
-    ) -> Callable[[str, str, str | None], Awaitable[None]]:
-        """Return a function that asks for a permission on behalf of a call, with a detail and a subject."""
+    ) -> RequirePermission:
+        """Return a function that asks for a permission on behalf of a call: see :class:`RequirePermission`."""
 
-        async def require(permission: str, detail: str, subject: str | None) -> None:
+        async def require(
+            permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+        ) -> None:
             said = self._registry.get_permission_meaning(permission, plugin)
-            meaning, said_by = (said.text, said.plugin) if said is not None else ("", None)
-            session_id = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
-            request = PermissionRequest(permission, tool_name, arguments, detail, session_id, subject, meaning, said_by)
+            request = PermissionRequest(
+                permission=permission,
+                tool_name=tool_name,
+                arguments=arguments,
+                detail=detail,
+                session_id=scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id),
+                subject=subject,
+                meaning=said.text if said is not None else "",
+                meaning_by=said.plugin if said is not None else None,
+                agent=scope.agent_name,
+                task=scope.turn.task if scope.turn is not None else None,
+                directory=directory,
+            )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
                     granted_by = await self._permissions.require(request)

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.errors import PermissionDeniedError, UsageError
 from oneclaw_core.tools.permissions import denied_for_good
 
 if TYPE_CHECKING:
@@ -81,6 +81,35 @@ class PathGuard:
                 "files.read",
             )
         return inside[0]
+
+    def working_directory(self, wanted: str | None) -> Path:
+        """Find the directory that a command is to run in, which may be any.
+
+        Args:
+            wanted: absolute, or relative to the start directory, else to the workspace; nothing for the workspace.
+
+        Returns:
+            An absolute path without symbolic links.
+
+        Raises:
+            UsageError: there is no such directory, or it cannot be entered.
+        """
+        if not wanted:
+            return self.workspace.resolve()
+        shown = repr(wanted if len(wanted) <= 200 else wanted[:200] + "…")
+        path = Path(wanted)
+        candidates = [path] if path.is_absolute() else [self.start_directory / path, self.workspace / path]
+        try:
+            found = next((each for each in candidates if each.exists()), None)
+            if found is None:
+                raise UsageError(f"working_directory {shown} does not exist")
+            if not found.is_dir():
+                raise UsageError(f"working_directory {shown} is not a directory")
+            if not os.access(found, os.X_OK):
+                raise UsageError(f"working_directory {shown} cannot be entered: permission denied")
+            return found.resolve()
+        except (OSError, ValueError):  # too long, or not to be encoded
+            raise UsageError(f"working_directory {shown} does not exist") from None
 
     def writable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to write; a relative one lies in the workspace.

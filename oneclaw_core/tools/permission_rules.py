@@ -1,8 +1,9 @@
-"""Permission rules such as ``shell.execute:git *``, and the patterns of commands in them.
+"""Permission rules such as ``shell.execute:git *``, and the patterns of subjects in them.
 
-A pattern is a command, or the beginning of one with a ``*`` behind it. What is granted by a pattern is judged strictly:
-it stands for single, simple commands, and what cannot be seen to be one is not covered. What is denied by a pattern is
-judged loosely, and is no protection: a shell has many ways to write the same.
+What a subject is depends on the permission: a command, a host, a path, or any text. A pattern of commands is a command,
+or the beginning of one with a ``*`` behind it. What is granted by a pattern is judged strictly: it stands for single,
+simple commands, and what cannot be seen to be one is not covered. What is denied by a pattern is judged loosely, and is
+no protection: a shell has many ways to write the same.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.types.permissions import Grant
 
 # What begins another command, a redirection or a substitution. It is refused within quotes too, so that whether it
 # means anything there need not be known.
@@ -98,37 +102,111 @@ def _plain_words(text: str) -> list[str]:
     return [PurePosixPath(words[0]).name, *words[1:]] if words else []
 
 
+def _check_host(pattern: str) -> str:
+    text = pattern.strip().rstrip(".").lower()
+    name = text.removeprefix("*.")
+    if not name or not re.fullmatch(r"[\w.:\[\]%-]+", name):
+        raise UsageError(f"{pattern!r} is no host: write a name or an address, or *.example.com for all below a name")
+    return text
+
+
+def _exact_host(host: str) -> str | None:
+    try:
+        return _check_host(host)
+    except UsageError:
+        return None
+
+
+def _covers_host(pattern: str, host: str) -> bool:
+    name = host.rstrip(".").lower()
+    return name.endswith(pattern[1:]) and name != pattern[2:] if pattern.startswith("*.") else name == pattern
+
+
+def _touches_host(pattern: str, host: str) -> bool:
+    name, denied = host.rstrip(".").lower(), pattern.removeprefix("*.")
+    return name == denied or name.endswith(f".{denied}")
+
+
+def _check_path(pattern: str) -> str:
+    path = Path(pattern.strip()).expanduser()
+    if not path.is_absolute() or "\0" in pattern:
+        raise UsageError(f"{pattern!r} must be an absolute path; it stands for the file, or all below the directory")
+    return str(path.resolve())
+
+
+def _exact_path(path: str) -> str | None:
+    return path if PurePath(path).is_absolute() else None
+
+
+def _covers_path(pattern: str, path: str) -> bool:
+    return path == pattern or path.startswith(pattern.rstrip("/") + "/")
+
+
+def _check_text(pattern: str) -> str:
+    text = pattern.strip()
+    if not text.strip("*"):
+        raise UsageError("a pattern says what the permission is for; for all, leave it and the colon out")
+    return text
+
+
+def _exact_text(subject: str) -> str | None:
+    text = subject.strip()
+    return text if text and "*" not in text and text.isprintable() else None
+
+
+def _covers_text(pattern: str, subject: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), subject.strip(), re.DOTALL) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class SubjectKind:
     """What a permission can be narrowed by: its subject, such as the command that is to be run.
 
     Attributes:
         noun: what the subject is.
-        argument: the argument of a tool that has it.
         check_pattern: gives a pattern in its one form, or raises ``UsageError``.
         exact_pattern: gives the pattern that stands for one subject alone, ``None`` if there can be none.
         covers: whether a grant for a pattern holds for a subject; in doubt it does not.
         touches: whether a denial for a pattern holds for a subject.
+        argument: the argument of a tool that has it; ``None`` if the tool says what it is when it asks.
+        directory_argument: the argument of a tool that says where it is done; ``None`` if that means nothing.
+        is_whole_in_session: True if an answer for a session is for all subjects in the same directory.
     """
 
     noun: str
-    argument: str
     check_pattern: Callable[[str], str]
     exact_pattern: Callable[[str], str | None]
     covers: Callable[[str, str], bool]
     touches: Callable[[str, str], bool]
+    argument: str | None = None
+    directory_argument: str | None = None
+    is_whole_in_session: bool = False
 
 
-SUBJECT_KINDS: dict[str, SubjectKind] = {
+_HOST = SubjectKind("host", _check_host, _exact_host, _covers_host, _touches_host)
+_PATH = SubjectKind("path", _check_path, _exact_path, _covers_path, _covers_path)
+_TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _covers_text)
+_KINDS = {
     "shell.execute": SubjectKind(
-        noun="command",
+        "command",
+        check_pattern,
+        exact_pattern,
+        covers,
+        touches,
         argument="command",
-        check_pattern=check_pattern,
-        exact_pattern=exact_pattern,
-        covers=covers,
-        touches=touches,
+        directory_argument="working_directory",
+        is_whole_in_session=True,
     ),
+    "network.private": _HOST,
+    "network.public": _HOST,
+    "files.read": _PATH,
+    "files.write": _PATH,
 }
+
+
+def subject_kind(permission: str) -> SubjectKind:
+    """Return what a permission can be narrowed by: any text, where OneClaw knows nothing closer."""
+    return _KINDS.get(permission, _TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +226,9 @@ class PermissionRule:
 
     @classmethod
     def read(cls, text: str) -> PermissionRule:
-        """Read a rule as it is stored; a colon means nothing in the name of a permission that has no patterns."""
+        """Read a rule as it is stored."""
         name, colon, pattern = text.partition(":")
-        return cls(name, pattern) if colon and name in SUBJECT_KINDS else cls(text)
+        return cls(name, pattern if colon else None)
 
     @classmethod
     def check(cls, text: str) -> PermissionRule:
@@ -162,30 +240,39 @@ class PermissionRule:
         rule = cls.read(text)
         if rule.pattern is None:
             return rule
-        return cls(rule.permission, SUBJECT_KINDS[rule.permission].check_pattern(rule.pattern))
+        return cls(rule.permission, subject_kind(rule.permission).check_pattern(rule.pattern))
 
-    def grants(self, permission: str, subject: str | None) -> bool:
-        """Whether the rule, as a grant, holds for a permission and what it is about."""
-        if permission != self.permission or self.pattern is None:
-            return permission == self.permission
-        return subject is not None and SUBJECT_KINDS[permission].covers(self.pattern, subject)
 
-    def denies(self, permission: str, subject: str | None) -> bool:
-        """Whether the rule, as a denial, holds for a permission and what it is about."""
-        if permission != self.permission or self.pattern is None:
-            return permission == self.permission
-        return subject is not None and SUBJECT_KINDS[permission].touches(self.pattern, subject)
+def grants(rule: PermissionRule | Grant, permission: str, subject: str | None) -> bool:
+    """Return True if a rule, as a grant, holds for a permission and what it is about."""
+    if permission != rule.permission:
+        return False
+    return rule.pattern is None or (subject is not None and subject_kind(permission).covers(rule.pattern, subject))
+
+
+def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -> bool:
+    """Return True if a rule, as a denial, holds for a permission and what it is about.
+
+    A denial of ``google.gmail`` holds for ``google.gmail.send`` and all its other parts.
+    """
+    if permission != rule.permission and not permission.startswith(f"{rule.permission}."):
+        return False
+    return rule.pattern is None or (subject is not None and subject_kind(permission).touches(rule.pattern, subject))
 
 
 def subject_of(permission: str, arguments: Mapping[str, Any]) -> str | None:
-    """Find in a call's arguments what a permission is needed for; ``None`` where it has no subjects."""
-    kind = SUBJECT_KINDS.get(permission)
-    value = arguments.get(kind.argument) if kind is not None else None
+    """Find in a call's arguments what a permission is needed for; ``None`` where they do not say."""
+    argument = subject_kind(permission).argument
+    value = arguments.get(argument) if argument is not None else None
     return value if isinstance(value, str) else None
 
 
-def exact_rule(permission: str, subject: str | None) -> PermissionRule | None:
-    """The rule for exactly this subject, ``None`` if there can be none."""
-    kind = SUBJECT_KINDS.get(permission)
-    pattern = kind.exact_pattern(subject) if kind is not None and subject is not None else None
-    return PermissionRule(permission, pattern) if pattern is not None else None
+def directory_of(permission: str, arguments: Mapping[str, Any], paths: PathGuard) -> str | None:
+    """Find in a call's arguments where it will do what a permission is needed for; ``None`` if that means nothing."""
+    argument = subject_kind(permission).directory_argument
+    if argument is None:
+        return None
+    try:
+        return str(paths.working_directory(arguments.get(argument)))
+    except UsageError:  # the tool refuses it too
+        return None

@@ -1,8 +1,9 @@
 """May a tool do what it wants to do (FEAT-004, "Permission Rules")?
 
 A tool declares permissions by name; each is checked before every run. What the user decided for good is remembered by
-whoever makes the policy; this module neither reads nor writes anything. A decision is on a permission as a whole, or on
-what fits a pattern: see :mod:`oneclaw_core.tools.permission_rules`.
+whoever makes the policy; this module neither reads nor writes anything. A decision holds for what the question showed:
+a permission with its subject, see :mod:`oneclaw_core.tools.permission_rules`, and the agent and directory that it was
+asked for.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.tools.permission_rules import PermissionRule, exact_rule
+from oneclaw_core.tools.permission_rules import PermissionRule, denies, grants, subject_kind
+from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,19 +28,11 @@ GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "n
 _LONGEST_NAMED_RULE = 200
 
 
-class Decision(StrEnum):
-    """What the user decided for good."""
-
-    GRANT = "grant"
-    DENY = "deny"
-
-
 class PermissionAnswer(StrEnum):
     """What a user can answer when asked."""
 
     ONCE = "once"
     SESSION = "session"
-    EXACTLY = "exactly"
     ALWAYS = "always"
     NO = "no"
     NEVER = "never"
@@ -53,9 +48,12 @@ class PermissionRequest:
         arguments: what the tool was called with.
         detail: what exactly it is about to do, where the tool says so.
         session_id: the conversation, ``None`` outside one.
-        subject: what it is needed for, where the permission has patterns: of ``shell.execute``, the command.
+        subject: what it is needed for, such as a host or, of ``shell.execute``, the command; ``None`` for nothing.
         meaning: what the permission allows, in the words of OneClaw or of a plugin; ``""`` if none says.
         meaning_by: the plugin whose words these are, to be shown with them; ``None`` for OneClaw's own.
+        agent: the agent on whose behalf, ``None`` for a plugin at work by itself.
+        task: the scheduled task on whose behalf, ``None`` for a turn of the user's.
+        directory: the absolute path where it will be done; ``None`` if that means nothing to the permission.
     """
 
     permission: str
@@ -66,25 +64,61 @@ class PermissionRequest:
     subject: str | None = None
     meaning: str = ""
     meaning_by: str | None = None
+    agent: str | None = None
+    task: str | None = None
+    directory: str | None = None
 
     @property
-    def exact_rule(self) -> PermissionRule | None:
-        """What ``PermissionAnswer.EXACTLY`` grants for good; ``None`` where that is no answer, or means just once."""
-        return exact_rule(self.permission, self.subject)
+    def grant_for_session(self) -> Grant:
+        """What ``PermissionAnswer.SESSION`` grants, to this agent in this session."""
+        is_whole = self.subject is None or subject_kind(self.permission).is_whole_in_session
+        pattern = None if is_whole else self.subject
+        return Grant(self.permission, pattern, agent=self.agent, directory=self.directory, source="question")
+
+    @property
+    def grant_for_good(self) -> Grant | None:
+        """What ``PermissionAnswer.ALWAYS`` grants; ``None`` where no lasting grant can say what it is for."""
+        pattern = None
+        if self.subject is not None:
+            pattern = subject_kind(self.permission).exact_pattern(self.subject)
+            if pattern is None:
+                return None
+        return Grant(self.permission, pattern, task=self.task, directory=self.directory, source="question")
 
 
 Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
 """Asks a person for a permission."""
 
 
+class RequirePermission(Protocol):
+    """Returns if a call has a permission, after asking the user where nothing is decided."""
+
+    async def __call__(
+        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+    ) -> None:
+        """Return if the permission is granted.
+
+        Args:
+            permission: such as ``network.private``.
+            detail: what exactly is about to be done, for the user.
+            subject: what it is needed for.
+            directory: where, as an absolute path.
+
+        Raises:
+            PermissionDeniedError: it is not.
+        """
+        ...
+
+
 class PermissionPolicy:
     """Decides on permissions: by what was allowed for this run, what is remembered, the defaults, and asking.
 
     Args:
-        decisions: what the user decided for good, by permission or rule.
-        remember: called with a permission or rule and the user's lasting decision about it.
+        decided: what the user decided for good.
+        remember: called with a lasting decision of the user.
         ask: asks the user; ``None`` where there is nobody to ask.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
+        record: called with what a person decided, now or before; what is granted is recorded before it is done.
 
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
@@ -92,16 +126,19 @@ class PermissionPolicy:
 
     def __init__(
         self,
-        decisions: Mapping[str, Decision],
-        remember: Callable[[str, Decision], Awaitable[None]],
+        decided: Iterable[Grant],
+        remember: Callable[[Grant], Awaitable[None]],
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         allowed: Iterable[str] = (),
+        record: Callable[[PermissionUse], Awaitable[None]] | None = None,
     ) -> None:
-        self.replace_decisions(decisions)
+        self.replace_grants(decided)
         self._remember = remember
+        self._record = record
         self._ask = ask
         self._allowed = tuple(PermissionRule.check(each) for each in allowed)
-        self._granted_in_session: set[tuple[str | None, str]] = set()
+        # By session, each with the only tool that it holds for; ``None`` for all.
+        self._granted_in_session: dict[str | None, list[tuple[Grant, str | None]]] = {}
         self._asking = asyncio.Lock()
         # With a lock each: a question in one conversation must not wait for the answer in another.
         self._askers: dict[str, tuple[Asker, asyncio.Lock]] = {}
@@ -110,19 +147,27 @@ class PermissionPolicy:
         """Return True if a person can be asked in a session."""
         return self._ask is not None or (session_id or "") in self._askers
 
-    def replace_decisions(self, decisions: Mapping[str, Decision]) -> None:
+    def replace_grants(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
-        self._decisions: dict[PermissionRule, Decision] = {
-            PermissionRule.read(text): decision for text, decision in decisions.items()
-        }
+        self._decided: dict[str, list[Grant]] = {}
+        for grant in decided:
+            self._decided.setdefault(grant.permission, []).append(grant)
 
-    def denied(self, *permissions: str) -> frozenset[str]:
-        """Those of some permissions that the user has denied for good."""
-        rules = {each: PermissionRule(each) for each in permissions}
+    def denied(self, *permissions: str, agent: str | None = None, task: str | None = None) -> frozenset[str]:
+        """Return those of some permissions that the user has denied for good.
+
+        Args:
+            permissions: their names.
+            agent: on whose behalf they are needed.
+            task: for which scheduled task.
+        """
+        if not self._decided:
+            return frozenset()
         return frozenset(
             each
-            for each, rule in rules.items()
-            if rule not in self._allowed and self._decisions.get(rule) == Decision.DENY
+            for each in permissions
+            if PermissionRule(each) not in self._allowed
+            and self._denial(PermissionRequest(each, "", {}, agent=agent, task=task)) is not None
         )
 
     async def require(self, request: PermissionRequest) -> str:
@@ -134,18 +179,13 @@ class PermissionPolicy:
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
         """
-        granted_by = self._granted_by(request)
-        if granted_by is not None:
-            return granted_by
-        ask, lock = self._askers.get(request.session_id or "", (self._ask, self._asking))
-        async with lock:  # one question at a time; its answer may settle the next
-            granted_by = self._granted_by(request)
-            if granted_by is not None:
-                return granted_by
-            if ask is None:
-                raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
-            await self._settle(request, await ask(request))
-            return "user"
+        try:
+            decided_by, grant = await self._decide(request)
+        except PermissionDeniedError as error:
+            await self._note(request, None, error.decided_by, is_granted=False)
+            raise
+        await self._note(request, grant, decided_by, is_granted=True)
+        return decided_by
 
     @contextmanager
     def answered_by(self, session_id: str, ask: Asker | None) -> Iterator[None]:
@@ -168,64 +208,140 @@ class PermissionPolicy:
             else:
                 self._askers[session_id] = before
 
-    def _granted_by(self, request: PermissionRequest) -> str | None:
+    async def _decide(self, request: PermissionRequest) -> tuple[str, Grant | None]:
+        decided = self._granted_by(request)
+        if decided is not None:
+            return decided
+        ask, lock = self._askers.get(request.session_id or "", (self._ask, self._asking))
+        async with lock:  # one question at a time; its answer may settle the next
+            decided = self._granted_by(request)
+            if decided is not None:
+                return decided
+            if ask is None:
+                raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
+            await self._settle(request, await ask(request))
+            return "user", None
+
+    def _granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""
         permission, subject = request.permission, request.subject
-        if any(rule.grants(permission, subject) for rule in self._allowed):
-            return "option"
-        if (decision := self._decisions.get(PermissionRule(permission))) == Decision.DENY:
-            raise denied_for_good(permission)
-        patterns = [each for each in self._decisions if each.permission == permission and each.pattern is not None]
-        for rule in patterns:
-            if self._decisions[rule] == Decision.DENY and rule.denies(permission, subject):
-                raise denied_for_good(permission, rule)
-        if decision == Decision.GRANT or (request.session_id, permission) in self._granted_in_session:
-            return "grant"
-        if permission in GRANTED_BY_DEFAULT:
-            return "default"
-        is_granted = any(
-            self._decisions[rule] == Decision.GRANT and rule.grants(permission, subject) for rule in patterns
-        )
-        return "grant" if is_granted else None
+        if any(grants(rule, permission, subject) for rule in self._allowed):
+            return "option", None
+        denial = self._denial(request)
+        if denial is not None:
+            raise denied_for_good(denial.name)
+        for grant in self._remembered(permission):
+            if grant.decision is Decision.GRANT and grants(grant, permission, subject) and _holds_for(grant, request):
+                return "grant", grant
+        for grant, tool_name in self._granted_in_session.get(request.session_id, ()):
+            if (
+                grant.permission == permission
+                and tool_name in (None, request.tool_name)
+                and grant.pattern in (None, subject)
+                and (grant.agent, grant.directory) == (request.agent, request.directory)
+            ):
+                return "grant", None
+        return ("default", None) if permission in GRANTED_BY_DEFAULT else None
+
+    def _denial(self, request: PermissionRequest) -> Grant | None:
+        for grant in self._remembered(request.permission):
+            if (
+                grant.decision is Decision.DENY
+                and denies(grant, request.permission, request.subject)
+                and _holds_for(grant, request)
+            ):
+                return grant
+        return None
+
+    def _remembered(self, permission: str) -> Iterable[Grant]:
+        """Return what is remembered of a permission, and of those that it is a part of."""
+        parts = permission.split(".")
+        names = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return [grant for name in names for grant in self._decided.get(name, ())]
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
-        whole = PermissionRule(request.permission)
-        if answer == PermissionAnswer.ONCE:
-            return
-        if answer == PermissionAnswer.EXACTLY:
-            if request.exact_rule is not None:
-                await self._decide(request.exact_rule, Decision.GRANT)
-            return
         if answer == PermissionAnswer.SESSION:
-            self._granted_in_session.add((request.session_id, request.permission))
-            return
-        if answer == PermissionAnswer.ALWAYS:
-            await self._decide(whole, Decision.GRANT)
-            return
-        if answer == PermissionAnswer.NEVER:
-            await self._decide(whole, Decision.DENY)
-            error = denied_for_good(request.permission)
+            # Without a subject, nobody has seen what another tool would use it for.
+            tool_name = request.tool_name if request.subject is None else None
+            granted = self._granted_in_session.setdefault(request.session_id, [])
+            granted.append((request.grant_for_session, tool_name))
+        elif answer == PermissionAnswer.ALWAYS:
+            if request.grant_for_good is not None:
+                await self._remember_now(request.grant_for_good)
+        elif answer == PermissionAnswer.NEVER:
+            denial = Grant(request.permission, decision=Decision.DENY, source="question")
+            await self._remember_now(denial)
+            error = denied_for_good(denial.name)
             error.decided_by = "user"
             raise error
-        text = f"Permission '{request.permission}' was denied by the user."
-        raise PermissionDeniedError(text, request.permission, "user")
+        elif answer != PermissionAnswer.ONCE:
+            text = f"Permission '{request.permission}' was denied by the user."
+            raise PermissionDeniedError(text, request.permission, "user")
 
-    async def _decide(self, rule: PermissionRule, decision: Decision) -> None:
-        self._decisions[rule] = decision
-        await self._remember(str(rule), decision)
+    async def _remember_now(self, grant: Grant) -> None:
+        others = [each for each in self._decided.get(grant.permission, []) if each.key != grant.key]
+        self._decided[grant.permission] = [*others, grant]
+        await self._remember(grant)
+
+    async def _note(
+        self, request: PermissionRequest, grant: Grant | None, decided_by: str, *, is_granted: bool
+    ) -> None:
+        """Have a decision recorded, unless the defaults let it through."""
+        if self._record is None or (is_granted and decided_by == "default"):
+            return
+        await self._record(
+            PermissionUse(
+                permission=request.permission,
+                subject=request.subject,
+                detail=request.detail,
+                tool_name=request.tool_name,
+                is_granted=is_granted,
+                decided_by=decided_by,
+                session_id=request.session_id,
+                agent=request.agent,
+                task=request.task,
+                directory=request.directory,
+                grant=grant.key if grant is not None else None,
+            )
+        )
 
 
-def denied_for_good(permission: str, rule: PermissionRule | None = None) -> PermissionDeniedError:
+def grant_in_words(grant: Grant) -> str:
+    """Say what a grant or a denial holds for, such as ``network.private for the host 127.0.0.1, by the agent Ada``."""
+    words = grant.permission
+    if grant.pattern is not None:
+        words += f" for the {subject_kind(grant.permission).noun} {grant.pattern}"
+    if grant.directory is not None:
+        words += f" in {grant.directory}"
+    if grant.agent is not None:
+        words += f", by the agent {grant.agent}"
+    if grant.task is not None:
+        words += f", in the task {grant.task}"
+    if grant.until is not None:
+        words += f", until {grant.until.astimezone():%Y-%m-%d %H:%M}"
+    return words
+
+
+def _holds_for(grant: Grant, request: PermissionRequest) -> bool:
+    """Return True if a grant holds now, and for the agent, task and directory of a request."""
+    return (
+        grant.agent in (None, request.agent)
+        and grant.task in (None, request.task)
+        and grant.directory in (None, request.directory)
+        and (grant.until is None or grant.until > datetime.now(UTC))
+    )
+
+
+def denied_for_good(name: str) -> PermissionDeniedError:
     """Make the error that says how a lasting denial is changed.
 
     Args:
-        permission: what is denied.
-        rule: the rule by which it is, if that is for a pattern.
+        name: of what is denied: ``PERMISSION``, or ``PERMISSION:PATTERN``.
     """
-    what = f"'{rule}' is" if rule is not None else f"Permission '{permission}' is"
+    permission, colon, _ = name.partition(":")
+    what = f"'{name}'" if colon else f"Permission '{name}'"
     return PermissionDeniedError(
-        f"{what} set to never. "
-        f"The user can change that with: oneclaw permissions reset {shlex.quote(str(rule or permission))}",
+        f"{what} is set to never. The user can change that with: oneclaw permissions reset {shlex.quote(name)}",
         permission,
     )
 
@@ -235,12 +351,7 @@ def _nobody_to_ask(request: PermissionRequest) -> str:
         f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
         f"The user can grant it with: oneclaw permissions grant {request.permission}"
     )
-    rule = request.exact_rule
-    if rule is None or len(str(rule)) > _LONGEST_NAMED_RULE:
+    grant = request.grant_for_good
+    if grant is None or grant.pattern is None or len(grant.name) > _LONGEST_NAMED_RULE:
         return text
-    return f"{text}; for this alone with: oneclaw permissions grant {shlex.quote(str(rule))}"
-
-
-def read_decisions(stored: Mapping[str, str]) -> dict[str, Decision]:
-    """Read decisions from the store; those of a newer version are left out."""
-    return {name: Decision(value) for name, value in stored.items() if value in set(Decision)}
+    return f"{text}; for this alone with: oneclaw permissions grant {shlex.quote(grant.name)}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import TurnLimitError, UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.tools.permissions import read_decisions
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
 from oneclaw_core.turn.request import CachePrefixes
@@ -60,6 +59,7 @@ class NewMessage:
     ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
     reasoning: ReasoningLevel | None = None
     resumes: bool = False
+    task: str | None = None
 
     def check(self) -> None:
         """Refuse what no turn can answer.
@@ -68,7 +68,7 @@ class NewMessage:
             UsageError: the text is empty, or an argument is of another type.
             TurnLimitError: too many agents run one another.
         """
-        check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command)
+        check_texts(session=self.session, agent=self.agent, model=self.model, command=self.command, task=self.task)
         if self.reasoning is not None and self.reasoning not in REASONING_LEVELS:
             raise UsageError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {str(self.reasoning)[:100]!a}")
         if self.within is not None and depth_within(self.within) > MAX_TURN_DEPTH:
@@ -112,7 +112,7 @@ class TurnParts:
 
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""
-        self.permissions.replace_decisions(read_decisions(start.permissions))
+        self.permissions.replace_grants(start.grants)
         self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 
     async def refresh_states(self) -> UserStates:
@@ -123,7 +123,7 @@ class TurnParts:
 
     def use_states(self, states: UserStates) -> None:
         """Use what the user has set."""
-        self.permissions.replace_decisions(read_decisions(states.permissions))
+        self.permissions.replace_grants(states.grants)
         self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
         self.apply_settings(states.settings)
 
@@ -150,6 +150,7 @@ class TurnContext:
         result_max_characters: of each result that the model is shown.
         within: the tool call that it is run for, ``None`` for a turn of the user.
         hooks: of plugins on the turn; ``None`` for none.
+        task: the scheduled task that it is run for; ``None`` for a turn of the user's.
     """
 
     session: Session
@@ -161,6 +162,7 @@ class TurnContext:
     result_max_characters: int
     within: ToolContext | None = None
     hooks: TurnHooks | None = None
+    task: str | None = None
 
 
 def turn_context(
@@ -169,8 +171,7 @@ def turn_context(
     model: ChosenModel,
     settings: Settings,
     hooks: TurnHooks | None,
-    own: AgentLimits | None = None,
-    within: ToolContext | None = None,
+    message: NewMessage | None = None,
 ) -> TurnContext:
     """Put the context of a turn together; of its limits, the strictest hold. Its time begins now.
 
@@ -180,9 +181,13 @@ def turn_context(
         model: answers the turn.
         settings: of the home.
         hooks: of plugins on the turn.
-        own: limits of the message.
-        within: the tool call that it is run for.
+        message: that it answers, with limits of its own; ``None`` for none.
     """
+    own = message.limits if message is not None else None
+    within = message.within if message is not None else None
+    task = message.task if message is not None else None
+    if within is not None and within.turn is not None:
+        task = within.turn.task
     rounds = min(settings.turn_max_tool_rounds, agent.limits.max_tool_rounds or settings.turn_max_tool_rounds)
     spending = [
         SpendingLimits(
@@ -215,6 +220,7 @@ def turn_context(
         result_max_characters=settings.tool_result_max_characters,
         within=within,
         hooks=hooks,
+        task=task,
     )
 
 

@@ -237,9 +237,7 @@ class Turns:
                 self._conversations.observe("session_created", session)
         assert session is not None
         self._parts.apply_states(start)
-        context = turn_context(
-            session, prepared.agent, prepared.model, settings, hooks, prepared.message.limits, prepared.message.within
-        )
+        context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prepared.message)
         async with self._stops.watching(session.id, context.deadline):
             turn, groups = Turn(self._parts, context, emit), prepared.groups
             if start.pending_calls:

@@ -20,6 +20,7 @@ from oneclaw_core import (
     TurnLimitError,
 )
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
+from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.manifest import load_manifest
 from oneclaw_core.turn.estimate import definition_tokens
 
@@ -420,15 +421,15 @@ def test_permissions_are_asked_as_in_the_turn_that_runs_it(tmp_path):
         return (await claw.store.find_session("mine")).id
 
     session_id, server = run(tmp_path, script, work, ask=ask)
-    # The answer for the session holds in the child's and in the parent's.
-    assert asked == [("network.private", session_id)]
+    # An answer for the session is for the agent that was asked about: its helper does not inherit it.
+    assert asked == [("network.private", session_id)] * 2
     assert len(server.bodies) == 5
 
 
 def test_it_can_be_denied(tmp_path):
     async def main():
         async with opened(tmp_path) as claw:
-            await claw.store.set_permission("agents.create", "deny")
+            await claw.store.set_grant(Grant("agents.create", decision=Decision.DENY))
         async with opened(tmp_path) as claw:
             outcome = await claw.call_tool("create_agent", {"name": "Poet", "system_prompt": PROMPT})
             return outcome.result, await claw.agents.list()

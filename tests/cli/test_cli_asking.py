@@ -1,3 +1,4 @@
+import json
 import os
 import time
 
@@ -112,7 +113,7 @@ def test_nothing_in_a_question_can_steer_the_terminal():
     request = PermissionRequest(
         "network.private", "http\x1b[2J", {"url": "http://x/\x1b[1A\x9b"}, detail="connect\r\nto \u202ex"
     )
-    first, arguments, detail = question(request).split("\n")
+    first, arguments, detail, *_ = question(request).split("\n")
     assert first == (
         "Tool http\\x1b[2J wants permission network.private: "
         "make requests to private, loopback and link-local addresses"
@@ -123,7 +124,8 @@ def test_nothing_in_a_question_can_steer_the_terminal():
 
 def shell_question(command, **others):
     arguments = {"command": command, **others}
-    return question(PermissionRequest("shell.execute", "exec", arguments, subject=command)).split("\n")
+    request = PermissionRequest("shell.execute", "exec", arguments, subject=command)
+    return [line for line in question(request).split("\n") if " grants: " not in line]
 
 
 def test_a_command_is_shown_whole_and_apart_from_other_arguments():
@@ -157,24 +159,35 @@ def test_a_long_command_is_cut_in_the_middle_and_says_so():
 
 
 @pytest.mark.one_python
-def test_exactly_this_is_offered_where_it_can_be_and_is_remembered(home, ok):
-    def call(command):
-        return PseudoTerminal("call", "exec", f'{{"command": "{command}"}}', environ=os.environ)
+def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(home, ok):
+    def call(command, *others):
+        arguments = json.dumps({"command": command, **dict(others)})
+        return PseudoTerminal("call", "exec", arguments, environ=os.environ)
 
     with call("echo one; echo two") as terminal:
         terminal.expect("    │ echo one; echo two\n")
-        terminal.expect("Allow? [o]nce, this [s]ession")
-        terminal.type("x\n")
-        terminal.expect("Please type one of o, s, a, n, v.")
+        terminal.expect("Allow? [o]nce, this [s]ession, [n]o, ne[v]er: ")
+        terminal.type("a\n")
+        terminal.expect("Please type one of o, s, n, v.")
         terminal.type("n\n")
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
     with call("echo one") as terminal:
-        terminal.expect("Allow? [o]nce, always e[x]actly this, this [s]ession")
-        terminal.type("x\n")
+        terminal.expect("always grants: shell.execute for the command echo one in ")
+        terminal.expect("[a]lways")
+        terminal.type("a\n")
         terminal.expect("[exit code: 0]")
         assert terminal.exit_status() == 0
     assert "[exit code: 0]" in ok("call", "exec", '{"command": "echo one"}')
+    with call("echo one", ("working_directory", "/")) as terminal:
+        terminal.expect("[a]lways")
+        terminal.type("n\n")
+        assert terminal.exit_status() == 1
+    (granted,) = [each for each in ok("permissions", "list", "--json") if each.get("directory")]
+    assert granted["decision"].startswith("shell.execute for the command echo one in /")
+    assert granted["last_used_at"] is not None
+    outcomes = [(each["outcome"], each["decided_by"]) for each in ok("permissions", "log", "--json")]
+    assert outcomes == [("refused", "user"), ("granted", "grant"), ("granted", "user"), ("refused", "user")]
 
 
 @pytest.mark.one_python

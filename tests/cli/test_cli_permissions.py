@@ -93,13 +93,10 @@ def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
     assert ok("permissions", "deny", "shell.execute:git push *") == "shell.execute:git push * is denied\n"
 
     listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
-    assert listed["shell.execute:git *"] == {
-        "name": "shell.execute:git *",
-        "meaning": "for the command git * only",
-        "meaning_by": None,
-        "state": "granted",
-        "tools": ["exec"],
-    }
+    granted = listed["shell.execute:git *"]
+    assert (granted["state"], granted["tools"]) == ("granted", ["exec"])
+    assert granted["decision"] == "shell.execute for the command git *"
+    assert (granted["source"], granted["last_used_at"]) == ("command line", None)
     assert (state_of("shell.execute:git push *"), state_of("shell.execute")) == ("denied", "asks")
     assert "shell.execute:git push *" in ok("permissions", "list")
 
@@ -112,8 +109,9 @@ def test_a_pattern_is_listed_until_it_is_reset(ok, state_of):
     [
         ("shell.execute:*", "name of a program"),
         ("shell.execute:git; ls", "no single command"),
-        ("network.private:localhost", "network.private takes no pattern; what does: shell.execute"),
-        ("shell.execut:git *", "lower-case words separated by dots"),
+        ("network.private:not a host", "is no host"),
+        ("files.write:relative", "must be an absolute path"),
+        ("Shell.execute:git *", "lower-case words separated by dots"),
     ],
 )
 def test_a_pattern_that_is_none_is_refused(oneclaw, ok, name, reason):
@@ -131,7 +129,7 @@ REFUSED = {
     "diary": "oneclaw permissions list",
     "camera.uses": "did you mean camera.use?",
     "look_around": "'look_around' is a tool; it needs: camera.use, ODD NAME",
-    "network.private:localhost": "takes no pattern",
+    "network.private:a/b": "is no host",
     "shell.execute:a|b": "no single command",
 }
 
@@ -164,3 +162,35 @@ def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_
     ok("permissions", "grant", "ODD NAME")
 
     assert state_of("ODD NAME") == "granted"
+
+
+def test_a_grant_can_be_for_an_agent_a_task_a_directory_and_a_time(oneclaw, ok, tmp_path):
+    directory = tmp_path / "project"
+    directory.mkdir()
+    words = ok(
+        "permissions", "grant", "shell.execute:make *", "--agent", "Ada", "--task", "report", "--in", str(directory),
+        "--until", "2100-01-01",
+    )  # fmt: skip
+    sentence = (
+        f"shell.execute for the command make * in {directory}, by the agent Ada, in the task report, "
+        "until 2100-01-01 00:00"
+    )
+    assert words == f"{sentence} is granted\n"
+    (granted,) = [each for each in ok("permissions", "list", "--json") if each.get("agent")]
+    assert (granted["decision"], granted["state"]) == (sentence, "granted")
+    outcome = oneclaw("call", "exec", '{"command": "make x"}')
+    assert "permission_denied" in outcome.stdout
+    outcome = oneclaw("permissions", "grant", "shell.execute", "--until", "2000-01-01")
+    assert (outcome.status, "is over" in outcome.stderr) == (2, True)
+
+
+def test_the_log_tells_what_was_granted_and_refused(oneclaw, ok):
+    oneclaw("call", "exec", '{"command": "echo one"}')
+    ok("call", "--allow", "shell.execute", "exec", '{"command": "echo two"}')
+
+    logged = ok("permissions", "log", "--json")
+
+    found = [(each["subject"], each["outcome"], each["decided_by"], each["tool"]) for each in logged]
+    assert found == [("echo two", "granted", "option", "exec"), ("echo one", "refused", "default", "exec")]
+    assert "granted by option" in ok("permissions", "log")
+    assert "no session" in oneclaw("permissions", "log", "--session", "none").stderr

@@ -9,6 +9,7 @@ import pytest
 from stand_ins import plugin
 
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, hookimpl, tool
+from oneclaw_core.tools import Decision, Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -102,7 +103,7 @@ def test_a_gate_has_the_user_asked_and_a_grant_answers(oneclaw_factory):
 def test_every_gate_that_asks_is_answered(oneclaw_factory):
     read, send = (plugin(before_tool_call=lambda name=name: Ask(name)) for name in ("echo.read", "echo.send"))
     home = oneclaw_factory(named(first=read, second=send))
-    home.run(home.app.store.set_permission("echo.read", "grant"))
+    home.run(home.app.store.set_grant(Grant("echo.read")))
     home.reopen()
     home.user.says("no")
     assert home.call_tool("echo", text="a").error_type == "permission_denied"
@@ -121,7 +122,7 @@ def test_a_call_with_deeply_nested_arguments_is_answered(oneclaw_factory):
 
 def test_no_gate_grants_what_the_user_denied(oneclaw_factory):
     home = oneclaw_factory(named(policy=plugin(before_tool_call=lambda: None)))
-    home.run(home.app.store.set_permission("files.read", "deny"))
+    home.run(home.app.store.set_grant(Grant("files.read", decision=Decision.DENY)))
     home.reopen()
     assert home.call_tool("read_file", path="a.txt").error_type == "permission_denied"
 

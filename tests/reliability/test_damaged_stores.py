@@ -20,6 +20,7 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.sessions import copying
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+from oneclaw_core.tools import Grant
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 
@@ -71,7 +72,7 @@ async def use(home):
             await tried(find())
             await tried(store.list_sessions())
             await tried(store.settings())
-            await tried(store.permissions())
+            await tried(store.grants())
             await tried(claw.agents.list())
             await tried(store.usage_totals())
             await tried(claw.services.sessions.search("tokyo", since=date(2000, 1, 1)))
@@ -94,7 +95,7 @@ def whole_home(tmp_path_factory):
         async with OneClaw.open(home, environ={}, start_directory=home.parent, plugins=None) as claw:
             await claw.store.set_setting("turn_max_tool_rounds", 50)
             await claw.store.set_setting("provider:local", {"type": "openai_compatible", "base_url": "http://x/v1"})
-            await claw.store.set_permission("network.private", "grant")
+            await claw.store.set_grant(Grant("network.private"))
             await claw.store.set_tool_enabled("tool", "webfetch", False)
             await claw.store.create_agent(
                 Agent(name="Poet", description="d", system_prompt="p", parameters={"top_p": 1})

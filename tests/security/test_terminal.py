@@ -115,6 +115,18 @@ def questions():
                 yield PermissionRequest(permission, STEERING, arguments, detail, None, command)
 
 
+STARTS = (
+    "  command:",
+    "  subject:",
+    "  host:",
+    "  arguments: ",
+    "  it will: ",
+    "  session grants: ",
+    "  always grants: ",
+    "    │ ",
+)
+
+
 def test_no_question_can_be_made_to_look_like_another():
     for request in questions():
         shown = question(request)
@@ -123,7 +135,7 @@ def test_no_question_can_be_made_to_look_like_another():
         assert all(line.isprintable() for line in (first, *others))
         # The first line is the program's own, and every other one is indented: none can pass for a question.
         assert first.startswith("Tool ")
-        assert all(line.startswith(("  command:", "  arguments: ", "  it will: ", "    │ ")) for line in others), shown
+        assert all(line.startswith(STARTS) for line in others), shown
         assert len(shown) < 12_000
         if request.subject is not None:
             # What is run is shown to the last character, however far to the right it was pushed.

@@ -22,6 +22,7 @@ from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
+from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
 
@@ -70,7 +71,7 @@ async def fill(store: Store, messages: int = 600) -> None:
         Agent(name="Poet", description="Grüße %s", system_prompt=ODD, parameters={"temperature": 0.1})
     )
     await store.set_setting("key", {"a": [1.5, None, ODD]})
-    await store.set_permission("files.write", "deny")
+    await store.set_grant(Grant("files.write", decision=Decision.DENY))
     await store.set_tool_enabled("tool", "on", True)
     await store.set_tool_enabled("group", "off", False)
 
@@ -86,7 +87,8 @@ async def everything(backend: Backend, home: Path) -> dict[str, object]:
             "usage": await store.usage_totals(),
             "agents": await store.list_agents(),
             "settings": await store.settings(),
-            "permissions": await store.permissions(),
+            "permissions": await store.grants(),
+            "log": await store.permission_log(10),
             "tools": await store.tool_states(),
             "found": [(each.text, each.sequence) for each in found.passages],
             "titles": sorted(each.text for each in titles.passages),
@@ -108,7 +110,8 @@ def test_everything_is_copied(tmp_path: Path, source: Backend, target: Backend) 
         "agents": 1,
         "attachments": 2,
         "messages": 605,
-        "permissions": 1,
+        "grants": 1,
+        "permission_log": 0,
         "sessions": 7,
         "plugin_values": 0,
         "settings": 1,

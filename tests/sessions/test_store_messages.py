@@ -29,6 +29,7 @@ from oneclaw_core.errors import ConstraintError, NotFoundError, StoreDamagedErro
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions.schema import IS_GROUP_LOAD, creation, messages
 from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 
@@ -417,7 +418,7 @@ def test_a_damaged_row_is_reported(tmp_path: Path, fault: str) -> None:
 def test_a_session_begins_with_its_first_turn_or_not_at_all(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            await store.set_permission("files.read", "deny")
+            await store.set_grant(Grant("files.read", decision=Decision.DENY))
             await store.set_tool_enabled("tool", "pdf_info", False)
             session_id = new_id()
             session, start = await store.begin_session_with_turn(session_id, user("first"), agent="A", title="about")

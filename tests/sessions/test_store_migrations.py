@@ -73,7 +73,7 @@ def test_a_database_of_version_1_keeps_its_rows(old_home: Path) -> None:
             assert read[3].provider_data == {"openai": {"id": 1}}
             start = await store.load_turn(SESSION, None)
             assert (list(start.history), start.summary) == (read, None)
-            assert start.permissions == {"network.private": "grant"}
+            assert [(each.name, each.source) for each in start.grants] == [("network.private", "version 0.1")]
             assert await store.settings() == {"model": "openai/gpt"}
             totals = await store.usage_totals(SESSION)
             assert (totals.requests, totals.input_tokens, totals.cached_input_tokens) == (2, 230, 60)

@@ -151,7 +151,7 @@ def test_what_raises_stores_nothing(tmp_path: Path) -> None:
         ("UPDATE settings SET value = '1'", "'settings'"),
         ("DELETE FROM messages", r"'(messages|attachments|message_search)'"),
         ("INSERT INTO audit_log__calls (tool, is_error) SELECT key, TRUE FROM settings", "'settings'"),
-        ("INSERT INTO permissions (name, decision, updated_at) VALUES ('a', 'grant', 0)", "'permissions'"),
+        ("UPDATE grants SET decision = 'grant'", "'grants'"),
         ("DROP TABLE messages", "'messages'"),
         ('ALTER TABLE "messages" ADD COLUMN x TEXT', "'messages'"),
         ("ALTER TABLE audit_log__calls RENAME TO messages2", "'messages2'"),
@@ -187,7 +187,7 @@ def test_a_statement_reaches_for_the_plugins_own_tables_alone(tmp_path: Path, st
         assert await store.settings() == {"key": 1}
 
     with_storage(tmp_path, work)
-    assert rows(tmp_path, "SELECT count(*) FROM permissions") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM grants") == [(0,)]
 
 
 def test_statements_that_plugins_need_are_allowed(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,8 @@ from oneclaw_core.errors import SettingsError, StoreDamagedError, StoreError, St
 from oneclaw_core.sessions.settings import ToolStates, UserStates
 from oneclaw_core.sessions.settings import read_states as read_states_of
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
+from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.types.permissions import PermissionUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,17 +93,42 @@ def test_a_damaged_setting_is_reported(tmp_path: Path) -> None:
 def test_decisions_on_permissions_are_remembered_changed_and_forgotten(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
-            await store.set_permission("network.private", "grant")
-            await store.set_permission("files.write", "grant")
-            await store.set_permission("files.write", "deny")
-            assert await store.permissions() == {"files.write": "deny", "network.private": "grant"}
-            assert (await store.load_turn("0" * 32, 0)).permissions == await store.permissions()
-            with pytest.raises(UsageError, match="'grant' or 'deny', not 'perhaps'"):
-                await store.set_permission("files.write", "perhaps")  # type: ignore[arg-type]
-            assert await store.remove_permission("files.write") is True
-            assert await store.remove_permission("files.write") is False
-            assert await store.reset_permissions() == 1
-            assert await store.permissions() == {}
+            await store.set_grant(Grant("network.private"))
+            await store.set_grant(Grant("files.write"))
+            await store.set_grant(Grant("files.write", decision=Decision.DENY))
+            stored = await store.grants()
+            assert [(each.name, each.decision) for each in stored] == [
+                ("files.write", Decision.DENY),
+                ("network.private", Decision.GRANT),
+            ]
+            assert (await store.load_turn("0" * 32, 0)).grants == stored
+            assert await store.remove_grants("files.write") == 1
+            assert await store.remove_grants("files.write") == 0
+            assert await store.reset_grants() == 1
+            assert await store.grants() == ()
+
+    asyncio.run(main())
+
+
+def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            until = datetime(2100, 1, 1, tzinfo=UTC)
+            grant = Grant("shell.execute", "make test", Decision.GRANT, until, "Ada", "report", "/srv", "question")
+            await store.set_grant(Grant("shell.execute", "make test"))
+            await store.set_grant(grant)
+            everywhere, narrow = await store.grants()
+            assert (everywhere.directory, everywhere.last_used_at) == (None, None)
+            assert replace(narrow, created_at=None) == grant
+            use = PermissionUse("shell.execute", "make test", "run it", "exec", True, "grant", "s1", grant=grant.key)
+            await store.record_permission_use(use)
+            await store.record_permission_use(PermissionUse("a.b", None, "", "other", False, "user"))
+            everywhere, narrow = await store.grants()
+            assert everywhere.last_used_at is None
+            assert narrow.last_used_at is not None
+            logged = await store.permission_log(10)
+            assert [(each.permission, each.is_granted) for each in logged] == [("a.b", False), ("shell.execute", True)]
+            assert [each.tool_name for each in await store.permission_log(10, "s1")] == ["exec"]
 
     asyncio.run(main())
 
@@ -127,24 +156,29 @@ def read_states(path: Path) -> UserStates:
     return read_states_of(SqliteBackend(path))
 
 
-STATES = UserStates(
-    settings={"a": [1], "b": "ü"},
-    permissions={"files.write": "deny"},
-    disabled_tools=frozenset({"one"}),
-    disabled_groups=frozenset({"two"}),
-)
+STATES = {
+    "settings": {"a": [1], "b": "ü"},
+    "grants": [("files.write", Decision.DENY)],
+    "disabled_tools": {"one"},
+    "disabled_groups": {"two"},
+}
 
 
-def set_states(home: Path, *, read_while_open: bool = False) -> UserStates | None:
-    async def main() -> UserStates | None:
+def plain(states: UserStates) -> dict[str, Any]:
+    """States without the moments at which they were set."""
+    return asdict(states) | {"grants": [(each.name, each.decision) for each in states.grants]}
+
+
+def set_states(home: Path, *, read_while_open: bool = False) -> dict[str, Any] | None:
+    async def main() -> dict[str, Any] | None:
         async with opened(home) as store:
             await store.set_setting("b", "ü")
             await store.set_setting("a", [1])
-            await store.set_permission("files.write", "deny")
+            await store.set_grant(Grant("files.write", decision=Decision.DENY))
             await store.set_tool_enabled("tool", "one", False)
             await store.set_tool_enabled("tool", "on", True)
             await store.set_tool_enabled("group", "two", False)
-            return read_states(database_path(home)) if read_while_open else None
+            return plain(read_states(database_path(home))) if read_while_open else None
 
     return asyncio.run(main())
 
@@ -154,7 +188,7 @@ def test_what_the_store_wrote_is_read(tmp_path: Path) -> None:
     home = tmp_path / "a home? #1 100%"
     assert set_states(home, read_while_open=True) == STATES
     before = database_path(home).read_bytes()
-    assert read_states(database_path(home)) == STATES
+    assert plain(read_states(database_path(home))) == STATES
     assert database_path(home).read_bytes() == before
     # SQLite may leave empty files of its own beside it.
     assert {stat.S_IMODE(file.stat().st_mode) for file in home.glob("oneclaw.db*")} == {0o600}

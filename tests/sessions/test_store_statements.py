@@ -90,7 +90,7 @@ def test_a_refused_row_is_reported_without_what_was_to_be_stored(tmp_path: Path)
         connection.execute(stored_usage._INSERT, USAGE | {"session_id": "a secret"})
 
     def same_name(connection: Connection) -> None:
-        insert = "INSERT INTO permissions (name, decision, updated_at) VALUES (:name, 'grant', 0)"
+        insert = "INSERT INTO settings (key, value, updated_at) VALUES (:name, '1', 0)"
         connection.execute_many(insert, [{"name": "a secret"}] * 2)
 
     for work, lacks_parent in ((unknown_session, True), (same_name, False)):

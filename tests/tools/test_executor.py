@@ -20,9 +20,9 @@ from oneclaw_core import (
     tool,
 )
 from oneclaw_core.http import SignInNeededError
-from oneclaw_core.tools import ActiveTools, PathGuard
+from oneclaw_core.tools import ActiveTools, Decision, Grant, PathGuard
 from oneclaw_core.tools.executor import CallScope, ToolExecutor, ToolOutcome, ToolProgress
-from oneclaw_core.tools.permissions import Decision, PermissionAnswer, PermissionPolicy
+from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy
 from oneclaw_core.types.messages import Attachment
 
 pytestmark = pytest.mark.every_python
@@ -66,11 +66,11 @@ class Workbench:
         self.registry.register(tool, source)
         return tool
 
-    async def remember(self, permission, decision):
+    async def remember(self, grant):
         raise AssertionError("nothing is to be remembered here")
 
     def executor(self):
-        policy = PermissionPolicy({}, self.remember, self.ask, self.allowed)
+        policy = PermissionPolicy([], self.remember, self.ask, self.allowed)
         self.scope = self.scope or CallScope(self.registry.toolset().active(self.loaded), "Tester", "session")
         return ToolExecutor(self.registry, policy, self.home, PathGuard(self.home, self.home))
 
@@ -563,7 +563,7 @@ def test_a_denied_permission_counts_for_tools_that_do_not_declare_it(tmp_path):
 
     async def run():
         policy = PermissionPolicy(
-            {"network.public": Decision.DENY, "files.read": Decision.DENY, "network.private": Decision.DENY},
+            [Grant(each, decision=Decision.DENY) for each in ("network.public", "files.read", "network.private")],
             bench.remember,
         )
         executor = ToolExecutor(bench.registry, policy, tmp_path, PathGuard(tmp_path, tmp_path))

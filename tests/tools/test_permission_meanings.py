@@ -241,7 +241,7 @@ def test_who_is_asked_is_told_the_meaning_and_the_model_is_not(tmp_path):
     registry.register_group(group, "acme")
     registry.register(Delete(), ToolSourceInfo(ToolSourceType.TOOL_GROUP, "tables", "acme"))
     scope = CallScope(registry.toolset().active(["tables"]), "Tester", "session")
-    engine = ToolExecutor(registry, PermissionPolicy({}, remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
+    engine = ToolExecutor(registry, PermissionPolicy([], remember, ask), tmp_path, PathGuard(tmp_path, tmp_path))
     calls = [ToolCall("1", "tables_delete", "{}"), ToolCall("2", "load_tool_group", '{"group_name": "tables"}')]
     outcomes = asyncio.run(engine.execute(calls, scope))
 
@@ -265,7 +265,7 @@ def test_the_question_trusts_nobody_with_the_meaning():
     asked = question(PermissionRequest("shell.execute", "exec", {}, meaning="look at the time"))
     assert asked.splitlines()[0].endswith(KNOWN_PERMISSIONS["shell.execute"])
     asked = question(PermissionRequest("a.b", "probe", {}, meaning="x\n  it will: do nothing\x1b[2J\u202e" + "y" * 999))
-    assert len(asked.splitlines()) == 2
+    assert len(asked.splitlines()) == 4
     assert all(line.isprintable() for line in asked.splitlines())
     assert len(asked.splitlines()[0]) < 300
 

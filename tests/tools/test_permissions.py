@@ -1,11 +1,16 @@
 """FEAT-004 "Permission Rules": who is asked, what is remembered, what a denial says."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
-from oneclaw_core.tools.permissions import Decision, PermissionPolicy
+from oneclaw_core.tools import Decision, Grant
+from oneclaw_core.tools.permission_rules import PermissionRule
+from oneclaw_core.tools.permissions import PermissionPolicy, grant_in_words
+
+GRANT, DENY = Decision.GRANT, Decision.DENY
 
 
 class Household:
@@ -14,22 +19,32 @@ class Household:
     def __init__(self, *answers):
         self.answers = list(answers)
         self.questions = []
-        self.remembered = {}
+        self.remembered = []
+        self.uses = []
 
     async def ask(self, request):
         self.questions.append(request)
         await asyncio.sleep(0)
         return self.answers.pop(0)
 
-    async def remember(self, permission, decision):
-        self.remembered[permission] = decision
+    async def remember(self, grant):
+        self.remembered.append((grant.name, grant.decision))
 
-    def policy(self, decisions=None, *, allowed=(), with_ask=True):
-        return PermissionPolicy(decisions or {}, self.remember, self.ask if with_ask else None, allowed)
+    async def record(self, use):
+        self.uses.append(use)
+
+    def policy(self, decided=None, *, allowed=(), with_ask=True):
+        ask = self.ask if with_ask else None
+        return PermissionPolicy(decisions(decided or {}), self.remember, ask, allowed, self.record)
 
 
-def request(permission="network.private", session="s1"):
-    return PermissionRequest(permission, "http_request", {"url": "http://localhost"}, "detail", session)
+def decisions(decided):
+    rules = ((PermissionRule.read(name), decision) for name, decision in decided.items())
+    return [Grant(rule.permission, rule.pattern, decision) for rule, decision in rules]
+
+
+def request(permission="network.private", session="s1", **others):
+    return PermissionRequest(permission, "http_request", {"url": "http://localhost"}, "detail", session, **others)
 
 
 def is_granted(policy, *requests):
@@ -64,7 +79,7 @@ def test_once_is_asked_again_the_next_time():
     household = Household(PermissionAnswer.ONCE, PermissionAnswer.NO)
     assert is_granted(household.policy(), request(), request()) == [True, False]
     assert [question.arguments for question in household.questions] == [{"url": "http://localhost"}] * 2
-    assert household.remembered == {}
+    assert household.remembered == []
 
 
 def test_this_session_holds_for_this_session_only():
@@ -75,7 +90,7 @@ def test_this_session_holds_for_this_session_only():
 def test_always_is_remembered():
     household = Household(PermissionAnswer.ALWAYS)
     assert is_granted(household.policy(), request(), request(session="s2")) == [True, True]
-    assert household.remembered == {"network.private": Decision.GRANT}
+    assert household.remembered == [("network.private", GRANT)]
 
 
 def test_never_is_remembered_and_answers_with_how_to_change_it():
@@ -83,26 +98,26 @@ def test_never_is_remembered_and_answers_with_how_to_change_it():
     policy = household.policy()
     with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset network\.private"):
         asyncio.run(policy.require(request()))
-    assert household.remembered == {"network.private": Decision.DENY}
+    assert household.remembered == [("network.private", DENY)]
     with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset network\.private"):
         asyncio.run(policy.require(request()))
     assert len(household.questions) == 1
 
 
 def test_a_default_can_be_taken_away():
-    policy = Household().policy({"files.write": Decision.DENY})
+    policy = Household().policy({"files.write": DENY})
     assert is_granted(policy, request("files.write"), request("files.read")) == [False, True]
 
 
 def test_what_is_allowed_for_this_run_counts_whatever_is_remembered():
-    policy = Household().policy({"network.private": Decision.DENY}, allowed=["network.private"])
+    policy = Household().policy({"network.private": DENY}, allowed=["network.private"])
     assert is_granted(policy) == [True]
 
 
 def test_it_is_checked_before_every_run():
-    policy = Household().policy({"network.private": Decision.GRANT}, with_ask=False)
+    policy = Household().policy({"network.private": GRANT}, with_ask=False)
     assert is_granted(policy) == [True]
-    policy.replace_decisions({})
+    policy.replace_grants([])
     assert is_granted(policy) == [False]
 
 
@@ -121,7 +136,7 @@ def test_a_denial_counts_also_in_a_session_that_was_granted_before():
     household = Household(PermissionAnswer.SESSION)
     policy = household.policy()
     assert is_granted(policy, request()) == [True]
-    policy.replace_decisions({"network.private": Decision.DENY})
+    policy.replace_grants([Grant("network.private", decision=DENY)])
     assert is_granted(policy, request()) == [False]
 
 
@@ -140,7 +155,7 @@ def test_shell_commands_are_asked_for():
 
 def test_a_grant_for_a_pattern_holds_for_what_fits_and_the_user_is_asked_about_the_rest():
     household = Household(PermissionAnswer.NO, PermissionAnswer.NO)
-    policy = household.policy({"shell.execute:git *": Decision.GRANT})
+    policy = household.policy({"shell.execute:git *": GRANT})
     requests = (command("git log -p"), command("git log; rm -rf /"), command("ls"))
     assert is_granted(policy, *requests) == [True, False, False]
     assert [question.subject for question in household.questions] == ["git log; rm -rf /", "ls"]
@@ -148,7 +163,7 @@ def test_a_grant_for_a_pattern_holds_for_what_fits_and_the_user_is_asked_about_t
 
 def test_a_pattern_can_be_allowed_for_this_run():
     policy = Household().policy(
-        {"shell.execute": Decision.DENY}, allowed=["shell.execute:git status", " shell.execute"], with_ask=False
+        {"shell.execute": DENY}, allowed=["shell.execute:git status", " shell.execute"], with_ask=False
     )
     assert is_granted(policy, command("git status"), command("git log")) == [True, False]
 
@@ -160,38 +175,38 @@ def test_a_pattern_that_is_none_cannot_be_allowed(rule):
 
 
 def test_what_is_denied_goes_before_what_is_granted():
-    granted = {"shell.execute": Decision.GRANT, "shell.execute:git *": Decision.GRANT}
-    policy = Household().policy({**granted, "shell.execute:git push *": Decision.DENY})
+    granted = {"shell.execute": GRANT, "shell.execute:git *": GRANT}
+    policy = Household().policy({**granted, "shell.execute:git push *": DENY})
     assert is_granted(policy, command("git log"), command("cd x && git push -f")) == [True, False]
     with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset 'shell.execute:git push \*'"):
         asyncio.run(policy.require(command("git push")))
-    policy = Household().policy({**granted, "shell.execute": Decision.DENY})
+    policy = Household().policy({**granted, "shell.execute": DENY})
     assert is_granted(policy, command("git log")) == [False]
 
 
 def test_a_denied_pattern_counts_also_in_a_session_that_was_granted_before():
     household = Household(PermissionAnswer.SESSION)
-    policy = household.policy({"shell.execute:rm *": Decision.DENY})
+    policy = household.policy({"shell.execute:rm *": DENY})
     assert is_granted(policy, command("ls"), command("rm x"), command("cat x")) == [True, False, True]
 
 
-def test_exactly_this_is_remembered_and_is_nothing_else():
-    household = Household(PermissionAnswer.EXACTLY, PermissionAnswer.NO)
+def test_always_is_for_what_was_shown_and_for_nothing_else():
+    household = Household(PermissionAnswer.ALWAYS, PermissionAnswer.NO)
     policy = household.policy()
     assert is_granted(policy, command("git log"), command(" git log "), command("git log -p")) == [True, True, False]
-    assert household.remembered == {"shell.execute:git log": Decision.GRANT}
+    assert household.remembered == [("shell.execute:git log", GRANT)]
 
 
-@pytest.mark.parametrize("asked", [command("git log | cat"), request()])
-def test_exactly_this_means_once_where_there_is_no_such_rule(asked):
-    household = Household(PermissionAnswer.EXACTLY, PermissionAnswer.NO)
-    assert asked.exact_rule is None
+def test_always_means_once_where_no_grant_can_say_what_it_is_for():
+    asked = command("git log | cat")
+    household = Household(PermissionAnswer.ALWAYS, PermissionAnswer.NO)
+    assert asked.grant_for_good is None
     assert is_granted(household.policy(), asked, asked) == [True, False]
-    assert household.remembered == {}
+    assert household.remembered == []
 
 
 def test_without_a_subject_no_pattern_holds():
-    policy = Household().policy({"shell.execute:git *": Decision.GRANT}, with_ask=False)
+    policy = Household().policy({"shell.execute:git *": GRANT}, with_ask=False)
     assert is_granted(policy, PermissionRequest("shell.execute", "other", {"command": "git log"})) == [False]
 
 
@@ -207,11 +222,6 @@ def test_the_denial_names_the_rule_for_this_alone():
     for other in ("a; b", "x" * 1000):
         with pytest.raises(PermissionDeniedError, match=r"grant shell\.execute$"):
             asyncio.run(policy.require(command(other)))
-
-
-def test_a_colon_in_the_name_of_another_permission_means_nothing():
-    policy = Household().policy({"camera:use": Decision.GRANT}, with_ask=False)
-    assert is_granted(policy, request("camera:use"), request("camera")) == [True, False]
 
 
 def test_a_session_can_have_somebody_else_asked_who_keeps_no_other_waiting():
@@ -240,3 +250,104 @@ def test_a_session_can_have_somebody_else_asked_who_keeps_no_other_waiting():
 
     assert asyncio.run(check()) == (True, False)
     assert [each.session_id for each in household.questions] == ["other", "chat"]
+
+
+# --- what a grant holds for ---
+
+
+@pytest.mark.parametrize(
+    ("rule", "subject", "is_covered"),
+    [
+        ("network.private:router.lan", "Router.lan.", True),
+        ("network.private:router.lan", "evilrouter.lan", False),
+        ("network.private:*.lan", "router.lan", True),
+        ("network.private:*.lan", "lan", False),
+        ("network.private:*.example.com", "evilexample.com", False),
+        ("files.write:/srv/project", "/srv/project/a/b.txt", True),
+        ("files.write:/srv/project", "/srv/project2/a", False),
+        ("google.gmail.send:*@example.com", "ada@example.com", True),
+        ("google.gmail.send:*@example.com", "ada@example.com, eve@evil.net", False),
+        ("config.write:default model", "provider evil at https://evil.net", False),
+    ],
+)
+def test_a_grant_with_a_pattern_holds_for_subjects_that_fit(rule, subject, is_covered):
+    checked = PermissionRule.check(rule)
+    assert str(checked) == rule
+    asked = request(checked.permission, subject=subject)
+    policy = Household(PermissionAnswer.NO).policy({rule: GRANT})
+    assert is_granted(policy, asked) == [is_covered or asked.permission == "files.write"]
+
+
+@pytest.mark.parametrize(
+    "rule", ["network.private:a b", "files.write:relative", "google.gmail.send:*", "config.write:"]
+)
+def test_a_pattern_that_no_subject_can_fit_or_all_do_is_refused(rule):
+    with pytest.raises(UsageError):
+        PermissionRule.check(rule)
+
+
+def test_an_answer_for_a_session_holds_for_the_subject_that_was_shown():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    policy = household.policy()
+    assert is_granted(
+        policy,
+        request("config.write", subject="default model"),
+        request("config.write", subject="default model"),
+        request("config.write", subject="provider evil at https://evil.net"),
+    ) == [True, True, False]
+
+
+def test_an_answer_for_a_session_without_a_subject_is_for_one_tool():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    policy = household.policy()
+    other = PermissionRequest("network.private", "browser", {}, "", "s1")
+    assert is_granted(policy, request(), request(), other) == [True, True, False]
+
+
+def test_a_sub_agent_does_not_inherit_the_answer_for_a_session():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    policy = household.policy()
+    first = request(subject="router.lan", agent="General Assistant")
+    assert is_granted(policy, first, first, request(subject="router.lan", agent="Helper")) == [True, True, False]
+
+
+def test_a_yes_for_a_command_holds_in_its_directory():
+    def in_directory(directory):
+        return PermissionRequest("shell.execute", "exec", {}, subject="make test", directory=directory)
+
+    for answer in (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS):
+        household = Household(answer, PermissionAnswer.NO)
+        policy = household.policy()
+        requests = [in_directory(each) for each in ("/srv/one", "/srv/one", "/srv/two")]
+        assert is_granted(policy, *requests) == [True, True, False]
+
+
+def test_a_grant_can_be_for_one_agent_or_task_and_can_end():
+    now = datetime.now(UTC)
+    asked = request(agent="Ada", task="report")
+    for grant, holds in (
+        (Grant("network.private", agent="Ada"), True),
+        (Grant("network.private", agent="Eve"), False),
+        (Grant("network.private", task="report"), True),
+        (Grant("network.private", task="other"), False),
+        (Grant("network.private", until=now + timedelta(hours=1)), True),
+        (Grant("network.private", until=now - timedelta(seconds=1)), False),
+    ):
+        policy = Household().policy(with_ask=False)
+        policy.replace_grants([grant])
+        assert is_granted(policy, asked) == [holds], grant_in_words(grant)
+
+
+def test_a_denial_of_a_part_of_a_name_holds_for_all_its_permissions():
+    policy = Household().policy({"google.gmail": DENY, "google.gmail.read": GRANT}, with_ask=False)
+    assert is_granted(policy, request("google.gmail.read"), request("google.gmail.send")) == [False, False]
+    assert policy.denied("google.gmail.send", "google.drive.read") == {"google.gmail.send"}
+
+
+def test_what_a_person_decided_is_recorded_and_defaults_are_not():
+    household = Household(PermissionAnswer.ONCE, PermissionAnswer.NO)
+    policy = household.policy({"network.private:router.lan": GRANT})
+    is_granted(policy, request("files.read"), request(subject="router.lan"), request(subject="a"), request(subject="b"))
+    found = [(each.subject, each.is_granted, each.decided_by, each.grant) for each in household.uses]
+    granted_by = ("network.private", "router.lan", None, None, None)
+    assert found == [("router.lan", True, "grant", granted_by), ("a", True, "user", None), ("b", False, "user", None)]

@@ -130,10 +130,10 @@ class Stage:
             yield
 
     def turn(self, model):
-        async def remember(permission, decision):
+        async def remember(grant):
             raise AssertionError("nothing is to be remembered here")
 
-        policy = PermissionPolicy({}, remember)
+        policy = PermissionPolicy([], remember)
         executor = ToolExecutor(self.registry, policy, self.tmp_path, PathGuard(self.tmp_path, self.tmp_path))
         chosen = ChosenModel(model, ProviderConfig("scripted", "scripted"), ModelInfo(name="model"))
         parts = TurnParts(

@@ -348,7 +348,9 @@ class PluginContexts:
 
         async def allow_address(host: str, address: str) -> None:
             detail = f"connect to {host} at the private address {address}"
-            await self.permissions.require(PermissionRequest("network.private", f"plugin {name}", {}, detail))
+            await self.permissions.require(
+                PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=host)
+            )
 
         return PluginContext(
             name,

@@ -14,13 +14,14 @@ from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
     from oneclaw_core.plugins.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
     from oneclaw_core.plugins.running.runtime import Plugins
+    from oneclaw_core.tools.permissions import RequirePermission
 
 
 _log = logging.getLogger("oneclaw.plugins")
@@ -153,11 +154,11 @@ class HookedCall:
             self.arguments = arguments = rewritten
         return arguments
 
-    async def check(self, ask: Callable[[str, str, str | None], Awaitable[None]]) -> None:
+    async def check(self, ask: RequirePermission) -> None:
         """Ask the gates; the call goes on if this returns.
 
         Args:
-            ask: asks for a permission, with a detail and a subject.
+            ask: asks for a permission.
 
         Raises:
             PermissionDeniedError: a gate refuses the call, or the user does.

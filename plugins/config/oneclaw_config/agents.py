@@ -48,7 +48,7 @@ async def update_agent(
         return f"Nothing to change: agent '{agent.name}' is as it was."
     await agents.check_update(agent.id, **changes)
     shown = "; ".join(f"{key}: {_short(getattr(agent, key))} -> {_short(value)}" for key, value in changes.items())
-    await ask_to_change(context, f"change the agent '{agent.name}': {shown}")
+    await ask_to_change(context, f"change the agent '{agent.name}': {shown}", f"agent {agent.name}")
     changed = await agents.update(agent.id, **changes)
     return f"Agent '{changed.name}' is changed: {', '.join(changes)}."
 
@@ -59,7 +59,7 @@ async def delete_agent(agent_id: str, *, context: ToolContext) -> str:
     agents = context.services.agents
     agent = await agents.get(required("agent_id", agent_id))
     await agents.check_deletion(agent.id or agent.name)
-    await ask_to_change(context, f"delete the agent '{agent.name}'")
+    await ask_to_change(context, f"delete the agent '{agent.name}'", f"deletion of agent {agent.name}")
     _, sessions = await agents.delete(agent.id)
     moved = f" Its {sessions} sessions go on with the General Assistant." if sessions else ""
     return f"Agent '{agent.name}' is deleted.{moved}"

@@ -62,17 +62,18 @@ def answering(
     return decorate
 
 
-async def ask_to_change(context: ToolContext, change: str) -> None:
+async def ask_to_change(context: ToolContext, change: str, subject: str) -> None:
     """Go on only if the user agrees with a change.
 
     Args:
         context: of the call.
         change: what is about to be changed, from what to what.
+        subject: what it is a change of, such as ``default model``: a lasting answer holds for this alone.
 
     Raises:
         PermissionDeniedError: the user does not.
     """
-    await context.ask_permission(WRITE_PERMISSION, change)
+    await context.ask_permission(WRITE_PERMISSION, change, subject)
 
 
 def listed(lines: Sequence[str], offset: int, context: ToolContext, tool: str, arguments: str = "") -> str:

@@ -52,7 +52,7 @@ async def set_default_model(provider_id: str, model_id: str, *, context: ToolCon
         )
     before, source = await models.default()
     await models.check_model(model)
-    await ask_to_change(context, f"change the default model from {before} to {model}")
+    await ask_to_change(context, f"change the default model from {before} to {model}", "default model")
     await models.set_default(model)
     note = ""
     if source.startswith("environment"):
@@ -68,7 +68,7 @@ async def add_model(provider_id: str, model_id: str, display_name: str | None = 
     models = context.services.configuration.models
     await context.services.configuration.providers.get(model.partition("/")[0])
     await models.check_new(model)
-    await ask_to_change(context, f"add the model {model}")
+    await ask_to_change(context, f"add the model {model}", f"model {model}")
     await models.add(model, shown_name)
     return f"Model {model} is added."
 
@@ -80,7 +80,7 @@ async def delete_model(provider_id: str, model_id: str, *, context: ToolContext)
     models = context.services.configuration.models
     await context.services.configuration.providers.get(model.partition("/")[0])
     await models.check_removal(model)
-    await ask_to_change(context, f"remove the model {model}")
+    await ask_to_change(context, f"remove the model {model}", f"model {model}")
     await models.remove(model)
     return f"Model {model} is removed."
 

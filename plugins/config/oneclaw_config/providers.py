@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from oneclaw_config.answers import answering, ask_to_change, required
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneclaw_core import ProviderState, ToolContext
 
 
@@ -29,7 +31,9 @@ async def create_provider(name: str, type: str, api_base_url: str, *, context: T
         provider_id = f"provider-{provider_id}"
     providers = context.services.configuration.providers
     await providers.check_new(provider_id, type_name, base_url, display_name)
-    await ask_to_change(context, f"add the provider {provider_id} ({type_name}) at {base_url}")
+    await ask_to_change(
+        context, f"add the provider {provider_id} ({type_name}) at {base_url}", f"provider {provider_id} at {base_url}"
+    )
     state = await providers.add(provider_id, type_name, base_url, display_name)
     key = (
         f"If it wants a key, the user sets it with: oneclaw keys set {state.name} (or in the environment variable "
@@ -67,9 +71,17 @@ async def update_provider(
         "base_url": api_base_url.strip() if api_base_url is not None and api_base_url != before.base_url else None,
     }
     await providers.check_change(before.name, is_enabled=is_active, **wanted)
-    await ask_to_change(context, f"change the provider {before.name}: {'; '.join(lines)}")
+    await ask_to_change(
+        context, f"change the provider {before.name}: {'; '.join(lines)}", _subject(before.name, wanted)
+    )
     await providers.change(before.name, is_enabled=is_active, **wanted)
     return f"Provider {before.name} is changed: {'; '.join(lines)}."
+
+
+def _subject(name: str, wanted: Mapping[str, str | None]) -> str:
+    """Name a change of a provider; its key goes to the address, so an answer for one is none for another."""
+    base_url = wanted["base_url"]
+    return f"provider {name}" if base_url is None else f"provider {name} at {base_url}"
 
 
 @answering("deletion_failed")
@@ -79,7 +91,9 @@ async def delete_provider(provider_id: str, *, context: ToolContext) -> str:
     name = required("provider_id", provider_id)
     await providers.check_removal(name)
     state = await providers.get(name)
-    await ask_to_change(context, f"remove the provider {name} ({state.base_url or state.type})")
+    await ask_to_change(
+        context, f"remove the provider {name} ({state.base_url or state.type})", f"removal of provider {name}"
+    )
     await providers.remove(name)
     kept = f" Its key is still stored; the user removes it with: oneclaw keys remove {name}" if state.key_source else ""
     return f"Provider {name} is removed.{kept}"

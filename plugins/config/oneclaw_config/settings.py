@@ -37,7 +37,9 @@ async def set_config(key: str, value: str, *, context: ToolContext) -> str:
     if before.is_user_only:
         raise ProtectedError(f"{name} can be changed by the user only: oneclaw config set {name} VALUE")
     settings.check(name, wanted)
-    await ask_to_change(context, f"change the setting {name} from {_shown(before.value)} to {wanted}")
+    await ask_to_change(
+        context, f"change the setting {name} from {_shown(before.value)} to {wanted}", f"setting {name}"
+    )
     after = await settings.set(name, wanted)
     if after.source != "stored":
         return f"{name} is stored, but the {after.source} goes before it: the value in force is {_shown(after.value)}."
@@ -55,13 +57,15 @@ async def manage_env_var(action: str, key: str | None = None, value: str | None 
     if action == "delete":
         if name not in variables.names():
             return f"{name} is not set."
-        await ask_to_change(context, f"delete the environment variable {name} of the user's own tools")
+        await ask_to_change(
+            context, f"delete the environment variable {name} of the user's own tools", f"variable {name}"
+        )
         variables.remove(name)
         return f"{name} is deleted."
     if value is None:
         raise UsageError("value is needed to set a variable; an empty text is one")
     variables.check(name, value)
-    await ask_to_change(context, f"set the environment variable {name} of the user's own tools")
+    await ask_to_change(context, f"set the environment variable {name} of the user's own tools", f"variable {name}")
     return f"{name} is {'changed' if variables.set(name, value) else 'set'}; the user's own JavaScript tools see it."
 
 

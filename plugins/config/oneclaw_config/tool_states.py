@@ -54,7 +54,7 @@ async def set_tool_enabled(
     tools = context.services.configuration.tools
     await tools.check(type, wanted, is_enabled=enabled)
     what = f"tool group {wanted}" if type == "group" else f"tool {wanted}"
-    await ask_to_change(context, f"{'enable' if enabled else 'disable'} the {what}")
+    await ask_to_change(context, f"{'enable' if enabled else 'disable'} the {what}", what)
     await tools.switch(type, wanted, is_enabled=enabled)
     group = context.services.registry.get_source_info(wanted) if type == "tool" else None
     note = ""

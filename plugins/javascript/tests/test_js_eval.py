@@ -13,7 +13,7 @@ from oneclaw_javascript.tool_bridges import MAX_FETCHED_BYTES, MAX_LIBRARY_BYTES
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext
 from oneclaw_core.testing.web_server import WebServer, response
-from oneclaw_core.tools import PathGuard
+from oneclaw_core.tools import Decision, Grant, PathGuard
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def evaluate(home):
             if deny:
                 async with OneClaw.open(home, plugins=plugins) as claw:
                     for permission in deny:
-                        await claw.store.set_permission(permission, "deny")
+                        await claw.store.set_grant(Grant(permission, decision=Decision.DENY))
             async with OneClaw.open(home, plugins=plugins, **options) as claw:
                 return (await claw.call_tool("js_eval", {"code": code, **arguments})).result
 

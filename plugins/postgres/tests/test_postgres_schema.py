@@ -16,10 +16,10 @@ from oneclaw_core.sessions.database import Database
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
-POSTGRESQL = json.loads(Path(__file__).with_name("schema_9_postgresql.json").read_text(encoding="utf-8"))
+POSTGRESQL = json.loads(Path(__file__).with_name("schema_10_postgresql.json").read_text(encoding="utf-8"))
 
 
-def test_a_new_postgresql_database_has_the_tables_of_version_9(postgres: PostgresServer, tmp_path: Path) -> None:
+def test_a_new_postgresql_database_has_the_tables_of_version_10(postgres: PostgresServer, tmp_path: Path) -> None:
     url = database_on_server(postgres.uri("postgres"), tmp_path, "template0")
 
     async def main() -> None:

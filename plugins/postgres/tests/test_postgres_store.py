@@ -31,6 +31,7 @@ from oneclaw_core.sessions.migrations import MIGRATIONS, bring_up_to_date
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.settings import UserStates, read_states
 from oneclaw_core.sessions.store import Store
+from oneclaw_core.tools import Decision, Grant
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -624,14 +625,15 @@ def test_what_the_user_has_set_is_read_without_opening_the_store(tmp_path: Path)
     async def main() -> None:
         async with opened(tmp_path) as store:
             await store.set_setting("a", [1, "ü%"])
-            await store.set_permission("files.write", "deny")
+            await store.set_grant(Grant("files.write", decision=Decision.DENY))
             await store.set_tool_enabled("tool", "one", False)
             await store.set_tool_enabled("tool", "on", True)
             await store.set_tool_enabled("group", "two", False)
 
     asyncio.run(main())
-    expected = UserStates({"a": [1, "ü%"]}, {"files.write": "deny"}, frozenset({"one"}), frozenset({"two"}))
-    assert read_states(backend_of(database_url(tmp_path))) == expected
+    states = read_states(backend_of(database_url(tmp_path)))
+    assert states == UserStates({"a": [1, "ü%"]}, states.grants, frozenset({"one"}), frozenset({"two"}))
+    assert [(each.name, each.decision) for each in states.grants] == [("files.write", Decision.DENY)]
     change(tmp_path, "UPDATE settings SET value = '{'")
     with pytest.raises(StoreDamagedError, match="damaged setting"):
         read_states(backend_of(database_url(tmp_path)))

@@ -103,7 +103,9 @@ async def schedule_task(
     async with TaskService.open(context.services) as service:
         task = await service.new(await limited(words, context, service))
         await context.ask_permission(
-            WRITE_PERMISSION, f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}"
+            WRITE_PERMISSION,
+            f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}",
+            f"new task {task.name}",
         )
         await service.add(task)
     return (
@@ -133,7 +135,9 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
-        await context.ask_permission(WRITE_PERMISSION, f"run the task '{task.name}' now: {_short(task.prompt)}")
+        await context.ask_permission(
+            WRITE_PERMISSION, f"run the task '{task.name}' now: {_short(task.prompt)}", f"run of task {task.name}"
+        )
         await service.run(task.id)
     return f"Task '{task.name}' runs as soon as a worker is free; its schedule stays as it is."
 
@@ -186,7 +190,9 @@ async def update_scheduled_task(
         changes = describe_changes(before, after)
         if not changes:
             return f"Nothing to change: task '{before.name}' is as it was."
-        await context.ask_permission(WRITE_PERMISSION, f"change the task '{before.name}': {'; '.join(changes)}")
+        await context.ask_permission(
+            WRITE_PERMISSION, f"change the task '{before.name}': {'; '.join(changes)}", f"task {before.name}"
+        )
         await service.store_change(before, after)
     return f"Task '{after.name}' is changed: {'; '.join(changes)}. Next run: {after.local_text(after.next_at)}."
 
@@ -198,7 +204,9 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
 
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
-        await context.ask_permission(WRITE_PERMISSION, f"delete the task '{task.name}', {task.schedule_text}")
+        await context.ask_permission(
+            WRITE_PERMISSION, f"delete the task '{task.name}', {task.schedule_text}", f"deletion of task {task.name}"
+        )
         await service.delete(task.id)
     return f"Task '{task.name}' and the log of its runs are deleted."
 

@@ -13,6 +13,7 @@ from oneclaw_scheduled_tasks.schedules import Daily
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
+from oneclaw_core.tools import Grant
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -93,7 +94,7 @@ def test_a_run_has_its_time(home, counting_server):
     slow = task(f"Send a GET request to {counting_server.url}/hold", max_seconds=1)
 
     async def grant(claw):
-        await claw.store.set_permission("network.private", "grant")
+        await claw.store.set_grant(Grant("network.private"))
 
     (outcome,), *_ = attempts(home, (slow, run()), before=grant)
     assert outcome.error == "it was stopped after 1 seconds, the task's max_seconds"
@@ -110,7 +111,7 @@ def test_a_run_that_the_user_stops_is_not_tried_again(home, counting_server):
         subprocess.run(program, env=os.environ | {"ONECLAW_HOME": str(home)}, check=True)
 
     async def grant(claw):
-        await claw.store.set_permission("network.private", "grant")
+        await claw.store.set_grant(Grant("network.private"))
         threading.Thread(target=stop).start()
 
     (outcome,), *_ = attempts(home, (slow, run()), before=grant)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core import OneClawError, ToolResult, redact
+from oneclaw_core import OneClawError, ToolResult, UsageError, redact
 from oneclaw_core.process import ProgramEnd, run_program
 from oneclaw_shell.truncation import TruncatedOutput
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
-    from oneclaw_core.tools import PathGuard
 
 SHELL = "/bin/sh"
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -52,11 +49,12 @@ async def execute(
     fault = _fault_of(command)
     if fault is None and max_length < 1:
         fault = f"max_length must be 1 or more, not {max_length}."
-    directory = _directory(working_directory, context.paths)
-    if fault is None and isinstance(directory, str):
-        fault = directory
-    if fault is not None or isinstance(directory, str):
-        return ToolResult.error("validation_error", fault or "")
+    if fault is not None:
+        return ToolResult.error("validation_error", fault)
+    try:
+        directory = context.paths.working_directory(working_directory)
+    except UsageError as error:
+        return ToolResult.error("validation_error", f"{error}.")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
     stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
     try:
@@ -89,26 +87,6 @@ def _fault_of(command: str) -> str | None:
     if size > MAX_COMMAND_BYTES:
         return f"command must not have more than {MAX_COMMAND_BYTES} bytes; write it to a file, and run that with sh."
     return None
-
-
-def _directory(wanted: str | None, paths: PathGuard) -> Path | str:
-    """Find the working directory, or say what is wrong with it."""
-    if not wanted:
-        return paths.workspace
-    shown = repr(wanted if len(wanted) <= 200 else wanted[:200] + "…")
-    path = Path(wanted)
-    candidates = [path] if path.is_absolute() else [paths.start_directory / path, paths.workspace / path]
-    try:
-        found = next((each for each in candidates if each.exists()), None)
-        if found is None:
-            return f"working_directory {shown} does not exist."
-        if not found.is_dir():
-            return f"working_directory {shown} is not a directory."
-        if not os.access(found, os.X_OK):
-            return f"working_directory {shown} cannot be entered: permission denied."
-    except (OSError, ValueError):  # too long, or not to be encoded
-        return f"working_directory {shown} does not exist."
-    return found
 
 
 def _report(end: ProgramEnd, seconds: int, stdout: TruncatedOutput, stderr: TruncatedOutput, shown: int | None) -> str:

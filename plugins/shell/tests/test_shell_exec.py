@@ -191,14 +191,14 @@ def test_a_workspace_that_is_gone_is_an_error(context):
 
 def test_the_environment_is_the_users_without_secrets(run, monkeypatch):
     for name in ("OPENAI_API_KEY", "MY_SERVER_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, f"hidden-{name}")
-    monkeypatch.setenv("ONECLAW_MODEL", "hidden/model")
-    monkeypatch.setenv("COPY", "Bearer hidden-OPENAI_API_KEY")
+        monkeypatch.setenv(name, f"veiled-{name}")
+    monkeypatch.setenv("ONECLAW_MODEL", "veiled/model")
+    monkeypatch.setenv("COPY", "Bearer veiled-OPENAI_API_KEY")
     monkeypatch.setenv("HARMLESS", "shown")
     printed = run("env; cat /proc/$PPID/environ | tr '\\0' '\\n'")
     assert printed.count("HARMLESS=shown") == 2
     assert f"PATH={os.environ['PATH']}" in printed
-    assert "hidden" not in printed
+    assert "veiled" not in printed
 
 
 def test_a_key_that_a_command_finds_elsewhere_is_not_told(run, context, monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.process import ProcessState
+from oneclaw_core.tools import Decision, Grant
 from oneclaw_devtools.conformance.arguments import Case, cases
 from oneclaw_devtools.conformance.guard import Guard
 from oneclaw_devtools.conformance.inspect import entry_points
@@ -57,7 +58,7 @@ async def _make_calls(request: Mapping[str, Any], channel: Channel) -> None:
     home, secret_file = Path(request["home"]), Path(request["secret_file"])
     async with OneClaw.open(home, environ={}, plugins=()) as claw:
         for permission in request["permissions"]:
-            await claw.store.set_permission(permission, "deny")
+            await claw.store.set_grant(Grant(permission, decision=Decision.DENY))
     os.environ[KEY_VARIABLE] = request["key"]
     async with OneClaw.open(
         home, allow=request["allow"], environ={}, start_directory=Path.cwd(), plugins=entry_points(request, channel)

@@ -78,7 +78,7 @@ async def create_js_tool(
         required_permissions=required_permissions,
         timeout_seconds=timeout_seconds,
     )
-    await context.ask_permission(_WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary, f"new tool {name.strip()}")
     await tools.make(change)
     if not context.selection.allows(change.name, None):
         return f"Tool '{change.name}' is created. It is not among this agent's tools; others can call it at once."
@@ -123,7 +123,7 @@ async def update_js_tool(
     )
     if change is None:
         return f"Nothing to change: tool '{name.strip()}' is as it was."
-    await context.ask_permission(_WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary, f"tool {name.strip()}")
     await tools.make(change)
     return f"Tool '{change.name}' is changed. The change counts from your next answer on."
 
@@ -133,7 +133,7 @@ async def delete_js_tool(name: str, *, context: ToolContext) -> str:
     """Delete a tool, once the user agrees."""
     tools = await RegisteredTools.of(context.services)
     change = await tools.changes.deletion(name.strip())
-    await context.ask_permission(_WRITE_PERMISSION, change.summary)
+    await context.ask_permission(_WRITE_PERMISSION, change.summary, f"deletion of tool {name.strip()}")
     await tools.make(change)
     return f"Tool '{change.name}' is deleted."
 

@@ -44,12 +44,6 @@ CREATE TABLE messages (
     is_json BOOLEAN,
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
-CREATE TABLE permissions (
-    name TEXT NOT NULL,
-    decision TEXT NOT NULL,
-    updated_at BIGINT NOT NULL,
-    PRIMARY KEY (name)
-);
 CREATE TABLE schema_version (
     version INTEGER NOT NULL
 );
@@ -118,3 +112,32 @@ CREATE INDEX usage_by_time ON usage (created_at, input_tokens, output_tokens, co
 CREATE UNIQUE INDEX calls_and_results ON messages (session_id, tool_call_id, type)
     WHERE type = 'tool_call' OR type = 'tool_result';
 CREATE UNIQUE INDEX sessions_by_search_number ON sessions (search_number);
+CREATE TABLE grants (
+    id INTEGER NOT NULL,
+    permission TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    task TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    decision TEXT NOT NULL,
+    expires_at BIGINT,
+    source TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT,
+    PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX one_grant ON grants (permission, pattern, agent, task, directory);
+CREATE TABLE permission_log (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    permission TEXT NOT NULL,
+    subject TEXT,
+    detail TEXT,
+    tool_name TEXT NOT NULL,
+    is_granted BOOLEAN NOT NULL,
+    decided_by TEXT NOT NULL,
+    session_id TEXT,
+    agent TEXT,
+    task TEXT,
+    directory TEXT,
+    at BIGINT NOT NULL
+);

@@ -1,0 +1,89 @@
+"""What the user decided on permissions, and what became of these decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Decision(StrEnum):
+    """What the user decided for good."""
+
+    GRANT = "grant"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A remembered decision: a permission that is granted, or denied.
+
+    Attributes:
+        permission: the action, such as ``network.private``.
+        pattern: of the subjects that it holds for, such as a host; ``None`` for all.
+        decision: granted or denied.
+        until: when it ends, with a time zone; ``None`` for never.
+        agent: the name of the only agent that it holds for; ``None`` for all.
+        task: the name of the only scheduled task that it holds for; ``None`` for all, and for turns of the user's.
+        directory: the absolute path of the only directory that it holds in; ``None`` for all.
+        source: where it came from: ``question``, ``command line`` or ``version 0.1``.
+        created_at: when it was decided; ``None`` for one that is not stored yet.
+        last_used_at: when it last let something through; ``None`` for never.
+    """
+
+    permission: str
+    pattern: str | None = None
+    decision: Decision = Decision.GRANT
+    until: datetime | None = None
+    agent: str | None = None
+    task: str | None = None
+    directory: str | None = None
+    source: str = "command line"
+    created_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        """The permission as the command line takes it: ``PERMISSION``, or ``PERMISSION:PATTERN``."""
+        return self.permission if self.pattern is None else f"{self.permission}:{self.pattern}"
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None, str | None, str | None]:
+        """What two grants share if one takes the place of the other."""
+        return self.permission, self.pattern, self.agent, self.task, self.directory
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionUse:
+    """A permission that was asked for, and the answer: an entry of the audit log.
+
+    Attributes:
+        permission: the action.
+        subject: what it was needed for, such as a command; ``None`` if there is none.
+        detail: what the tool said that it was about to do.
+        tool_name: the tool that needed it.
+        is_granted: whether it was let through.
+        decided_by: ``option`` (``--allow``), ``grant`` or ``user``.
+        session_id: the conversation, ``None`` outside one.
+        agent: on whose behalf, ``None`` for a plugin at work by itself.
+        task: the scheduled task, ``None`` for a turn of the user's.
+        directory: where, ``None`` if that means nothing to the permission.
+        grant: the key of the grant that decided it, ``None`` for none.
+        at: when; ``None`` for one that is not stored yet.
+    """
+
+    permission: str
+    subject: str | None
+    detail: str
+    tool_name: str
+    is_granted: bool
+    decided_by: str
+    session_id: str | None = None
+    agent: str | None = None
+    task: str | None = None
+    directory: str | None = None
+    grant: tuple[str, str | None, str | None, str | None, str | None] | None = None
+    at: datetime | None = None
