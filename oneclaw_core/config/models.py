@@ -16,6 +16,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -329,6 +330,9 @@ class ModelPrices:
     cache_write: float | None = None
 
 
+_LOCAL_DOMAINS = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
+
+
 @cache
 def load_prices() -> None:
     """Read the known prices, which takes about 0.3 s once in a process.
@@ -342,7 +346,21 @@ def load_prices() -> None:
 
 def needs_prices(config: ProviderConfig, prices: ModelPrices | None = None) -> bool:
     """Whether :func:`cost_of` looks into the known prices, and they are still to be read."""
-    return prices is None and config.type != OFFLINE_TYPE and not load_prices.cache_info().currsize
+    return prices is None and _may_have_price(config) and not load_prices.cache_info().currsize
+
+
+def _may_have_price(config: ProviderConfig) -> bool:
+    """Return False for what never has a known price, such as a server in the user's own network."""
+    if config.type == OFFLINE_TYPE:
+        return False
+    if config.base_url is None:
+        return config.price_vendor is not None
+    try:
+        host = urlsplit(config.base_url).hostname or ""
+    except ValueError:
+        return False
+    # Neither an address in numbers nor a name without a domain.
+    return "." in host and host.rpartition(".")[2].isalpha() and not host.endswith(_LOCAL_DOMAINS)
 
 
 def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: ModelPrices | None = None) -> float | None:
@@ -367,6 +385,8 @@ def cost_of(config: ProviderConfig, model: str, usage: TokenUsage, prices: Model
         return None
     if prices is not None:
         return _cost_at(prices, usage)
+    if not _may_have_price(config):
+        return None
     # Half a second of imports, for which a turn with the offline model has no use.
     from genai_prices import Usage, calc_price
 

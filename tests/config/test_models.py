@@ -323,6 +323,24 @@ def test_prices_are_read_once_and_only_if_one_is_wanted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "is_needed"),
+    [
+        ("http://localhost:11434/v1", False),
+        ("http://127.0.0.1:8080/v1", False),
+        ("http://192.168.1.20/v1", False),
+        ("http://[::1]:8080/v1", False),
+        ("http://gpu.lan/v1", False),
+        ("http://[broken", False),
+        ("https://api.deepseek.com", True),
+        ("https://mine.openai.azure.com/openai/v1", True),
+    ],
+)
+def test_prices_are_not_read_for_a_server_of_the_users_own(address: str, is_needed: bool) -> None:
+    load_prices.cache_clear()
+    assert needs_prices(provider("openai_compatible", address)) is is_needed
+
+
+@pytest.mark.parametrize(
     ("config", "model", "dollars"),
     [
         (provider("anthropic"), "claude-sonnet-4-5", 6 + 22.5),
