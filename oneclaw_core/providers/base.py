@@ -255,7 +255,8 @@ class Provider(Protocol):
     attachments that its wire format can carry, by default none; ``loads_natively``, whether a loaded group leaves what
     a request begins with as it was, by default not; ``most_tools``, how many tools a request
     may have, by default any number; and ``is_language_model``, whether its models can be asked for
-    the summary of a conversation, by default so.
+    the summary of a conversation, by default so. And it may find out how much its server really reads with a model, by
+    a method ``async find_context_window(model) -> int | None``, which is asked before each turn.
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:

@@ -32,6 +32,7 @@ from oneclaw_core.providers.retry import (
 )
 from oneclaw_core.providers.service_errors import ServiceErrors
 from oneclaw_core.providers.service_url import ServiceUrl
+from oneclaw_core.providers.wire import compact_json
 from oneclaw_core.secrets.redaction import REDACTED
 from oneclaw_core.types.messages import TokenUsage
 
@@ -294,7 +295,19 @@ class HttpProvider(ABC):
                 yield event
 
     async def _get_json(self, path: str) -> Any:
-        """Ask for a JSON document, without retries.
+        """Ask for a JSON document below the base URL, without retries.
+
+        Raises:
+            ProviderError: in its finer kinds.
+        """
+        return await self._ask_json(self._url.endpoint(path))
+
+    async def _ask_json(self, url: str, body: object | None = None) -> Any:
+        """Ask the same server for a JSON document, without retries.
+
+        Args:
+            url: of the document.
+            body: what is posted, as JSON; ``None`` to get the document.
 
         Raises:
             ProviderError: in its finer kinds.
@@ -302,10 +315,11 @@ class HttpProvider(ABC):
         import httpx
 
         headers = self._headers("application/json")
+        content = None if body is None else compact_json(body).encode("utf-8", "replace")
         try:
             async with (
                 self._clients.acquired() as client,
-                client.stream("GET", self._url.endpoint(path), headers=headers) as response,
+                client.stream("GET" if body is None else "POST", url, content=content, headers=headers) as response,
             ):
                 await self._check(response, None)
                 return await self._whole_json(response)

@@ -104,6 +104,14 @@ class ChosenModel:
         """True if a loaded group leaves what a request begins with as it was."""
         return bool(getattr(self.provider, "loads_natively", False))
 
+    async def measured(self) -> ChosenModel:
+        """Return the model with the context window that its server really uses, if it can be asked for that."""
+        provider: Any = self.provider
+        window: int | None = await provider.find_context_window(self.info.name)
+        if window is None:
+            return self
+        return replace(self, info=replace(self.info, context_window=min(window, self.info.context_window or window)))
+
     def loading_of(self, request: ModelRequest, loading: ToolLoading, left_out: Mapping[str, str]) -> ToolLoading:
         """Return how a request tells loaded groups: through the dispatcher if the service takes fewer tools.
 

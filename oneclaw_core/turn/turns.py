@@ -104,6 +104,8 @@ class Turns:
             message = replace(message, session=found.id)
         prepared = await self._prepare(message)
         async with self._parts.providers.acquired(prepared.model.provider):
+            if hasattr(prepared.model.provider, "find_context_window"):
+                prepared = replace(prepared, model=await prepared.model.measured())
             session, info = await self._session_of(prepared)
             wait_seconds = 0.0 if message.resumes else prepared.settings.session_wait_seconds
             async with self._store.session_lock(info.id, wait_seconds):
@@ -267,6 +269,8 @@ class Turns:
                 self._store.session_lock(found.id, settings.session_wait_seconds),
             ):
                 sections = await self._parts.kept_sections(session_info(found))
+                if hasattr(chosen.provider, "find_context_window"):
+                    chosen = await chosen.measured()
                 start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
                 self._parts.apply_states(start)
                 context = turn_context(found, persona, chosen, settings, hooks)

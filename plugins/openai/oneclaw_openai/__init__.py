@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def register_providers(register: ProviderRegistrar) -> None:
     """Register OpenAI's wire formats, and the environment variables that its own SDK reads."""
     register("openai", "oneclaw_openai.responses:OpenAIResponsesProvider", price_vendor="openai")
-    register("openai_compatible", "oneclaw_openai.chat:OpenAIChatProvider", price_vendor="openai")
+    register("openai_compatible", "oneclaw_openai.ollama:chat_provider", price_vendor="openai")
+    register("ollama", "oneclaw_openai.ollama:OllamaProvider")
     register.preconfigured("openai", base_url_variable="OPENAI_BASE_URL")
     register.preconfigured("openai_compatible", key_variable="OPENAI_API_KEY", base_url_variable="OPENAI_BASE_URL")
     register.preconfigured("ollama", type_name="openai_compatible", base_url="http://localhost:11434/v1")
