@@ -1,43 +1,24 @@
-"""A million messages to search in: made once in a run, then read by all who search.
+"""Messages to search in.
 
 The words are made up, as common as the words of real texts (Zipf's law); some are planted, to be searched for.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import random
 import sqlite3
-import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-MESSAGES = 1_000_000
 SESSIONS = 20_000
 YEARS = 3
 FIRST_MOMENT = datetime.now(UTC) - timedelta(days=365 * YEARS)
-CORPUS = "oneclaw.db"
-PLAIN_INDEX = "plain.db"
-
-_DAY = (FIRST_MOMENT + timedelta(days=200)).date()
-_WEEK = {"since": _DAY, "until": _DAY + timedelta(days=6)}
-# What a search is called, its words, and the days that it is for.
-SEARCHES: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("a rare word", "rareword", {}),
-    ("a word in half of all", "evenword", {}),
-    ("two common words", "evenword thirdword", {}),
-    ("two common words that never meet", "evenword oddword", {}),
-    ("a rare word of Chinese", "稀有茶", {}),
-    ("a common word, one week two years ago", "evenword", _WEEK),
-)
-# So many of them does SQLite's own index understand: Chinese has no spaces, and the index knows no days.
-PLAIN_SEARCHES = 4
 
 
 def made_up_word(number: int) -> str:
@@ -97,31 +78,3 @@ def fill(path: Path, count: int) -> None:
             ),
         )
         connection.commit()
-
-
-def fill_plain_index(path: Path, count: int) -> None:
-    """Put the same texts into SQLite's full-text index, with nothing else."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE VIRTUAL TABLE texts USING fts5(text, content='')")
-        connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(texts(count)))
-        connection.commit()
-
-
-async def make(folder: Path, count: int) -> None:
-    """Make a database of messages that is indexed, and the plain index."""
-    from oneclaw_core.search.query import parse_query
-    from oneclaw_core.sessions import search
-    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-    from oneclaw_core.sessions.store import Store
-
-    backend = SqliteBackend(folder / CORPUS)
-    async with await Store.open(backend, lock_directory=folder):
-        pass
-    fill(folder / CORPUS, count)
-    async with await Store.open(backend, lock_directory=folder) as store:
-        await store.search(parse_query("word"), search.SearchRange(), wants_all=True)
-    fill_plain_index(folder / PLAIN_INDEX, count)
-
-
-if __name__ == "__main__":
-    asyncio.run(make(Path(sys.argv[1]), int(sys.argv[2])))

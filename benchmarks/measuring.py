@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import os
 import resource
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchmarks.work import PROCESSOR_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
 # Of one contestant at one size in one round: as often as fits, but at least as often as a median needs.
-SECONDS = 1.0
+SECONDS = 0.5
 FEWEST = 3
 MOST = 40
 # What takes that long is measured once.
-SLOW_SECONDS = 4.0
+SLOW_SECONDS = 2.0
 
 
 async def median_seconds(once: Callable[[], Awaitable[object]]) -> float:
@@ -40,49 +39,29 @@ async def median_seconds(once: Callable[[], Awaitable[object]]) -> float:
     return statistics.median(seconds)
 
 
-async def turns_per_second(one: Callable[[int], Awaitable[object]], size: int) -> float:
-    """How many turns sessions get done side by side, after each had one.
+async def turns_per_second(one: Callable[[int], Awaitable[object]], size: int) -> dict[str, float]:
+    """How many turns sessions get done side by side, after each had one, and what a turn takes of this process.
 
     Args:
-        one: runs the next turn of the session of that number.
+        one: runs the next turn of the session of that number; raises what made it fail.
         size: how many sessions.
+
+    Raises:
+        RuntimeError: a turn failed.
     """
-    await asyncio.gather(*map(one, range(size)))
+    await _all_turns(one, size)
     turns = 0
-    started = time.perf_counter()
-    while turns < FEWEST or time.perf_counter() - started < SECONDS:
-        await asyncio.gather(*map(one, range(size)))
-        turns += 1
-    return size * turns / (time.perf_counter() - started)
+    started, used = time.perf_counter(), time.process_time()
+    while not turns or time.perf_counter() - started < SECONDS:
+        await _all_turns(one, size)
+        turns += size
+    return {"": turns / (time.perf_counter() - started), PROCESSOR_TIME: (time.process_time() - used) / turns}
 
 
-async def kilobytes_of_each(one: Callable[[int], Awaitable[object]], size: int) -> float:
-    """What each session adds to the memory of the process, when ten turns of it were run.
-
-    Args:
-        one: runs the next turn of the session of that number.
-        size: how many sessions; half as many come before, for what is made but once.
-    """
-
-    async def run(numbers: Iterable[int]) -> None:
-        for number in numbers:
-            for _ in range(10):
-                await one(number)
-
-    await run(range(size, size + size // 2))
-    gc.collect()
-    before = resident_megabytes()
-    await run(range(size))
-    gc.collect()
-    return max(0.0, resident_megabytes() - before) * 1e3 / size
-
-
-def resident_megabytes() -> float:
-    """The memory that this process has now."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return peak_megabytes()
+async def _all_turns(one: Callable[[int], Awaitable[object]], size: int) -> None:
+    results = await asyncio.gather(*map(one, range(size)), return_exceptions=True)
+    if errors := [result for result in results if isinstance(result, BaseException)]:
+        raise RuntimeError(f"{len(errors)} of {size} turns failed: {errors[0]!r}") from errors[0]
 
 
 def peak_megabytes() -> float:
@@ -93,8 +72,12 @@ def peak_megabytes() -> float:
 
 def tokens_of(definitions: Iterable[object]) -> int:
     """How many tokens tool definitions cost: of each, its name, description and parameters as compact JSON."""
+    return sum(tokens_of_text(json.dumps(each, ensure_ascii=False, separators=(",", ":"))) for each in definitions)
+
+
+def tokens_of_text(text: str) -> int:
+    """How many tokens a text costs."""
+    # Unlike tiktoken, it brings the vocabulary along and needs no network.
     import bpe_openai
 
-    encoding = bpe_openai.get_encoding("o200k_base")
-    texts = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in definitions)
-    return sum(len(encoding.encode(text)) for text in texts)
+    return len(bpe_openai.get_encoding("o200k_base").encode(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,10 @@ COLOURS = {
     "openai-agents": "#15803d",
     "llm": "#7e22ce",
     "langgraph-bigtool": "#a16207",
-    "fastmcp": "#be185d",
+    "agno": "#be185d",
     "workspace-mcp": "#0f766e",
+    "hermes-agent": "#4d7c0f",
+    "nanobot-ai": "#b91c1c",
 }
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 420, 80, 200, 56, 48
 _BAR = 26
@@ -32,6 +35,8 @@ _BAR = 26
 
 def plot(table: Table) -> str:
     """Lines over the sizes where there are three or more, else bars of the last row."""
+    # The main figure alone.
+    table = replace(table, rows=[row for row in table.rows if not row.measure])
     sizes = [row.size for row in table.rows]
     return _lines(table) if len(sizes) > 2 and None not in sizes else _bars(table)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.budgets import BUDGETS
+from benchmarks.budgets import BUDGETS, GOALS
 from benchmarks.results import SUBJECT, Row, Table, contestants_of
 from benchmarks.work import CONTESTANTS, TITLES
 
@@ -30,7 +30,7 @@ def table_text(table: Table) -> str:
 def budgets_text(report: Report) -> str:
     """Each budget with what was measured."""
     lines = ["| what | budget | measured | |", "|---|---|---|---|"]
-    for budget in BUDGETS:
+    for budget in (*BUDGETS, *GOALS):
         finding = budget.finding(report)
         measured, verdict = ("not measured", "") if finding is None else finding
         words = {True: "met", False: "**not met**", "": ""}[verdict]
@@ -40,25 +40,26 @@ def budgets_text(report: Report) -> str:
 
 def memory_table(report: Report) -> Table | None:
     """The most memory that processes had while they ran turns."""
-    turns = report.table("turn")
-    if turns is None:
-        return None
     rows = []
-    for row in turns.rows:
-        memory = Row(row.title, "MB", row.size)
-        for name, peak in row.peaks.items():
-            memory.add(name, peak)
-        rows.append(memory)
-    note = "The most that the process of the turns above had, with interpreter, libraries and tools."
-    return Table("memory", "Memory of a process", note, rows)
+    for work in ("turn", "http_sessions"):
+        table = report.table(work)
+        for row in table.rows if table else ():
+            if not row.measure and row.peaks:
+                memory = Row(row.title, "MB", row.size)
+                for name, peak in row.peaks.items():
+                    memory.add(name, peak)
+                rows.append(memory)
+    note = "The most that the processes of the turns and sessions above had, with interpreter, libraries and tools."
+    return Table("memory", "Memory of a process", note, rows) if rows else None
 
 
 def machine_text(report: Report) -> str:
     """On what, with what and when it was measured."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    missing = f" Not installed: {', '.join(report.missing)}." if report.missing else ""
     return (
-        f"{report.machine}. {versions}. {report.day}; {report.rounds} {'round' if report.rounds == 1 else 'rounds'}, "
-        f"measured in {report.minutes:.0f} min."
+        f"{report.machine}. {versions}.{missing} {report.day}; {report.rounds} "
+        f"{'round' if report.rounds == 1 else 'rounds'}, measured in {report.minutes:.0f} min."
     )
 
 

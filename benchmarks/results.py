@@ -20,8 +20,9 @@ class Row:
 
     Attributes:
         title: for people.
-        unit: ``s``, ``MB``, ``KB``, ``tokens`` or ``1/s``.
-        size: how much of the work, for plots; ``None`` where it is no number.
+        unit: ``s``, ``MB``, ``tokens`` or ``1/s``.
+        size: how much of the work; ``None`` where it is no number.
+        measure: the title of what is measured; empty for the main figure.
         is_more_better: whether the larger figure is the better one.
         is_best: whether the figure is the best of the rounds, and not their median.
         rounds: what each contestant measured in each round.
@@ -32,6 +33,7 @@ class Row:
     title: str
     unit: str
     size: int | None = None
+    measure: str = ""
     is_more_better: bool = False
     is_best: bool = False
     rounds: dict[str, list[float]] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Report:
         day: when, as an ISO date.
         rounds: how often each was measured, but for what takes too long.
         minutes: how long the run took.
+        missing: contestants that are not installed.
         tables: what was measured.
     """
 
@@ -97,17 +100,21 @@ class Report:
     day: str
     rounds: int = 0
     minutes: float = 0.0
+    missing: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
 
     def table(self, work: str) -> Table | None:
         """The table of a work, ``None`` if it was not measured."""
         return next((table for table in self.tables if table.work == work), None)
 
-    def figures(self, work: str) -> list[float]:
-        """What OneClaw measured in each row of a work that it has a figure in."""
+    def rows(self, work: str, measure: str = "") -> list[Row]:
+        """The rows of a measure of a work in which OneClaw has a figure."""
         table = self.table(work)
-        found = [row.figures().get(SUBJECT) for row in table.rows] if table else []
-        return [value for value in found if value is not None]
+        return [row for row in table.rows if row.measure == measure and SUBJECT in row.rounds] if table else []
+
+    def figures(self, work: str, measure: str = "") -> list[float]:
+        """What OneClaw measured in each of these rows."""
+        return [row.figures()[SUBJECT] for row in self.rows(work, measure)]
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""

@@ -5,22 +5,25 @@ from __future__ import annotations
 import ast
 import json
 import os
-import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.environments import program
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_SECONDS = 60
+LONGEST_SECONDS = 40
 """What takes a process longer is given up."""
-CORPUS_SECONDS = 600
 REPOSITORY = Path(__file__).parent.parent
+NOT_INSTALLED = "not installed"
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class Measured:
     """What one process measured.
 
     Attributes:
-        values: in the unit of the work, by the title of the row; the title is empty if there is but one.
-        peak_mb: the most memory that the process had; ``None`` if nobody looked.
+        values: by the title of the measure, in its unit.
+        peak_mb: the most memory that the process had; ``None`` if that is not known.
         seconds: how long the whole process took.
         processor_seconds: how long processors worked for it.
     """
@@ -44,7 +47,7 @@ def works_of(contestant: str) -> frozenset[str]:
     """What a contestant does, by the names of its functions; it is not imported for that."""
     path = Path(__file__).parent / "contestants" / f"{contestant.replace('-', '_')}.py"
     names: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else ():
         if isinstance(node, ast.AsyncFunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.ImportFrom):
@@ -52,7 +55,7 @@ def works_of(contestant: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def run_work(contestant: str, work: str, size: int | str, extra_environ: Mapping[str, str]) -> Measured | str:
+def run_work(contestant: str, work: str, size: int, extra_environ: Mapping[str, str]) -> Measured | str:
     """Have a contestant do a work once.
 
     Args:
@@ -64,8 +67,8 @@ def run_work(contestant: str, work: str, size: int | str, extra_environ: Mapping
     Returns:
         What was measured, or in words why nothing was.
     """
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.one", contestant, work, str(size)]
-    done = _run(command, extra_environ=extra_environ, cwd=REPOSITORY)
+    command = ["python", "-W", "ignore", "-m", "benchmarks.one", contestant, work, str(size)]
+    done = run_program(contestant, command, extra_environ=extra_environ, cwd=REPOSITORY)
     if isinstance(done, str):
         return done
     lines = done.output.strip().splitlines()
@@ -76,73 +79,87 @@ def run_work(contestant: str, work: str, size: int | str, extra_environ: Mapping
         return "printed no result"
 
 
-def run_command(command: tuple[str, ...]) -> Measured | str:
-    """How long a program takes as a user starts it, from its start to its end."""
-    return _timed(_run([_program(command[0]), *command[1:]]))
-
-
-def run_import(statement: str) -> Measured | str:
-    """The same of Python with one statement."""
+def run_import(contestant: str, statement: str) -> Done | str:
+    """Run Python with one statement."""
     # Not in the repository, whose folders would be found first.
-    return _timed(_run([sys.executable, "-P", "-W", "ignore", "-c", statement]))
-
-
-def make_corpus(folder: Path, messages: int) -> str | None:
-    """Make what is searched; tells why if it cannot."""
-    command = [sys.executable, "-m", "benchmarks.corpus", str(folder), str(messages)]
-    done = _run(command, cwd=REPOSITORY, longest_seconds=CORPUS_SECONDS)
-    return done if isinstance(done, str) else None
+    return run_program(contestant, ["python", "-P", "-W", "ignore", "-c", statement])
 
 
 @dataclass(frozen=True)
-class _Done:
+class Done:
+    """A process that ended well.
+
+    Attributes:
+        output: what it printed.
+        seconds: from its start to its end.
+        processor_seconds: how long processors worked for it and the processes that it waited for.
+        peak_mb: the most memory that the largest of these had.
+    """
+
     output: str
     seconds: float
     processor_seconds: float
+    peak_mb: float
 
 
-def _timed(done: _Done | str) -> Measured | str:
-    return done if isinstance(done, str) else Measured({}, None, done.seconds, done.processor_seconds)
-
-
-def _program(name: str) -> str:
-    beside = Path(sys.executable).with_name(name)
-    return str(beside) if beside.exists() else name
-
-
-def _run(
+def run_program(
+    contestant: str,
     command: list[str],
     *,
+    home: Path | None = None,
     extra_environ: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     longest_seconds: float = LONGEST_SECONDS,
-) -> _Done | str:
+) -> Done | str:
+    """Run a program of a contestant's environment.
+
+    Args:
+        contestant: whose.
+        command: the program's name, and its arguments.
+        home: the user's home directory; an empty one by default.
+        extra_environ: environment variables for it.
+        cwd: where it runs; in the home by default.
+        longest_seconds: when it is killed.
+
+    Returns:
+        What came of it, or in words why nothing did.
+    """
+    path = program(contestant, command[0])
+    if path is None:
+        return NOT_INSTALLED
     # Homes of their own, so that no contestant finds what the user has.
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         environ = {
             name: value
             for name, value in os.environ.items()
             # Whoever installs a program has its bytecode, all but the first time.
             if not name.endswith("_API_KEY") and not name.startswith("ONECLAW_") and name != "PYTHONDONTWRITEBYTECODE"
         }
-        environ |= {"HOME": home, "ONECLAW_HOME": f"{home}/oneclaw", "LLM_USER_PATH": f"{home}/llm"}
+        home = home or Path(empty)
+        environ |= {"HOME": str(home), "ONECLAW_HOME": f"{home}/oneclaw", "LLM_USER_PATH": f"{home}/llm"}
         environ |= extra_environ or {}
-        used, started = _processor_seconds(), time.perf_counter()
-        try:
-            done = subprocess.run(  # noqa: S603  # commands of this package
-                command, capture_output=True, text=True, timeout=longest_seconds, env=environ, cwd=cwd, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"over {longest_seconds} s"
-        except OSError as error:
-            return f"cannot be run: {error.strerror}"
-        seconds, used = time.perf_counter() - started, _processor_seconds() - used
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no reason given"]
-        return f"failed: {lines[-1].replace(str(Path.home()), '~')[:150]}"
-    return _Done(done.stdout, seconds, used)
-
-
-def _processor_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+        started = time.perf_counter()
+        process = subprocess.Popen(  # noqa: S603  # commands of this package
+            [str(path), *command[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env=environ,
+            cwd=cwd or home,
+            start_new_session=True,
+        )
+        watch = threading.Timer(longest_seconds, os.killpg, (process.pid, signal.SIGKILL))
+        watch.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - started
+        watch.cancel()
+        if seconds >= longest_seconds:
+            return f"over {longest_seconds:g} s"
+        for file in (output, errors):
+            file.seek(0)
+        if process.returncode:
+            lines = errors.read().decode(errors="replace").strip().splitlines() or ["no reason given"]
+            return f"failed: {lines[-1].replace(str(Path.home()), '~').replace(str(home), 'HOME')[:150]}"
+        peak_mb = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+        return Done(output.read().decode(errors="replace"), seconds, usage.ru_utime + usage.ru_stime, peak_mb)

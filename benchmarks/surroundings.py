@@ -1,16 +1,13 @@
-"""What contestants need beside themselves: a database server and messages to search, made when first needed."""
+"""What contestants need beside themselves: a database server, and homes of programs, made when first needed."""
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from benchmarks.postgresql import PostgresServer
-from benchmarks.running import make_corpus
+from benchmarks.programs import ProgramHomes
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,7 +28,7 @@ class ProcessState:
         self.server_version = ""
         self._stack = ExitStack()
         self._server: PostgresServer | UnavailableError | None = None
-        self._corpus: Path | UnavailableError | None = None
+        self._programs: ProgramHomes | None = None
 
     def __enter__(self) -> Self:
         """Nothing is made yet."""
@@ -60,18 +57,8 @@ class ProcessState:
             raise self._server
         return self._server.new_database()
 
-    def corpus(self, messages: int) -> str:
-        """Make messages to search, and give their folder.
-
-        Raises:
-            UnavailableError: they could not be made.
-        """
-        if self._corpus is None:
-            print(f"writing and indexing {messages:,} messages", file=sys.stderr, flush=True)
-            folder = Path(tempfile.mkdtemp(prefix="oneclaw-corpus-"))
-            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            reason = make_corpus(folder, messages)
-            self._corpus = UnavailableError(f"no messages to search: {reason}") if reason else folder
-        if isinstance(self._corpus, UnavailableError):
-            raise self._corpus
-        return str(self._corpus)
+    def programs(self) -> ProgramHomes:
+        """Make the homes of programs that are measured as a whole."""
+        if self._programs is None:
+            self._programs = self._stack.enter_context(ProgramHomes())
+        return self._programs

@@ -1,4 +1,4 @@
-"""A session of ten turns with office tools, and every request that a model is sent in it."""
+"""A session of ten turns with tools of the plugins, and every request that a model is sent in it."""
 
 from __future__ import annotations
 
@@ -41,59 +41,69 @@ TURNS = (
     Turn(
         "What did Ana write about the Lisbon offsite last week, and is anything still open?",
         [
-            ("mail_search", {"query": "from:ana@example.org offsite Lisbon", "after": "2026-11-02T00:00:00Z"}, 1400),
-            ("mail_read", {"ids": ["m-81f2", "m-81f9"], "format": "text"}, 2600),
+            ("gmail_search", {"query": "from:ana@example.org offsite Lisbon after:2026/11/02"}, 1400),
+            ("gmail_read", {"message_ids": ["m-81f2", "m-81f9"], "body_format": "text"}, 2600),
         ],
         "Ana wrote twice. The hotel is held until Friday for 24 people, and she needs two things from you: the final "
         "number of guests, and whether the team dinner is on the Tuesday or the Wednesday.",
-        loads="mail",
+        loads="google_gmail",
     ),
     Turn(
         "Which evening suits more people?",
-        [("calendar_search", {"query": "offsite", "after": "2026-12-01T00:00:00Z", "state": "open"}, 1800)],
+        [("calendar_list_events", {"query": "offsite", "time_min": "2026-12-01T00:00:00Z", "max_results": 50}, 1800)],
         "Tuesday: nobody has anything after 18:00. On Wednesday four people leave on the evening flight.",
-        loads="calendar",
+        loads="google_calendar",
     ),
     Turn(
         "Put a dinner on Tuesday at 19:30 and invite everybody who is going.",
         [
-            ("calendar_create", {"title": "Team dinner", "body": "Offsite, Lisbon", "people": ["offsite@x.org"]}, 500),
-            ("calendar_share", {"ids": ["e-5511"], "people": ["offsite@example.org"], "notify": True}, 700),
+            (
+                "calendar_create_event",
+                {"summary": "Team dinner", "start": "2026-12-01T19:30", "location": "Lisbon"},
+                500,
+            ),
+            ("calendar_update_event", {"event_id": "e-5511", "add_attendees": ["offsite@example.org"]}, 700),
         ],
         "Done: the dinner is on Tuesday at 19:30, and the 24 guests have their invitations.",
     ),
     Turn(
         "And tell Ana: 24 guests, dinner on Tuesday.",
-        [("mail_create", {"title": "Re: Offsite", "body": "Hi Ana,\n\n24 guests, and dinner on Tuesday."}, 300)],
+        [
+            (
+                "gmail_send",
+                {"reply_to_message_id": "m-81f9", "body": "Hi Ana,\n\n24 guests, and dinner on Tuesday."},
+                300,
+            )
+        ],
         "I wrote to Ana in the thread of her last mail.",
     ),
     Turn("What time is it in Lisbon then, compared to Berlin?", [], "An hour earlier: 19:30 there is 20:30 in Berlin."),
     Turn(
         "Make a task list for the offsite from what is open in Ana's mails.",
         [
-            ("tasks_create", {"title": "Confirm the hotel", "body": "24 guests, until Friday"}, 300),
-            ("tasks_create", {"title": "Book the restaurant", "body": "Tuesday 19:30, 24 people"}, 300),
-            ("tasks_create", {"title": "Send the agenda", "body": "A week before"}, 300),
+            ("tasks_create", {"title": "Confirm the hotel", "notes": "24 guests, until Friday"}, 300),
+            ("tasks_create", {"title": "Book the restaurant", "notes": "Tuesday 19:30, 24 people"}, 300),
+            ("tasks_create", {"title": "Send the agenda", "notes": "A week before"}, 300),
         ],
         "Three tasks: confirm the hotel by Friday, book the restaurant, and send the agenda a week before.",
-        loads="tasks",
+        loads="google_tasks",
     ),
     Turn(
         "Who was at the last offsite and is not coming this time?",
         [
-            ("calendar_search", {"query": "offsite 2025", "before": "2026-01-01T00:00:00Z"}, 1500),
-            ("calendar_read", {"ids": ["e-2207"], "fields": ["title", "owner"]}, 1900),
+            ("calendar_list_events", {"query": "offsite 2025", "time_max": "2026-01-01T00:00:00Z"}, 1500),
+            ("calendar_get_event", {"event_id": "e-2207", "time_zone": "Europe/Lisbon"}, 1900),
         ],
         "Three people: Jonas and Mei have left the company, and Priya is on leave until January.",
     ),
     Turn(
         "Give the restaurant task to Tom, due on Thursday.",
-        [("tasks_update", {"id": "t-903", "body": "Tuesday 19:30, 24 people. Tom, by Thursday.", "notify": True}, 350)],
-        "Tom has the task now, with Thursday as its date.",
+        [("tasks_update", {"task_id": "t-903", "notes": "Tuesday 19:30, 24 people. Tom.", "due": "2026-11-26"}, 350)],
+        "The task names Tom now, with Thursday as its date.",
     ),
     Turn(
         "Did Ana answer?",
-        [("mail_search", {"query": "from:ana@example.org", "after": "2026-11-09T09:00:00Z"}, 600)],
+        [("gmail_search", {"query": "from:ana@example.org newer_than:1d"}, 600)],
         "Yes, a minute ago: everything is confirmed, and she thanks you.",
     ),
     Turn("Great, thank you!", [], "You are welcome. The tasks for Tom and the agenda are all that is left."),
@@ -171,18 +181,20 @@ def _rows(length: int) -> str:
     return f"[{', '.join(rows)}]"[:length]
 
 
-def turns_with(names: Sequence[str]) -> list[Turn]:
-    """The session with the tools of these groups alone: the first stands in for those that are missing."""
+def turns_with(names: Sequence[str], registry: ToolRegistry) -> list[Turn]:
+    """The session with the tools of these groups alone: searches of mail stand in for those that are missing."""
+    known = {tool.name for name in names for tool in registry.get_group_tool_definitions(name)}
 
-    def of_group(tool: str) -> str:
-        group, _, action = tool.partition("_")
-        return tool if group in names else f"{names[0]}_{action}"
+    def of_groups(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        return (
+            (tool, arguments) if tool in known else ("gmail_search", {"query": " ".join(map(str, arguments.values()))})
+        )
 
     return [
         replace(
             turn,
             loads=turn.loads if turn.loads in names else None,
-            calls=[(of_group(name), arguments, length) for name, arguments, length in turn.calls],
+            calls=[(*of_groups(name, arguments), length) for name, arguments, length in turn.calls],
         )
         for turn in TURNS
     ]

@@ -1,6 +1,6 @@
 """What tools cost in tokens: one session of ten turns, sent to each service in every way that its wire format has.
 
-Run it with: uv run python benchmarks/tokens.py
+Run it with: uv run python -m benchmarks.tokens
 
 It prints the tables of docs/tokens.md. Nothing goes over a network: the requests are the real ones, byte for byte,
 and what a service reads from its prompt cache is computed from what each has in common with the one before. A token
@@ -16,13 +16,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from genai_prices import Usage, calc_price
-from office_tools import register_office_tools
 from oneclaw_anthropic import wire as anthropic_wire
 from oneclaw_gemini import wire as gemini_wire
 from oneclaw_openai import chat_wire as openai_chat_wire
 from oneclaw_openai import responses_wire as openai_responses_wire
-from ten_turns import ALWAYS_ALL, APPENDED, DISPATCHED, GROUPS_USED, INLINE, NATIVE, NONE, Session, turns_with
 
+from benchmarks import work
+from benchmarks.ten_turns import (
+    ALWAYS_ALL,
+    APPENDED,
+    DISPATCHED,
+    GROUPS_USED,
+    INLINE,
+    NATIVE,
+    NONE,
+    Session,
+    turns_with,
+)
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
 
 if TYPE_CHECKING:
@@ -260,7 +270,7 @@ async def groups_table(registry: ToolRegistry) -> list[str]:
         for strategy in service.strategies[1:]:
             cells = []
             for count in (1, 2, 3):
-                turns = turns_with(GROUPS_USED[:count])
+                turns = turns_with(GROUPS_USED[:count], registry)
                 billed = [
                     cost(service, await Session(registry, each, turns).play(), least_cached=service.least_cached).billed
                     for each in (strategy, ALWAYS_ALL)
@@ -275,10 +285,25 @@ def _less(billed: float, compared: float) -> str:
     return "" if billed == compared else f"{1 - billed / compared:.0%}"
 
 
+async def billed_by_service() -> dict[str, float]:
+    """Return the tokens billed for the session, by the titles of the rows in ``work.py``."""
+    registry = load_plugins(entry_points=discover()).registry
+    billed: dict[str, float] = {}
+    for service in SERVICES:
+        default = NATIVE if NATIVE in service.strategies else APPENDED
+        titles = {ALWAYS_ALL: work.CACHED, default: work.LOADED, DISPATCHED: work.DISPATCHED}
+        for strategy in service.strategies:
+            if strategy in titles:
+                found = cost(service, await Session(registry, strategy).play(), least_cached=service.least_cached)
+                billed[f"{service.name}, {titles[strategy]}"] = found.billed
+                if strategy == ALWAYS_ALL:
+                    billed[f"{service.name}, {work.UNCACHED}"] = found.sent
+    return billed
+
+
 async def main() -> None:
     """Print the tables, and the rates that they are made with."""
-    registry = load_plugins(entry_points=discover()[:1]).registry  # the core tools, and no plugin that is installed
-    register_office_tools(registry)
+    registry = load_plugins(entry_points=discover()).registry
     print("\n".join([*await session_table(registry), "", *await groups_table(registry), ""]))
     for service in SERVICES:
         read, write = service.rates

@@ -13,6 +13,7 @@ FIRST_GROUP = "group_0"
 FIRST_TOOL = "tool_0_0"
 LOAD_TURN = "hello"
 ANSWER = "done"
+PIECES = 2_000
 
 
 @dataclass(frozen=True)

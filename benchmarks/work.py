@@ -1,10 +1,28 @@
-"""The rows of the table: what is done, by whom, and with how much of it."""
+"""The rows of the tables: what is done, by whom, and with how much of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.corpus import MESSAGES, SEARCHES
+from benchmarks.results import SUBJECT
+from benchmarks.tool_set import PIECES
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure that a work measures.
+
+    Attributes:
+        title: of its rows; empty for the only one, or the main one of several.
+        unit: ``s``, ``MB``, ``tokens`` or ``1/s``.
+        is_more_better: True if the larger figure is the better one.
+        is_best: True if the best of the rounds counts, and not their median.
+    """
+
+    title: str = ""
+    unit: str = "s"
+    is_more_better: bool = False
+    is_best: bool = False
 
 
 @dataclass(frozen=True)
@@ -14,13 +32,11 @@ class Work:
     Attributes:
         name: for the command line.
         title: for people.
-        unit: of what is measured, ``s``, ``MB``, ``KB``, ``tokens`` or ``1/s``.
         sizes: how much of it: tools, messages, sessions or pieces of text.
-        size_of: what the sizes count.
-        is_exact: whether each round measures the same, so that one is enough.
-        row_titles: of the rows, where one size has several.
-        is_of_corpus: whether it is done to the corpus of messages, whose path is given in place of the size.
-        is_more_better: whether the larger figure is the better one.
+        size_of: what the sizes count; empty if the rows are named after the measures alone.
+        measures: what is measured.
+        peers_up_to: the largest size that contestants beside OneClaw do; ``None`` for all sizes.
+        is_exact: True if each round measures the same, so that one is enough.
         own_repetitions: how often OneClaw does it in a round; more than once where its sizes must not differ, and the
             disk would make them.
         note: what a reader must know.
@@ -28,60 +44,120 @@ class Work:
 
     name: str
     title: str
-    unit: str
     sizes: tuple[int, ...]
     size_of: str
+    measures: tuple[Measure, ...] = (Measure(),)
+    peers_up_to: int | None = None
     is_exact: bool = False
-    row_titles: tuple[str, ...] = ()
-    is_of_corpus: bool = False
-    is_more_better: bool = False
     own_repetitions: int = 1
     note: str = ""
 
 
+PROCESSOR_TIME = "time of processors for a turn"
+TOOL_TOKENS = "tokens of tools"
+LISTING = "`tools list`"
+IMPORTING = "importing the framework"
+
+SERVICES = ("OpenAI Responses", "Anthropic Messages", "Gemini", "Chat Completions")
+UNCACHED = "all tools always sent, without a cache"
+CACHED = "all tools always sent"
+LOADED = "groups loaded on demand"
+DISPATCHED = "groups behind a dispatcher"
+_SESSIONS = tuple(
+    f"{service}, {how}"
+    for service in SERVICES
+    for how in (UNCACHED, CACHED, LOADED, *([DISPATCHED] if service in SERVICES[2:] else []))
+)
+
+START = Work(
+    "start",
+    "Starting",
+    (1,),
+    "",
+    measures=(
+        Measure(LISTING),
+        Measure(f"{LISTING}, the fastest", is_best=True),
+        Measure(f"{LISTING}, time of processors"),
+        Measure(IMPORTING),
+    ),
+    note=(
+        "Whole processes as a user starts them, in turn, with the bytecode and the home of an earlier start "
+        "(`PYTHONDONTWRITEBYTECODE` is not set); OneClaw with all plugins of the repository, "
+        "llm with none. Importing gives the class that a program begins with, such as `from oneclaw_core import "
+        "OneClaw` and `from agno.agent import Agent`, where importing the package alone would defer the work."
+    ),
+)
 WORKS = (
+    START,
     Work(
-        "turn",
-        "A turn",
-        "s",
-        (100, 1_000, 10_000),
-        "tools",
-        own_repetitions=4,
+        "run",
+        "One run of a whole program",
+        (1,),
+        "",
+        measures=(
+            Measure("the whole process"),
+            Measure("time of processors"),
+            Measure("the most memory", "MB"),
+            Measure(TOOL_TOKENS, "tokens"),
+            Measure("tokens of the system prompt", "tokens"),
+        ),
         note=(
-            "Three model requests: load a group, call its tool, answer. The model answers at once. OneClaw stores "
-            "every message, call and result; the others store nothing. openai-agents and llm send all tools with each "
-            "request, so that their turns have two requests."
+            "`oneclaw run`, `llm`, `hermes -z` and `nanobot agent -m` send the same message to the same local model "
+            "service, which answers at once, in a home in which each has run before. Each offers the model the tools "
+            "that it has without being told (llm: none). Tokens are counted with o200k."
         ),
     ),
     Work(
-        "stored_turn",
-        "A turn that is stored",
-        "s",
-        (100, 1_000),
+        "turn",
+        "A turn",
+        (100, 1_000, 10_000),
         "tools",
+        peers_up_to=1_000,
+        own_repetitions=2,
         note=(
-            "The same, by those that can store it in a SQLite file: openai-agents with a `SQLiteSession`, llm with the "
-            "log that its command writes."
+            "Three model requests: load a group, call its tool, answer. The model answers at once, in the same "
+            "process. OneClaw stores every message, call and result; the others store nothing. openai-agents, agno and "
+            "llm send all tools with each request, so that their turns have two requests."
         ),
     ),
     Work(
         "http_turn",
         "A stored turn over HTTP",
-        "s",
         (100,),
         "tools",
         note=(
-            "The same three requests to a model service in another process, which answers Chat Completions as "
-            "server-sent events at once. OneClaw has all its plugins. The floor is a loop with httpx and SQLite that "
-            "stores each message before it goes on."
+            "The same requests to a model service in another process, which answers Chat Completions as server-sent "
+            "events at once; every turn is stored in a SQLite file. OneClaw has all its plugins. The floor is a loop "
+            "with httpx and sqlite3 that stores each message before it goes on, with three requests. openai-agents has "
+            "a `SQLiteSession`, agno an `AsyncSqliteDb`, both two requests."
+        ),
+    ),
+    Work(
+        "http_stream",
+        "Streaming over HTTP",
+        (PIECES,),
+        "pieces, for each",
+        note="An answer in pieces, each an event of the model service, from the connection to the events of the turn.",
+    ),
+    Work(
+        "http_sessions",
+        "Sessions at once over HTTP",
+        (1, 16, 64, 256, 1_000),
+        "sessions",
+        measures=(Measure(unit="1/s", is_more_better=True), Measure(PROCESSOR_TIME)),
+        note=(
+            "Turns a second of one process, each of two requests to a model service in another process, which answers "
+            "after 50 ms, so that no session can have more than 10. Both processes share the machine. Each turn has to "
+            "succeed. OneClaw stores every turn; the others keep histories in memory. The time of processors is that "
+            "of the contestant's process alone."
         ),
     ),
     Work(
         "resume",
         "The next turn of a long session",
-        "s",
-        (10, 1_000, 16_000, 100_000),
+        (10, 10_000, 100_000),
         "messages",
+        peers_up_to=10_000,
         note=(
             "One model request. OneClaw reads the session from its database and sends what fits the model's window; "
             "the others are given the whole history as objects in memory."
@@ -90,15 +166,14 @@ WORKS = (
     Work(
         "register",
         "Registering tools",
-        "s",
-        (100, 1_000, 10_000),
+        (1_000, 10_000),
         "tools",
+        peers_up_to=1_000,
         note="They are there as names, descriptions and schemas, and become tools that an agent has.",
     ),
     Work(
         "call",
         "A tool call",
-        "s",
         (100,),
         "tools",
         note=(
@@ -107,95 +182,31 @@ WORKS = (
         ),
     ),
     Work(
-        "load_group",
-        "Loading a group of 50 tools",
-        "s",
-        (100, 10_000),
-        "tools",
-        note="The tool `load_tool_group` by itself.",
-    ),
-    Work(
-        "list_groups",
-        "The list of groups",
-        "s",
-        (100, 10_000),
-        "tools",
-        note="What stands of it in the system prompt, for 2 groups and for 200.",
-    ),
-    Work(
-        "stream",
-        "Streaming",
-        "s",
-        (2_000,),
-        "pieces, for each",
-        note="An answer in pieces, from a model in the same process to the program that shows them.",
-    ),
-    Work(
-        "sessions",
-        "Sessions at once",
-        "1/s",
-        (1, 16, 64, 256),
-        "sessions",
-        is_more_better=True,
-        note=(
-            "Turns a second of one process, each of two requests to a model that answers after 50 ms, so that no "
-            "session can have more than 10. OneClaw stores every turn; the others keep histories in memory."
-        ),
-    ),
-    Work(
-        "http_sessions",
-        "Sessions at once over HTTP",
-        "1/s",
-        (1, 16, 64, 256, 1_000),
-        "sessions",
-        is_more_better=True,
-        note=(
-            "The same with a model service in another process, which answers Chat Completions after 50 ms as "
-            "server-sent events. Both processes share the machine."
-        ),
-    ),
-    Work(
-        "idle",
-        "An idle session",
-        "KB",
-        (200,),
-        "sessions of 20 messages, each",
-        note=(
-            "What each adds to the memory of the process. OneClaw keeps them in the database alone; what grows here is "
-            "SQLite's page cache, which has a limit."
-        ),
-    ),
-    Work(
-        "search",
-        "Searching the past",
-        "s",
-        (MESSAGES,),
-        "messages",
-        row_titles=tuple(title for title, _words, _days in SEARCHES),
-        is_of_corpus=True,
-        note=(
-            f"{MESSAGES:,} messages of 240 characters on average, in a SQLite file. The floor is SQLite's own "
-            "full-text index, ranked by its `bm25()`: nothing but row numbers, no text, days or Chinese."
-        ),
-    ),
-    Work(
         "tokens",
         "Tokens of tools in a request",
-        "tokens",
         (0, 1),
         "loaded groups",
+        measures=(Measure(unit="tokens"),),
         is_exact=True,
         note=(
             "Definitions and the list of groups (o200k), with all plugins installed. With one group, that of mail is "
             "loaded. workspace-mcp has its tools for the same services sent with each request."
         ),
     ),
-)
-START = "start"
-START_TITLE = "Starting"
-START_NOTE = (
-    "Whole processes as a user starts them, in turn, with the bytecode of an earlier start (`PYTHONDONTWRITEBYTECODE` "
-    "is not set) and a home of their own; OneClaw with all plugins of the repository, llm with none."
+    Work(
+        "session_tokens",
+        "Tokens billed for a session of ten turns",
+        (1,),
+        "",
+        measures=tuple(Measure(title, "tokens") for title in _SESSIONS),
+        is_exact=True,
+        note=(
+            "The tools of all plugins, of which three groups are loaded (mail, calendar, tasks): input tokens at the "
+            "plain rate that would cost as much, with what the services' prompt caches have read and written at their "
+            "rates, computed from the real requests. [What tools cost in tokens](tokens.md#measured) has all ways of "
+            "loading, and fewer groups."
+        ),
+    ),
 )
 COMMANDS = {
     "oneclaw": ("oneclaw", "tools", "list"),
@@ -203,23 +214,26 @@ COMMANDS = {
 }
 IMPORTS = {
     "floor": "pass",
-    "oneclaw": "import oneclaw_core",
-    "pydantic-ai": "import pydantic_ai",
-    "openai-agents": "import agents",
-    "llm": "import llm",
-    "langgraph-bigtool": "import langgraph_bigtool",
-    "fastmcp": "import fastmcp",
+    "oneclaw": "from oneclaw_core import OneClaw",
+    "pydantic-ai": "from pydantic_ai import Agent",
+    "openai-agents": "from agents import Agent, Runner",
+    "agno": "from agno.agent import Agent; from agno.models.openai import OpenAIChat",
+    "llm": "import llm; llm.Conversation",
+    "langgraph-bigtool": "from langgraph_bigtool import create_agent",
 }
 POSTGRESQL = "oneclaw-postgresql"
+FLOOR = "floor"
 CONTESTANTS = (
-    "oneclaw",
+    SUBJECT,
     POSTGRESQL,
-    "floor",
+    FLOOR,
     "pydantic-ai",
     "openai-agents",
+    "agno",
     "llm",
     "langgraph-bigtool",
-    "fastmcp",
     "workspace-mcp",
+    "hermes-agent",
+    "nanobot-ai",
 )
-TITLES = {"oneclaw": "OneClaw", POSTGRESQL: "OneClaw, PostgreSQL", "floor": "floor"}
+TITLES = {SUBJECT: "OneClaw", POSTGRESQL: "OneClaw, PostgreSQL", FLOOR: "floor"}

@@ -242,7 +242,7 @@ def token_bars(strategies: list[Strategy]) -> Drawing:
     drawing.text(
         20,
         32,
-        "Billed tokens of a session of ten turns, 106 tools in 14 groups of which 3 are used",
+        "Billed tokens of a session of ten turns, 105 tools of which 3 groups are loaded",
         size=15,
         anchor="start",
         bold=True,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from typing import Any
 
-from benchmarks.measuring import kilobytes_of_each, median_seconds, turns_per_second
+from benchmarks.measuring import median_seconds
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, plain_tools
-
-MODEL_SECONDS = 0.05
 
 
 def _tool(count: int) -> dict[str, Any]:
@@ -132,6 +129,29 @@ async def http_turn(size: int) -> float:
             return await median_seconds(once)
 
 
+async def http_stream(size: int) -> float:
+    """The lines of the response, each parsed."""
+    import httpx
+
+    from benchmarks.model_service import model_service
+
+    body = {"model": "pieces", "stream": True, "messages": [{"role": "user", "content": LOAD_TURN}]}
+    with model_service(0) as url:
+        async with httpx.AsyncClient(base_url=url) as client:
+
+            async def once() -> None:
+                shown = []
+                async with client.stream("POST", "chat/completions", json=body) as response:
+                    async for line in response.aiter_lines():
+                        if line.startswith("data: ") and line != "data: [DONE]":
+                            delta = json.loads(line[6:])["choices"][0]["delta"]
+                            if delta.get("content"):
+                                shown.append(delta["content"])
+                assert len(shown) == size
+
+            return await median_seconds(once) / size
+
+
 async def register(size: int) -> float:
     """A dict."""
     tools = list(plain_tools(size))
@@ -151,63 +171,3 @@ async def call(size: int) -> float:
             functions[FIRST_TOOL](**json.loads(json.dumps({"text": LOAD_TURN})))
 
     return await median_seconds(once) / calls
-
-
-async def stream(size: int) -> float:
-    """An asynchronous generator."""
-
-    async def pieces() -> Any:
-        for number in range(size):
-            yield f"word{number} "
-
-    async def once() -> None:
-        shown = [piece async for piece in pieces()]
-        assert len(shown) == size
-
-    return await median_seconds(once) / size
-
-
-async def sessions(size: int) -> float:
-    """Loops side by side."""
-
-    async def one(number: int) -> None:
-        messages = [LOAD_TURN]
-        for _ in range(2):
-            await asyncio.sleep(MODEL_SECONDS)
-            messages.append(ANSWER)
-
-    return await turns_per_second(one, size)
-
-
-async def idle(size: int) -> float:
-    """Lists of messages."""
-    histories: dict[int, list[Any]] = {}
-
-    async def one(number: int) -> None:
-        for role, text in (("user", LOAD_TURN), ("assistant", ANSWER)):
-            histories.setdefault(number, []).append({"role": role, "content": f"{text} of {number}"})
-
-    return await kilobytes_of_each(one, size)
-
-
-async def search(corpus: str) -> dict[str, float]:
-    """SQLite's full-text index, ranked by its bm25."""
-    # What other works would have in their memory for nothing.
-    import sqlite3
-    from contextlib import closing
-    from pathlib import Path
-
-    from benchmarks.corpus import PLAIN_INDEX, PLAIN_SEARCHES, SEARCHES
-
-    found: dict[str, float] = {}
-    with closing(sqlite3.connect(Path(corpus) / PLAIN_INDEX)) as connection:
-        for title, words, _days in SEARCHES[:PLAIN_SEARCHES]:
-            query = " AND ".join(words.split())
-
-            async def once(query: str = query) -> None:
-                connection.execute(
-                    "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10", (query,)
-                ).fetchall()
-
-            found[title] = await median_seconds(once)
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import tempfile
@@ -11,14 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measuring import kilobytes_of_each, median_seconds, tokens_of, turns_per_second
+from benchmarks.measuring import median_seconds, tokens_of, turns_per_second
 from benchmarks.model_service import MODEL_SECONDS, model_service
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
 from oneclaw_core import (
-    LoadToolGroupTool,
     Message,
     MessageType,
     OneClaw,
+    TextEvent,
     ToolCall,
     ToolDefinition,
     ToolGroupDefinition,
@@ -26,9 +25,8 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
     TurnFinishedEvent,
-    build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.providers import ModelResponse, TextDelta
+from oneclaw_core.providers import ModelResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -41,30 +39,20 @@ class Model:
     """Loads a group, calls its first tool, answers; or only answers.
 
     Args:
-        seconds: it thinks before it answers.
-        pieces: its answer has.
-        rounds: of requests in a turn: three, two without the loading, or one.
+        is_calling: False if it only answers.
     """
 
-    def __init__(self, seconds: float = 0, pieces: int = 0, rounds: int = 3) -> None:
-        self.seconds = seconds
-        self.pieces = pieces
-        self.rounds = rounds
+    def __init__(self, *, is_calling: bool = True) -> None:
+        self.is_calling = is_calling
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer by how far the turn has come."""
-        if self.seconds:
-            await asyncio.sleep(self.seconds)
         last = request.messages[-1]
-        if last.tool_name is None and self.rounds == 3:
+        if last.tool_name is None and self.is_calling:
             yield _calls("load_tool_group", group_name=FIRST_GROUP)
-        elif last.tool_name is None and self.rounds == 2:
-            yield _calls("echo", text=LOAD_TURN)
         elif last.tool_name == "load_tool_group":
             yield _calls(FIRST_TOOL, text=LOAD_TURN)
         else:
-            for number in range(self.pieces):
-                yield TextDelta(f"word{number} ")
             yield ModelResponse(text=ANSWER)
 
     async def list_models(self) -> list[ModelInfo]:
@@ -124,11 +112,6 @@ async def turn(size: int) -> float:
         return await median_seconds(lambda: _send(claw))
 
 
-async def stored_turn(size: int) -> float:
-    """The same: all turns are stored."""
-    return await turn(size)
-
-
 async def register(size: int) -> float:
     """Tools as objects."""
     tools = list(plain_tools(size))
@@ -152,7 +135,7 @@ async def call(size: int) -> float:
 
 async def resume(size: int) -> float:
     """The next turn of a stored session."""
-    async with _opened(Model(rounds=1), []) as claw:
+    async with _opened(Model(is_calling=False), []) as claw:
         session = await claw.store.create_session(agent="General Assistant", model="instant/model")
         for start in range(0, size, 1_000):
             messages = [
@@ -161,19 +144,6 @@ async def resume(size: int) -> float:
             ]
             await claw.store.append(session.id, messages)
         return await median_seconds(lambda: _send(claw, session=session.id))
-
-
-async def stream(size: int) -> float:
-    """From the model to the events of a turn."""
-    async with _opened(Model(pieces=size, rounds=1), []) as claw:
-        return await median_seconds(lambda: _send(claw)) / size
-
-
-async def sessions(size: int) -> float:
-    """Sessions of one process side by side, each turn with one tool call."""
-    async with _opened(Model(seconds=0.05, rounds=2), []) as claw:
-        claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
-        return await turns_per_second(lambda number: _send(claw, session=f"session-{number}"), size)
 
 
 @asynccontextmanager
@@ -192,66 +162,22 @@ async def http_turn(size: int) -> float:
         return await median_seconds(lambda: _send(claw, model="lab/groups"))
 
 
-async def http_sessions(size: int) -> float:
-    """The same with a model service over HTTP."""
+async def http_stream(size: int) -> float:
+    """From the connection to the events of a turn."""
+    async with _connected(0, ("builtin", "openai")) as claw:
+
+        async def once() -> None:
+            events = claw.send_message(LOAD_TURN, model="lab/pieces")
+            assert len([event async for event in events if isinstance(event, TextEvent)]) == size
+
+        return await median_seconds(once) / size
+
+
+async def http_sessions(size: int) -> dict[str, float]:
+    """Sessions of one process side by side, each turn with one tool call."""
     async with _connected(MODEL_SECONDS, ("builtin", "openai")) as claw:
         claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
         return await turns_per_second(lambda number: _send(claw, model="lab/echo", session=f"session-{number}"), size)
-
-
-async def idle(size: int) -> float:
-    """Sessions between turns are rows in the database."""
-    async with _opened(Model(rounds=1), []) as claw:
-        return await kilobytes_of_each(lambda number: _send(claw, session=f"session-{number}"), size)
-
-
-async def load_group(size: int) -> float:
-    """The tool by which a model loads a group."""
-    async with _opened(Model(), list(plain_tools(size))) as claw:
-        tool = LoadToolGroupTool(claw.catalog.registry)
-
-        async def once() -> None:
-            for _ in range(100):
-                assert (await tool.execute({"group_name": FIRST_GROUP})).status == "success"
-
-        return await median_seconds(once) / 100
-
-
-async def list_groups(size: int) -> float:
-    """The list of groups in the system prompt."""
-    async with _opened(Model(), list(plain_tools(size))) as claw:
-        registry = claw.catalog.registry
-
-        async def once() -> None:
-            for _ in range(100):
-                groups = registry.get_available_group_definitions()
-                assert FIRST_GROUP in build_system_prompt_with_tool_groups("", groups)
-
-        return await median_seconds(once) / 100
-
-
-async def search(corpus: str) -> dict[str, float]:
-    """Through all layers, as the tool that searches history does."""
-    from oneclaw_memory.file import MemoryFile
-    from oneclaw_memory.search_history import passages_of
-
-    from benchmarks.corpus import CORPUS, SEARCHES
-    from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-    from oneclaw_core.sessions.store import Store
-    from oneclaw_core.turn.conversations import SessionQuery, search_sessions
-
-    folder = Path(corpus)
-    memory = MemoryFile(folder / "MEMORY.md")
-    found: dict[str, float] = {}
-    async with await Store.open(SqliteBackend(folder / CORPUS), lock_directory=folder) as store:
-        for title, words, days in SEARCHES:
-            query = SessionQuery(words, passages=tuple(passages_of(memory)), **days)
-
-            async def once(query: SessionQuery = query) -> None:
-                await search_sessions(store, query)
-
-            found[title] = await median_seconds(once)
-    return found
 
 
 async def tokens(size: int) -> float:
@@ -277,3 +203,10 @@ async def tokens(size: int) -> float:
         for each in listener.definitions
     ]
     return tokens_of([*definitions, listener.listing])
+
+
+async def session_tokens(size: int) -> dict[str, float]:
+    """Of the ten turns of ``tokens.py``, with each service."""
+    from benchmarks.tokens import billed_by_service
+
+    return await billed_by_service()

@@ -1,5 +1,5 @@
 """OneClaw with a PostgreSQL server on the same machine, whose database ``ONECLAW_DATABASE_URL`` names."""
 
-from benchmarks.contestants.oneclaw import sessions, turn
+from benchmarks.contestants.oneclaw import turn
 
-__all__ = ["sessions", "turn"]
+__all__ = ["turn"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import Capability
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
-from benchmarks.measuring import kilobytes_of_each, median_seconds, turns_per_second
+from benchmarks.measuring import median_seconds
 from benchmarks.tool_set import (
     ANSWER,
     FIRST_GROUP,
@@ -24,8 +23,6 @@ from benchmarks.tool_set import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models.function import AgentInfo
 
@@ -100,51 +97,3 @@ async def resume(size: int) -> float:
         for number in range(size)
     ]
     return await median_seconds(lambda: agent.run(LOAD_TURN, message_history=history))
-
-
-async def stream(size: int) -> float:
-    """A streamed run."""
-
-    async def pieces(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
-        for number in range(size):
-            yield f"word{number} "
-
-    agent = Agent(FunctionModel(stream_function=pieces))
-
-    async def once() -> None:
-        async with agent.run_stream(LOAD_TURN) as result:
-            shown = [piece async for piece in result.stream_text(delta=True, debounce_by=None)]
-        assert len("".join(shown)) > size
-
-    return await median_seconds(once) / size
-
-
-async def sessions(size: int) -> float:
-    """Runs side by side, each with its history of messages."""
-
-    async def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        await asyncio.sleep(0.05)
-        if _last_result(messages) is None:
-            return ModelResponse(parts=[ToolCallPart("echo", {"text": LOAD_TURN})])
-        return ModelResponse(parts=[TextPart(ANSWER)])
-
-    agent = Agent(FunctionModel(model), tools=[_tool(PlainTool("echo", "core"))])
-    histories: list[Any] = [[] for _ in range(size)]
-
-    async def one(number: int) -> None:
-        result = await agent.run(LOAD_TURN, message_history=histories[number])
-        histories[number] = result.all_messages()
-
-    return await turns_per_second(one, size)
-
-
-async def idle(size: int) -> float:
-    """Histories as the program keeps them."""
-    agent = Agent(FunctionModel(_answer))
-    histories: dict[int, Any] = {}
-
-    async def one(number: int) -> None:
-        result = await agent.run(LOAD_TURN, message_history=histories.get(number))
-        histories[number] = result.all_messages()
-
-    return await kilobytes_of_each(one, size)
