@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docs" / "pictures" / "terminal.svg"
 COLUMNS, ROWS = 106, 40
 TITLE = "oneclaw"
+HOME_SHOWN = "~/.local/share/oneclaw"
 
 # What is typed at the prompt, and what is typed when the program asks.
 SESSION = [
@@ -69,7 +70,7 @@ def record() -> str:
     shown = []
     with tempfile.TemporaryDirectory() as home:
         for command, typed in SESSION:
-            output = _run(shlex.split(command), typed, home)
+            output = _run(shlex.split(command), typed, home).replace(str(Path(home).resolve()), HOME_SHOWN)
             shown.append(f"\x1b[1;32m$\x1b[0m {command}\n{_settled(output)}")
     return "\n".join(shown)
 

@@ -342,6 +342,21 @@ def check_tools(catalog: HomeCatalog) -> Iterator[CheckLine]:
         yield CheckLine("tools", Health.OK, message)
 
 
+def check_permissions(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """List the grants of version 0.1 that were narrowed when permissions were split by harm."""
+    granted = {
+        each.permission for each in catalog.states.grants if each.source == "version 0.1" and each.pattern is None
+    }
+    for name in sorted(granted):
+        whole, _, part = name.rpartition(".")
+        if part == "organize" and f"{whole}.write" in granted:
+            message = (
+                f"what you granted as {whole}.write is now {whole}.write and {name}: it covers nothing that sends, "
+            )
+            remedy = "oneclaw permissions list shows the others, oneclaw permissions grant grants them"
+            yield CheckLine("permissions", Health.WARNING, f"{message}shares or deletes", remedy)
+
+
 def check_log(home: Home) -> Iterator[CheckLine]:
     """Check that the log can be written."""
     path = home.log_file
@@ -398,6 +413,7 @@ def _check_home_and_plugins() -> list[CheckLine]:
         "model": check_model,
         "plugins": check_plugins,
         "tools": check_tools,
+        "permissions": check_permissions,
     }
     for catalog in catalogs:
         for name, check in checks.items():

@@ -134,3 +134,26 @@ def test_migrating_is_done_once(old_home: Path) -> None:
         assert connection.execute("SELECT version FROM schema_version").fetchall() == [(SCHEMA_VERSION,)]
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (6,)
         assert connection.execute("SELECT count(*) FROM usage").fetchone() == (2,)
+
+
+def test_a_grant_of_version_1_is_narrowed_to_what_does_no_harm(old_home: Path) -> None:
+    with closing(sqlite3.connect(database_path(old_home))) as connection, connection:
+        connection.executemany(
+            "INSERT INTO permissions (name, decision, updated_at) VALUES (?, ?, 0)",
+            [("google.gmail.write", "grant"), ("google.drive.write", "deny"), ("files.write", "deny")],
+        )
+
+    async def main() -> dict[str, list[str]]:
+        async with opened(old_home) as store:
+            found: dict[str, list[str]] = {"grant": [], "deny": []}
+            for each in await store.grants():
+                found[each.decision].append(each.name)
+            return found
+
+    assert asyncio.run(main()) == {
+        "grant": ["google.gmail.organize", "google.gmail.write", "network.private"],
+        "deny": [
+            "files.write",
+            *(f"google.drive.{part}" for part in ("delete", "organize", "send", "share", "write")),
+        ],
+    }
