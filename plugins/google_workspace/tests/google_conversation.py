@@ -51,8 +51,7 @@ class Heard:
             for message in self.messages
             if message["role"] == "tool" and names[message["tool_call_id"]] == tool
         ]
-        result = json.loads(answers[-1])["result"]
-        return json.loads(result) if result.startswith("{") else result
+        return json.loads(answers[-1])["result"]
 
 
 class Said:
