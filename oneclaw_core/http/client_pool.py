@@ -1,6 +1,6 @@
 """HTTP clients of one service, for many requests at once.
 
-For every request, the client library looks at each connection of its client. So a client gets few requests at a time,
+For every request, the client library looks at each connection of its client. So a client gets one request at a time,
 and there are as many clients as it takes.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-REQUESTS_PER_CLIENT = 8
 _IDLE_SECONDS = 5.0
-
-
-@dataclass(slots=True, eq=False)
-class _Client:
-    client: httpx.AsyncClient
-    requests: int = 0
-    idle_since: float = 0.0
 
 
 class ClientPool:
@@ -40,7 +32,9 @@ class ClientPool:
     def __init__(self, make: Callable[[], httpx.AsyncClient], concurrency: int | None = None) -> None:
         self._make = make
         self._turns = asyncio.Semaphore(concurrency) if concurrency else None
-        self._clients: list[_Client] = []
+        self._clients: set[httpx.AsyncClient] = set()
+        # With the moment of the last use. The newest is used next, so that the others become idle and can be closed.
+        self._idle: deque[tuple[httpx.AsyncClient, float]] = deque()
 
     @asynccontextmanager
     async def acquired(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -50,30 +44,29 @@ class ClientPool:
             SettingsError: as for ``create_client``.
         """
         async with self._turns or nullcontext():
-            chosen = self._choose()
-            chosen.requests += 1
+            if self._idle:
+                client, _ = self._idle.pop()
+            else:
+                client = self._make()
+                self._clients.add(client)
             try:
                 await self._close_unused()
-                yield chosen.client
+                yield client
             finally:
-                chosen.requests -= 1
-                chosen.idle_since = time.monotonic()
+                # It may have been closed in the meantime.
+                if client in self._clients:
+                    self._idle.append((client, time.monotonic()))
 
     async def aclose(self) -> None:
         """Close the connections."""
-        clients, self._clients = self._clients, []
+        clients, self._clients = self._clients, set()
+        self._idle.clear()
         for each in clients:
-            await each.client.aclose()
-
-    def _choose(self) -> _Client:
-        # The first that has room: the last ones become idle, and their connections can be closed.
-        for each in self._clients:
-            if each.requests < REQUESTS_PER_CLIENT:
-                return each
-        self._clients.append(_Client(self._make()))
-        return self._clients[-1]
+            await each.aclose()
 
     async def _close_unused(self) -> None:
         oldest = time.monotonic() - _IDLE_SECONDS
-        while self._clients and not self._clients[-1].requests and self._clients[-1].idle_since < oldest:
-            await self._clients.pop().client.aclose()
+        while self._idle and self._idle[0][1] < oldest:
+            client, _ = self._idle.popleft()
+            self._clients.discard(client)
+            await client.aclose()

@@ -50,13 +50,11 @@ def create_client(
     Raises:
         SettingsError: the environment names a proxy that cannot be used.
     """
-    import ssl
-
     import httpx
 
     try:
         return httpx.AsyncClient(
-            verify=_ssl_context() if is_for_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            verify=_ssl_context() if is_for_https else _no_certificates(),
             headers={"User-Agent": _USER_AGENT},
             timeout=httpx.Timeout(
                 connect=connect_timeout_seconds,
@@ -162,3 +160,11 @@ def _ssl_context() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
+
+
+@cache
+def _no_certificates() -> ssl.SSLContext:
+    """Return a context that trusts no server."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

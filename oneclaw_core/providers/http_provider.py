@@ -6,6 +6,7 @@ A wire format says where it is asked, how a request is written, and how an answe
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 from abc import ABC, abstractmethod
 from contextlib import aclosing, suppress
@@ -77,31 +78,35 @@ async def event_data(
     Raises:
         StreamTooLargeError: one of the limits is exceeded.
     """
-    import httpx
-    from httpx_sse import EventSource
-
-    since_event = 0
-
-    async def counted() -> AsyncGenerator[bytes, None]:
-        nonlocal since_event
-        total = 0
-        async for chunk in chunks:
-            since_event += len(chunk)
-            total += len(chunk)
-            if since_event > max_event_bytes or total > max_stream_bytes:
-                raise StreamTooLargeError
-            yield chunk
-
-    # The parser insists on the right content type, which not every server sends, and has no limits of its own.
-    headers = {"content-type": "text/event-stream; charset=utf-8-sig"}
-    async with (
-        aclosing(counted()) as content,
-        aclosing(EventSource(httpx.Response(200, headers=headers, content=content)).aiter_sse()) as events,
-    ):
-        async for event in events:
-            since_event = 0
-            if event.data:
-                yield event.data
+    pending: list[bytes] = []  # of a line that is not complete
+    data: list[bytes] = []
+    total = since_event = 0
+    is_first_line = True
+    async for chunk in chunks:
+        since_event += len(chunk)
+        total += len(chunk)
+        if since_event > max_event_bytes or total > max_stream_bytes:
+            raise StreamTooLargeError
+        pending.append(chunk)
+        if b"\n" not in chunk and b"\r" not in chunk:
+            continue
+        lines = b"".join(pending).splitlines(keepends=True)
+        # A carriage return at the end may be the first half of a line's end.
+        pending = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+        for line in lines:
+            if is_first_line:
+                line, is_first_line = line.removeprefix(codecs.BOM_UTF8), False
+            name, _, value = line.rstrip(b"\r\n").partition(b":")
+            if name == b"data":
+                data.append(value.removeprefix(b" "))
+            elif not name and not line.startswith(b":"):
+                since_event = 0
+                text = b"\n".join(data).decode(errors="replace")
+                data.clear()
+                if text:
+                    yield text
+    if data and b"".join(pending) == b"\r" and (text := b"\n".join(data).decode(errors="replace")):
+        yield text
 
 
 class AnswerCutError(Exception):

@@ -13,7 +13,7 @@ from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderUnavailableError
 from oneclaw_core.http import client_pool
-from oneclaw_core.http.client_pool import REQUESTS_PER_CLIENT, ClientPool
+from oneclaw_core.http.client_pool import ClientPool
 
 CHAT = Service(OpenAIChatProvider, "openai_compatible", hello("test"))
 
@@ -72,19 +72,33 @@ def test_a_request_that_is_cancelled_while_it_waits_leaves_its_place():
     asyncio.run(main())
 
 
-def test_clients_are_shared_by_few_requests_and_closed_when_idle(monkeypatch):
+def test_each_request_has_a_client_and_clients_are_closed_when_idle(monkeypatch):
     monkeypatch.setattr(client_pool, "_IDLE_SECONDS", -1)
 
     async def main():
         pool = ClientPool(httpx.AsyncClient)
         async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(pool.acquired()) for _ in range(3 * REQUESTS_PER_CLIENT)]
+            clients = [await stack.enter_async_context(pool.acquired()) for _ in range(3)]
         assert len(set(clients)) == 3
         async with pool.acquired() as client:
+            # The stack ended with the first.
             assert client is clients[0]
-            assert [each.is_closed for each in dict.fromkeys(clients)] == [False, True, True]
+            assert [each.is_closed for each in clients] == [False, True, True]
         await pool.aclose()
         assert client.is_closed
+
+    asyncio.run(main())
+
+
+def test_a_client_that_was_closed_in_use_is_not_used_again():
+    async def main():
+        pool = ClientPool(httpx.AsyncClient)
+        async with pool.acquired() as closed:
+            await pool.aclose()
+        async with pool.acquired() as client:
+            assert closed.is_closed
+            assert not client.is_closed
+        await pool.aclose()
 
     asyncio.run(main())
 

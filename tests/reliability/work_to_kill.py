@@ -30,7 +30,6 @@ TURN_MODULES = (
     "h11",
     "httpcore",
     "httpx",
-    "httpx_sse",
     "jsonschema",
     "yaml",
     "oneclaw_core.app",

@@ -23,7 +23,6 @@ IMPORTED = (
     "genai_prices.data",
     "httpcore",
     "httpx",
-    "httpx_sse",
     "jsonschema",
     "oneclaw_core.app",
     "oneclaw_core.builtin",
