@@ -55,6 +55,16 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
+def parse_json(text: str) -> Any:
+    """Read JSON that can be written again.
+
+    Raises:
+        ValueError: it is none, or has a number that JSON cannot hold.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
+
+
 def finite_float(text: str) -> float:
     """Read a number with a fraction or an exponent: JSON has 1e999, and nothing that it could be written as again.
 

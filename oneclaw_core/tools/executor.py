@@ -313,16 +313,18 @@ class ToolExecutor:
         found = self._registry.find(call.name)
         assert found is not None
         tool, definition, source = found
+        fault = ""
         try:
             arguments = without_absent(parse_arguments(call.arguments), definition.parameters)
+            if faults := self._faults(found, arguments):
+                fault = "\n".join([f"Tool '{call.name}' was called with wrong arguments:", *faults])
         except ArgumentsError as error:
-            return ToolResult.error("validation_error", f"Tool '{call.name}': {error}")
-        faults = self._faults(found, arguments)
-        if faults:
-            return ToolResult.error(
-                "validation_error",
-                f"Tool '{call.name}' was called with wrong arguments:\n" + "\n".join(faults),
-            )
+            fault = f"Tool '{call.name}': {error}"
+        if fault:
+            lenient = self._read_leniently(found, call)
+            if lenient is None:
+                return ToolResult.error("validation_error", fault)
+            arguments = lenient
         if hooks is not None:
             try:
                 arguments = await hooks.rewrite(arguments, partial(self._faults, found))
@@ -368,6 +370,16 @@ class ToolExecutor:
         )
         result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))
+
+    def _read_leniently(self, found: RegisteredTool, call: ToolCall) -> dict[str, Any] | None:
+        """Read arguments that are almost right; ``None`` if they are not valid then either."""
+        from oneclaw_core.tools.lenient_arguments import lenient_arguments
+
+        arguments = lenient_arguments(call.arguments, found.definition.parameters)
+        if arguments is None or self._faults(found, arguments):
+            return None
+        _log.info("the arguments of a call of %s were read leniently", call.name)
+        return arguments
 
     def _denied(self, scope: CallScope, *permissions: str) -> frozenset[str]:
         task = scope.turn.task if scope.turn is not None else None

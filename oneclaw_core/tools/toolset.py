@@ -138,7 +138,11 @@ def requested_group(tool_input: str | None) -> str | None:
     try:
         arguments = json.loads(tool_input or "")
     except (ValueError, TypeError, RecursionError):
-        return None
+        arguments = None
+    if not isinstance(arguments, dict):
+        from oneclaw_core.tools.lenient_arguments import whole_object
+
+        arguments = whole_object(tool_input) if isinstance(tool_input, str) else None
     name = arguments.get("group_name") if isinstance(arguments, dict) else None
     return name if isinstance(name, str) else None
 

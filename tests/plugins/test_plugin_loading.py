@@ -430,7 +430,9 @@ def test_everything_installed_here_loads_without_a_problem():
     core = [definition.name for definition in catalog.registry.get_core_tool_definitions()]
     assert core == list(CORE_TOOLS)
     assert catalog.registry.get_tool_groups()["pdf"] == ["pdf_info", "pdf_extract_text", "pdf_render_page"]
-    assert set(catalog.provider_types) == {"offline", "openai", "openai_compatible", "anthropic", "gemini"}
+    assert set(catalog.provider_types) == {
+        *("offline", "openai", "openai_compatible", "ollama", "anthropic", "gemini"),
+    }
 
 
 def test_the_builtin_tools_cannot_be_switched_off():

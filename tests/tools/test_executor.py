@@ -764,3 +764,39 @@ def test_a_definition_is_taken_when_the_tool_is_registered(bench):
     assert bench.result() == ToolResult.success("done")
     assert bench.registry.get_definition("probe").timeout_seconds == 1
     assert changing.asked == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"text": "ab", "count": "2"}, '```json\n{"text": "ab", "count": 2}\n```', '"{\\"text\\":\\"ab\\",\\"count\\":2}"'],
+)
+def test_arguments_that_are_almost_right_are_read(bench, arguments):
+    def run(arguments, context):
+        return ToolResult.success(arguments["text"] * arguments["count"])
+
+    bench.add(run=run, parameters=TEXT)
+    assert bench.result(arguments=arguments).result == "abab"
+
+
+def test_arguments_that_are_read_leniently_are_validated_and_decided_on(tmp_path):
+    asked = []
+
+    async def ask(request):
+        asked.append(request.arguments)
+        return PermissionAnswer.ONCE
+
+    bench = Workbench(tmp_path, ask)
+    probe = bench.add(parameters=TEXT, required_permissions=("shell.execute",))
+    refused = bench.result(arguments={"text": "ab", "count": "0"})
+    assert refused.error_type == "validation_error"
+    assert "'0' is not of type 'integer'" in refused.error_message
+    assert (probe.runs, asked) == (0, [])
+    assert bench.result(arguments={"text": "2", "count": "2"}).is_success
+    assert asked == [{"text": "2", "count": 2}]
+
+
+def test_a_group_is_loaded_by_a_call_that_is_read_leniently(loading_bench):
+    loading_bench.add("pdf_info", group="pdf", parameters=TEXT)
+    loading = ("load_tool_group", '```json\n{"group_name": "pdf"}\n```')
+    loaded, used = loading_bench.outcomes(loading, ("pdf_info", {"text": "a.pdf"}))
+    assert (loaded.result.status, used.result.status) == ("success", "success")
