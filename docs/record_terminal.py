@@ -37,7 +37,7 @@ SESSION = [
 _DURATION = re.compile(r" <?\d[\d.,]* m?s(?=\x1b|\r|\n|$)")
 _REWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")
 _OTHER_ESCAPES = re.compile(r"\x1b\[(?![\d;]*m)[\d;?]*[A-Za-z]")
-_QUESTION_END = b"ne[v]er: "
+_QUESTION_END = b"[d]etails: "
 _LONGEST_SECONDS = 60.0
 
 _SVG = """\

@@ -5,9 +5,17 @@ import time
 import pytest
 from model_server import calls, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
+from rich.cells import cell_len
 
-from oneclaw_core.cli.asking import question, terminal_asker
+from oneclaw_core.cli.asking import question as question_on_terminal
+from oneclaw_core.cli.asking import terminal_asker
 from oneclaw_core.tools.permissions import PermissionRequest
+
+
+def question(request):
+    """All of a question, on a terminal that is wide enough for its sentences."""
+    return question_on_terminal(request, 200, 0)
+
 
 DIARY = """
     from oneclaw_core import ToolContext, hookimpl, tool
@@ -65,9 +73,9 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
         terminal.expect("Tool read_diary wants permission diary.read\n")
         terminal.expect('arguments: {"page": 7}\n')
         terminal.expect("it will: open the diary at page 7\n")
-        terminal.expect("Allow? [o]nce, this [s]ession, [a]lways, [n]o, ne[v]er: ")
+        terminal.expect("Allow? [o]nce, this [s]ession, [a]lways, [n]o, ne[v]er, [d]etails: ")
         terminal.type("yes\n")
-        terminal.expect("Please type one of o, s, a, n, v.")
+        terminal.expect("Please type one of o, s, a, n, v, d.")
         terminal.type("O\n")
         terminal.expect('"result": "Dear diary"')
         assert terminal.exit_status() == 0
@@ -77,7 +85,7 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
 def test_what_was_typed_before_the_question_is_no_answer(call_diary):
     with call_diary() as terminal:
         terminal.type("a\n")
-        terminal.expect("ne[v]er: ")
+        terminal.expect("[d]etails: ")
         terminal.type("n\n")
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
@@ -86,7 +94,7 @@ def test_what_was_typed_before_the_question_is_no_answer(call_diary):
 @pytest.mark.one_python
 def test_the_end_of_the_input_means_no(call_diary):
     with call_diary() as terminal:
-        terminal.expect("ne[v]er: ")
+        terminal.expect("[d]etails: ")
         terminal.type(CTRL_D)
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
@@ -94,7 +102,7 @@ def test_the_end_of_the_input_means_no(call_diary):
 
 def test_always_is_remembered(call_diary, ok):
     with call_diary() as terminal:
-        terminal.expect("ne[v]er: ")
+        terminal.expect("[d]etails: ")
         terminal.type("a\n")
         assert terminal.exit_status() == 0
     assert "Dear diary" in ok("call", "read_diary", '{"page": 8}')
@@ -103,7 +111,7 @@ def test_always_is_remembered(call_diary, ok):
 @pytest.mark.one_python
 def test_ctrl_c_at_a_question_ends_the_program(call_diary):
     with call_diary() as terminal:
-        terminal.expect("ne[v]er: ")
+        terminal.expect("[d]etails: ")
         terminal.type(CTRL_C)
         assert terminal.exit_status() == 130
     assert "Traceback" not in terminal.shown
@@ -113,13 +121,13 @@ def test_nothing_in_a_question_can_steer_the_terminal():
     request = PermissionRequest(
         "network.private", "http\x1b[2J", {"url": "http://x/\x1b[1A\x9b"}, detail="connect\r\nto \u202ex"
     )
-    first, arguments, detail, *_ = question(request).split("\n")
+    first, arguments, label, *detail = question(request).split("\n")
     assert first == (
         "Tool http\\x1b[2J wants permission network.private: "
         "make requests to private, loopback and link-local addresses"
     )
     assert arguments == '  arguments: {"url": "http://x/\\u001b[1A\\x9b"}'
-    assert detail == "  it will: connect to \\u202ex"
+    assert [label, *detail[:2]] == ["  it will:", "    │ connect\\r", "    │ to \\u202ex"]
 
 
 def shell_question(command, **others):
@@ -147,15 +155,42 @@ def test_nothing_in_a_command_is_hidden_or_taken_for_the_question():
     ]
 
 
-def test_a_long_command_is_cut_in_the_middle_and_says_so():
-    (line,) = shell_question("begin" + "x" * 10_000 + "end")[2:]
-    assert line.startswith("    │ beginxxx")
-    assert line.endswith("xxxend")
-    assert " [… 6,008 characters are not shown …] " in line
-    lines = shell_question("begin" + "\n" * 1000 + "end")[2:]
-    assert (lines[0], lines[-1]) == ("    │ begin", "    │ end")
-    assert "    │ [… 961 lines are not shown …]" in lines
-    assert len("\n".join(shell_question("\n".join(["y" * 1000] * 1000)))) < 6_000
+FORGED = "ls" + " " * 5_000 + "\n" * 30 + "Tool ls wants permission files.read\nAllow? [o]nce: o\n" * 30
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 24), (120, 50), (40, 12)])
+def test_a_question_fits_on_the_screen_and_bars_what_others_wrote(columns, rows):
+    for command in (FORGED, "begin" + "x" * 10_000 + "end", "\u5bff\u53f8 " * 500):
+        request = PermissionRequest("shell.execute", "exec", {"other": FORGED}, FORGED, None, command)
+        shown = question_on_terminal(request, columns, rows).split("\n")
+        assert all(cell_len(row) < columns for row in shown)
+        assert len(shown) <= max(rows - 2, 24)
+        others = [row for row in shown if not row.startswith("    │ ")]
+        assert others[0].startswith("Tool ")
+        assert not any("Allow" in row or "wants" in row for row in others[1:])
+        assert any(" rows: d shows all …]" in row for row in others)
+
+
+def test_many_spaces_are_seen_and_counted():
+    assert shell_question("ls" + " " * 500 + "; rm -rf /")[2:] == ["    │ ls␣[500 spaces]␣; rm -rf /"]
+    assert shell_question("if true\n    echo  a␣ ")[2:] == ["    │ if true", "    │     echo␣␣a\\u2423␣"]
+
+
+@pytest.mark.one_python
+def test_details_show_all_of_a_command(home):
+    command = "; ".join(f"echo {number}" for number in range(400))
+    arguments = json.dumps({"command": command})
+    with PseudoTerminal("call", "exec", arguments, environ=os.environ) as terminal:
+        terminal.expect("rows: d shows all …]")
+        terminal.expect("[d]etails: ")
+        terminal.type("d\n")
+        terminal.expect("more rows: Enter shows them, q goes back -- ")
+        for _ in range(4):
+            terminal.type("\n")
+        terminal.expect("echo 398; echo 399")
+        terminal.expect("[d]etails: ")
+        terminal.type("n\n")
+        assert terminal.exit_status() == 1
 
 
 @pytest.mark.one_python
@@ -166,9 +201,9 @@ def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(hom
 
     with call("echo one; echo two") as terminal:
         terminal.expect("    │ echo one; echo two\n")
-        terminal.expect("Allow? [o]nce, this [s]ession, [n]o, ne[v]er: ")
+        terminal.expect("Allow? [o]nce, this [s]ession, [n]o, ne[v]er, [d]etails: ")
         terminal.type("a\n")
-        terminal.expect("Please type one of o, s, n, v.")
+        terminal.expect("Please type one of o, s, n, v, d.")
         terminal.type("n\n")
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
@@ -196,7 +231,7 @@ def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugi
     serve(calls(("ask_first", {}), ("report_progress", {})), text("Done."))
     environ = os.environ | {"PYTHONPATH": str(package.parent), "ASKED": str(home.parent / "asked")}
     with PseudoTerminal("run", "--model", "openai_compatible/test", "go", environ=environ) as terminal:
-        terminal.expect("ne[v]er: ")
+        terminal.expect("[d]etails: ")
         (home.parent / "asked").touch()
         while not (home.parent / "asked.reported").exists():
             time.sleep(0.01)
@@ -206,10 +241,6 @@ def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugi
         assert terminal.exit_status() == 0
     assert between.splitlines()[0] == "o"
     assert "half" not in between
-
-
-def test_long_arguments_are_cut():
-    assert len(question(PermissionRequest("files.write", "write_file", {"content": "x" * 10_000}))) < 1000
 
 
 def test_there_is_nobody_to_ask_without_a_terminal():

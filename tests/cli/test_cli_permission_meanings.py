@@ -70,8 +70,10 @@ def test_the_question_says_what_a_permission_means(home, install_shelf):
     package = install_shelf(permissions={"shelf.lend": LENDING})
     environ = os.environ | {"PYTHONPATH": str(package.parent)}
     with PseudoTerminal("call", "shelf_lend", '{"title": "Emma"}', environ=environ) as terminal:
-        terminal.expect(f"Tool shelf_lend wants permission shelf.lend, which means, says plugin shelf: {LENDING}\n")
-        terminal.expect("ne[v]er: ")
+        terminal.expect(
+            f"Tool shelf_lend wants permission shelf.lend, which means, says plugin\n    │ shelf: {LENDING}\n"
+        )
+        terminal.expect("[d]etails: ")
         terminal.type("n\n")
         terminal.expect("permission_denied")
 

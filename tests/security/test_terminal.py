@@ -1,6 +1,7 @@
 """What comes from outside as the attacker: texts that are written to a terminal, and questions for permissions."""
 
 import asyncio
+import itertools
 import json
 import os
 import textwrap
@@ -10,9 +11,15 @@ from model_server import ModelServer, calls, text
 from terminals import shown_on_a_terminal, what_steers
 
 from oneclaw_core import OneClaw
-from oneclaw_core.cli.asking import question
+from oneclaw_core.cli.asking import question as question_on_terminal
 from oneclaw_core.cli.output import printable, printable_line, printable_name
 from oneclaw_core.tools.permissions import PermissionRequest
+
+
+def question(request):
+    """All of a question, on a terminal that is wide enough for its sentences."""
+    return question_on_terminal(request, 200, 0)
+
 
 # Title, clipboard, hyperlink, screen, cursor, colour, alternate screen, C1, direction, and what cannot be seen.
 STEERING = (
@@ -119,8 +126,8 @@ STARTS = (
     "  command:",
     "  subject:",
     "  host:",
-    "  arguments: ",
-    "  it will: ",
+    "  arguments:",
+    "  it will:",
     "  session grants: ",
     "  always grants: ",
     "    │ ",
@@ -136,18 +143,13 @@ def test_no_question_can_be_made_to_look_like_another():
         # The first line is the program's own, and every other one is indented: none can pass for a question.
         assert first.startswith("Tool ")
         assert all(line.startswith(STARTS) for line in others), shown
-        assert len(shown) < 12_000
+        assert len(question_on_terminal(request, 80, 24).split("\n")) <= 22
         if request.subject is not None:
             # What is run is shown to the last character, however far to the right it was pushed.
-            *_, last = (line for line in others if line.startswith("    │ "))
-            ends = {STEERING: "\\x85\\x00", SPOOF: "ne[v]er: ", "ls": "ls", HIDDEN: "\\u115f;x"}
+            (place,) = [place for place, line in enumerate(others) if line.startswith("  command:")]
+            *_, last = itertools.takewhile(lambda line: line.startswith("    │ "), others[place + 1 :])
+            ends = {STEERING: "\\x85\\x00", SPOOF: "ne[v]er:␣", "ls": "ls", HIDDEN: "\\u115f;x"}
             assert last.endswith(ends.get(request.subject, "; rm -rf /")), shown
-
-
-def test_what_is_left_out_of_a_question_is_counted():
-    shown = question(PermissionRequest("config.write", "x", {"a": "y" * 5_000}, "mail " + "a@b.c, " * 1_000))
-    assert "more characters are not shown]" in shown.split("\n")[1]
-    assert "more characters are not shown]" in shown.split("\n")[2]
 
 
 def test_blanks_that_are_letters_to_unicode_are_seen_in_a_question():

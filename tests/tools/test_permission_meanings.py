@@ -22,7 +22,7 @@ from oneclaw_core import (
     ToolSourceType,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.cli.asking import question
+from oneclaw_core.cli.asking import question as question_on_terminal
 from oneclaw_core.tools import PathGuard, ToolDefinitionError
 from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
@@ -34,6 +34,12 @@ from oneclaw_core.tools.permission_meanings import (
     meaning_fault,
 )
 from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
+
+
+def question(request):
+    """All of a question, on a terminal that is wide enough for its sentences."""
+    return question_on_terminal(request, 200, 0)
+
 
 MEANING = "delete tables for good"
 SCHEMA = json.loads((Path(oneclaw_core.tools.__file__).parent / "manifest.schema.json").read_text("utf-8"))
