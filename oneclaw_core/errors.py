@@ -16,6 +16,7 @@
     ├── PluginError                 a plugin could not be loaded or broke in a hook
     │   └── NotReadyError           a plugin cannot start yet; it is started again later
     ├── StoreError                  the database cannot be used
+    │   ├── StoreUnavailableError   locked, full or not reachable for now
     │   ├── StoreVersionError       written by a newer OneClaw
     │   ├── StoreDamagedError       not a database, or a damaged one
     │   ├── ConstraintError         a constraint of a table refuses a row
@@ -118,6 +119,10 @@ class NotReadyError(PluginError):
 
 class StoreError(OneClawError):
     """The database cannot be used."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database cannot be used for now: it is locked, has no space left, or does not answer. Nothing was stored."""
 
 
 class StoreVersionError(StoreError):

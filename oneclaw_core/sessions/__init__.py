@@ -9,6 +9,7 @@ from oneclaw_core._lazy import lazy_names
 if TYPE_CHECKING:
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.errors import StoreDamagedError as StoreDamagedError
+    from oneclaw_core.errors import StoreUnavailableError as StoreUnavailableError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
     from oneclaw_core.sessions.backend import Backend as Backend
     from oneclaw_core.sessions.backend import Inspection as Inspection
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.search import SearchIndex as SearchIndex
 
 _NAMES = {
-    ".errors": "ConstraintError StoreDamagedError StoreVersionError",
+    ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
     "backend": "Backend foreign_table Inspection invalid_statement",
     "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
     "locks": "HeldSession SessionLocks",

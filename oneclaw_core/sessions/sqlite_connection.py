@@ -12,7 +12,7 @@ import sqlite3
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import ConstraintError, StoreDamagedError, StoreError
+from oneclaw_core.errors import ConstraintError, StoreDamagedError, StoreError, StoreUnavailableError
 from oneclaw_core.sessions.backend import foreign_table, invalid_statement
 from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect, damaged_value
 
@@ -300,11 +300,13 @@ def explain(error: BaseException | None, path: Path) -> StoreError:
         )
     # Without room for the files beside the database, SQLite reports an I/O error.
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_disk_full(path)):
-        return StoreError(f"the disk is full, nothing was stored: free some space where the database {path} is")
+        return StoreUnavailableError(
+            f"the disk is full, nothing was stored: free some space where the database {path} is"
+        )
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"reading or writing the database {path} failed ({text}): check the disk and its free space")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreError(
+        return StoreUnavailableError(
             f"the database {path} is locked by another process: try again, or end the process that holds it"
         )
     return StoreError(f"the database {path} refused the operation ({text}); nothing was stored")

@@ -280,6 +280,10 @@ class Deadline:
         # Of the iterators that are limited now.
         self._alarms: set[_Alarm] = set()
 
+    def remaining_seconds(self) -> float:
+        """How long the turn may still take, in seconds; 0 if it is to end."""
+        return 0.0 if self.is_stopped else max(self._moment - time.monotonic(), 0.0)
+
     def stop(self) -> None:
         """End the turn now; waiting for an item raises ``TurnStoppedError``."""
         self.is_stopped = True

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import shlex
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.errors import ContextTooLongError, ProviderError, SessionBusyError, TurnLimitError
+from oneclaw_core.errors import (
+    ContextTooLongError,
+    ProviderError,
+    SessionBusyError,
+    StoreError,
+    StoreUnavailableError,
+    TurnLimitError,
+)
 from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
@@ -65,6 +74,15 @@ INTERRUPTED = Message(
 
 # What the user has set is read with the calls; a listener can take longer than this to be told of them.
 _FRESH_SECONDS = 0.05
+
+# How long a write of something that is known already is repeated while the database is not available.
+STORE_RETRY_SECONDS = 30.0
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 5.0
+
+_Value = TypeVar("_Value")
+
+_log = logging.getLogger("oneclaw.turn")
 
 _State = Callable[[], Awaitable["_State | None"]]
 
@@ -461,7 +479,11 @@ class Turn:
             )
             for call in response.tool_calls
         ]
-        stored, self._states = await self._store.store_answer(self._session_id, messages, answer.usage)
+        try:
+            stored, self._states = await self._store.store_answer(self._session_id, messages, answer.usage)
+        except StoreUnavailableError as error:
+            again = partial(self._store_once, messages, answer.usage)
+            stored, self._states = await self._retried(again, error, self._show_away)
         self._states_read_at = time.monotonic()
         self._history += stored
         calls = [
@@ -480,12 +502,59 @@ class Turn:
             waiting = list(self._outcomes)
             if not waiting:
                 return
-            for stored in await self._store.finish_calls(self._session_id, waiting):
+            try:
+                results = await self._store.finish_calls(self._session_id, waiting)
+            except StoreUnavailableError as error:
+                results = await self._retried(partial(self._store.finish_calls, self._session_id, waiting), error)
+            for stored in results:
                 call_id = stored.tool_call_id or ""
                 self._results[call_id] = stored
                 self._open_calls.pop(call_id, None)
             # Only now: what is not stored for sure is stored at the turn's end.
             del self._outcomes[: len(waiting)]
+
+    async def _retried(
+        self,
+        write: Callable[[], Awaitable[_Value]],
+        error: StoreUnavailableError,
+        tell: Callable[[StoreError, float], Awaitable[None]] | None = None,
+    ) -> _Value:
+        """Repeat a write that failed until it succeeds: what it is to store is known, and would be lost.
+
+        Args:
+            write: can be repeated, also where the first time it was done after all.
+            error: of the first time.
+            tell: called before each pause, with the error and the pause in seconds.
+
+        Raises:
+            StoreError: it failed for ``STORE_RETRY_SECONDS``, or until the turn's deadline.
+        """
+        end = time.monotonic() + min(STORE_RETRY_SECONDS, self._context.deadline.remaining_seconds())
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        while time.monotonic() + pause_seconds < end:
+            _log.warning("the store is tried again in %.2f s: %s", pause_seconds, error)
+            if tell is not None:
+                await tell(error, pause_seconds)
+            await asyncio.sleep(pause_seconds)
+            pause_seconds = min(pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
+            try:
+                return await write()
+            except StoreUnavailableError as latest:
+                error = latest
+        raise error
+
+    async def _show_away(self, error: StoreError, pause_seconds: float) -> None:
+        await self._emit(RetryEvent(str(error), pause_seconds))
+
+    async def _store_once(
+        self, messages: Sequence[Message], used: UsageRecord | None
+    ) -> tuple[list[Message], UserStates | None]:
+        """Store an answer, unless that was done by a transaction whose success was not reported."""
+        latest = max(each.sequence or 0 for each in self._history)
+        stored = await self._store.messages(self._session_id, latest)
+        if stored:
+            return stored, await self._store.user_states()
+        return await self._store.store_answer(self._session_id, messages, used)
 
     def _take_results(self, calls: Sequence[ToolCall]) -> None:
         """Put the stored results behind their calls, which end the history."""
@@ -507,8 +576,15 @@ class Turn:
                 for call in self._open_calls.values()
                 if call.id not in known
             )
-            with suppress(SessionBusyError):  # another turn's by now, which has answered them
-                await self._store.finish_calls(self._session_id, [*self._outcomes, *cut_off])
+            try:
+                with suppress(SessionBusyError):  # another turn's by now, which has answered them
+                    await self._store.finish_calls(self._session_id, [*self._outcomes, *cut_off])
+            except StoreError as error:
+                if not self._outcomes:
+                    raise
+                names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
+                kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
+                raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
 
 
 def _empty_answer(model: str, response: ModelResponse) -> ProviderError:

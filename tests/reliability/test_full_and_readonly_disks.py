@@ -73,6 +73,7 @@ def test_a_disk_that_becomes_full(used):
     assert len(errors) < len(turns["turns"])
     for error in errors:
         assert error.startswith("the disk is full, nothing was stored: free some space")
+        assert error.count("nothing was stored") == 1
     assert [turn["after"] for turn in turns["turns"]] == [""] * len(turns["turns"])
     for ran in report["commands"]:
         assert_clear(ran, "disk is full", "No space left", "cannot be written", "no session")

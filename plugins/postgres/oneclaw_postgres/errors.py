@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from oneclaw_core import StoreError
+from oneclaw_core.sessions import StoreUnavailableError
 from oneclaw_postgres.address import SCHEMA, damaged
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ _REMEDIES = {
     "57P03": "is starting up or shutting down: try again",
     "25P03": "ended a transaction that stood still, nothing was stored: try again",
 }
+# Of these, the state of a server that may end by itself.
+_PASSING = frozenset({"53100", "53200", "53300", "55P03", "57014", "57P03", "25P03"})
 
 
 def explain(error: BaseException | None, name: str) -> StoreError:
@@ -80,18 +83,23 @@ def explain(error: BaseException | None, name: str) -> StoreError:
             if sign in str(error):
                 return StoreError(f"the server of the database {name} {remedy} ({_reason(error)})")
     if code in _REMEDIES:
-        return StoreError(f"the database {name} {_REMEDIES[code]}")
+        kind = StoreUnavailableError if code in _PASSING else StoreError
+        return kind(f"the database {name} {_REMEDIES[code]}")
     if code in _LOST or code.startswith("08") or _is_lost(error):
-        return StoreError(f"the connection to the database {name} was lost: see whether the server runs, and try again")
+        return StoreUnavailableError(
+            f"the connection to the database {name} was lost: see whether the server runs, and try again"
+        )
     if code in _TRY_AGAIN:
-        return StoreError(f"the database {name} had too many changes at once, nothing was stored: try again")
+        return StoreUnavailableError(f"the database {name} had too many changes at once, nothing was stored: try again")
     if code.startswith("XX"):
         return _broken(name, code)
     if code.startswith("22"):
         # Such messages repeat the values.
         return StoreError(f"the database {name} cannot hold what was to be stored (error {code}); nothing was stored")
     if not code and isinstance(error, psycopg.OperationalError):
-        return StoreError(f"the database {name} cannot be reached ({_reason(error)}): {_CHECK_URL} and the server")
+        return StoreUnavailableError(
+            f"the database {name} cannot be reached ({_reason(error)}): {_CHECK_URL} and the server"
+        )
     return StoreError(f"the database {name} refused the operation ({_reason(error)}); nothing was stored")
 
 
