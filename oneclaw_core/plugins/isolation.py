@@ -119,7 +119,6 @@ async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bo
     """
     import asyncio
 
-    started = time.monotonic()
     task = _start(_outcome_of(call, is_async))
     try:
         if not task.done():
@@ -131,27 +130,30 @@ async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bo
         if not task.done():
             await _cancel(task)
         raise
-    value, error = task.result()
+    value, error, taken = task.result()
     # A function that blocks the event loop cannot be stopped, but its lateness counts.
-    if time.monotonic() - started > seconds:
+    if taken > seconds:
         raise TimeoutError
     if error is not None:
         raise ForeignError(error)
     return value
 
 
-async def _outcome_of(call: Callable[[], Any], is_async: bool) -> tuple[Any, BaseException | None]:
+async def _outcome_of(call: Callable[[], Any], is_async: bool) -> tuple[Any, BaseException | None, float]:
+    # From here on, since with many sessions it may take a while until the event loop gets to this.
+    started = time.monotonic()
     try:
         value = call() if is_async else await run_in_thread(call)
         # A plain function can wrap an async one.
-        return (await value if inspect.isawaitable(value) else value), None
+        value = await value if inspect.isawaitable(value) else value
+        return value, None, time.monotonic() - started
     except GeneratorExit:
         raise
     except BaseException as error:  # noqa: BLE001  # foreign code may raise anything, such as SystemExit
-        return None, error
+        return None, error, time.monotonic() - started
 
 
-def _start(coroutine: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> asyncio.Task[Any]:
+def _start(coroutine: Coroutine[Any, Any, tuple[Any, BaseException | None, float]]) -> asyncio.Task[Any]:
     import asyncio
 
     if sys.version_info >= (3, 12):

@@ -248,6 +248,12 @@ def _add_grants_and_permission_log(connection: Connection) -> None:
     connection.execute("DROP TABLE permissions")
 
 
+def _add_prompt_lists(connection: Connection) -> None:
+    """Migrate version 10 to version 11; a session keeps the lists that its next turn finds."""
+    text = connection.dialect.types[ColumnType.TEXT]
+    connection.execute(f"ALTER TABLE sessions ADD COLUMN prompt_lists {text}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -259,6 +265,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _mark_structured_results,
     _write_fewer_indexes,
     _add_grants_and_permission_log,
+    _add_prompt_lists,
 )
 
 

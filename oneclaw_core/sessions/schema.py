@@ -109,6 +109,10 @@ sessions = Table(
             "memory",
             remark="What the model is shown of the user's memory; NULL for a session that has asked no model yet.",
         ),
+        Column(
+            "prompt_lists",
+            remark="The lists of skills, tool groups and tools that it began with, and those that it was told last.",
+        ),
         Column("search_number", _BIG, remark="The number of its title in the full-text index; NULL until it is there."),
         Column(
             "lock_token",

@@ -67,6 +67,19 @@ class Session:
     parent_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptSections:
+    """The part of a system prompt that is kept with a session.
+
+    Attributes:
+        text: the sections of plugins.
+        lists: the lists of skills, tool groups and tools, as JSON; ``None`` for those of now.
+    """
+
+    text: str
+    lists: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary(Session):
     """A session as a listing shows it.
@@ -93,13 +106,13 @@ _LIST = f"""
          ORDER BY sequence DESC LIMIT 1)
     FROM sessions ORDER BY updated_at DESC, id DESC LIMIT :limit"""
 _LAST_USED = f"{_SELECT} WHERE parent_id IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
-_WRITTEN = (*_COLUMNS, "memory", "lock_token")
+_WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token")
 _INSERT = f"INSERT INTO sessions ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{each}' for each in _WRITTEN)})"
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
 _HOLD = "SELECT lock_token, updated_at FROM sessions WHERE id = :it"
-_GET_SECTIONS = "SELECT memory, updated_at FROM sessions WHERE id = :it"
-_SET_SECTIONS = "UPDATE sessions SET memory = :sections WHERE id = :it"
+_GET_SECTIONS = "SELECT memory, prompt_lists, updated_at FROM sessions WHERE id = :it"
+_SET_SECTIONS = "UPDATE sessions SET memory = :sections, prompt_lists = :lists WHERE id = :it"
 _GET_SUMMARY = "SELECT summary, summary_until FROM sessions WHERE id = :session"
 _SET_SUMMARY = "UPDATE sessions SET summary = :text, summary_until = :until WHERE id = :session"
 _OF_SESSION = "SELECT sequence FROM messages WHERE session_id = :session"
@@ -137,6 +150,7 @@ def create(
     parent_id: str | None = None,
     session_id: str | None = None,
     prompt_sections: str | None = None,
+    prompt_lists: str | None = None,
 ) -> Session:
     """Create a session.
 
@@ -149,6 +163,7 @@ def create(
         parent_id: the session whose tool call creates this one.
         session_id: from :func:`new_id`; ``None`` for a new one.
         prompt_sections: the sections of the system prompt to keep with it.
+        prompt_lists: the lists of skills, tool groups and tools to keep with it, as JSON.
 
     Raises:
         UsageError: the name is taken or empty, or holds control characters.
@@ -167,7 +182,8 @@ def create(
     )
     try:
         values = dict(zip(_COLUMNS, row, strict=True))
-        connection.execute(_INSERT, values | {"memory": prompt_sections, "lock_token": connection.token})
+        kept = {"memory": prompt_sections, "prompt_lists": prompt_lists, "lock_token": connection.token}
+        connection.execute(_INSERT, values | kept)
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
@@ -284,21 +300,28 @@ def refusal(connection: Connection, session_id: str) -> NotFoundError | SessionB
     )
 
 
-def kept_sections(connection: Connection, session_id: str) -> str | None:
+def kept_sections(connection: Connection, session_id: str) -> KeptSections | None:
     """Return the sections of the system prompt kept with a session, ``None`` if they are to be renewed."""
     row = connection.execute(_GET_SECTIONS, {"it": clean_text(session_id)}).fetchone()
-    if row is None or row[0] is None or now() - row[1] > _REST_MICROSECONDS:
+    if row is None or row[0] is None or now() - row[2] > _REST_MICROSECONDS:
         return None
-    return str(row[0])
+    return KeptSections(row[0], row[1])
 
 
-def keep_sections(connection: Connection, session_id: str, sections: str) -> None:
+def keep_sections(connection: Connection, session_id: str, sections: str, lists: str | None = None) -> None:
     """Store the sections of the system prompt to keep with a session.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        sections: as one text.
+        lists: of skills, tool groups and tools, as JSON.
 
     Raises:
         SessionBusyError: it is another turn's by now.
     """
-    changed = update_own(connection, _SET_SECTIONS, {"it": clean_text(session_id), "sections": clean_text(sections)})
+    kept = {"sections": clean_text(sections), "lists": lists and clean_text(lists)}
+    changed = update_own(connection, _SET_SECTIONS, {"it": clean_text(session_id), **kept})
     if changed == 0 and connection.token is not None:
         raise refusal(connection, session_id)
 

@@ -35,11 +35,13 @@ class TurnSetup:
         session: the session, ``None`` if there is none of that name.
         agent: the agent asked for, else the session's, else the General Assistant; ``None`` if there is none of that
             name.
+        tool_states: the disabled tools and groups.
     """
 
     settings: dict[str, Any]
     session: Session | None
     agent: Agent | None
+    tool_states: ToolStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ def read_setup(connection: Connection, session: str | None, agent: str | None) -
     """
     found = sessions.find(connection, session) if session is not None else None
     wanted = agent if agent is not None or found is None else found.agent
-    return TurnSetup(settings.read_settings(connection), found, agents.find_any(connection, wanted))
+    states = settings.read_tool_states(connection)
+    return TurnSetup(settings.read_settings(connection), found, agents.find_any(connection, wanted), states)
 
 
 def load(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
@@ -96,7 +99,7 @@ def load(connection: Connection, session_id: str, max_characters: int | None, pr
     """
     pending = messages.pending_calls(connection, session_id)
     kept = sessions.kept_sections(connection, session_id)
-    return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept)
+    return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept.text)
 
 
 def resume(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
@@ -123,6 +126,7 @@ def begin(
     interrupted: Message,
     max_characters: int | None,
     prompt_sections: str = "",
+    prompt_lists: str | None = None,
 ) -> TurnStart:
     """Begin a turn: answer the calls that a killed turn left open, store the user's message, and read the rest.
 
@@ -134,21 +138,23 @@ def begin(
         max_characters: as in :func:`load`.
         prompt_sections: the sections as they are now; the turn gets those that are kept with the session, unless they
             are to be renewed, see :func:`oneclaw_core.sessions.sessions.kept_sections`.
+        prompt_lists: the lists to keep with the session from now on, as JSON; ``None`` to leave those that are kept.
 
     Raises:
         NotFoundError: the session is gone.
     """
     # First, for a message ends the session's rest.
     kept = sessions.kept_sections(connection, session_id)
-    if kept is None:
-        kept = prompt_sections
-        sessions.keep_sections(connection, session_id, kept)
+    lists = prompt_lists if kept is None or prompt_lists is not None else kept.lists
+    sections = prompt_sections if kept is None else kept.text
+    if kept is None or kept.lists != lists:
+        sessions.keep_sections(connection, session_id, sections, lists)
     answers = [
         replace(interrupted, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
         for call in messages.pending_calls(connection, session_id)
     ]
     messages.append(connection, session_id, [*answers, message])
-    return _turn_start(connection, session_id, (), max_characters, kept)
+    return _turn_start(connection, session_id, (), max_characters, sections)
 
 
 def begin_session(
@@ -161,6 +167,7 @@ def begin_session(
     title: str | None = None,
     parent_id: str | None = None,
     prompt_sections: str = "",
+    prompt_lists: str | None = None,
 ) -> tuple[Session, TurnStart]:
     """Begin a session without a name together with its first turn: both or neither is done.
 
@@ -173,6 +180,7 @@ def begin_session(
         title: as for :func:`oneclaw_core.sessions.sessions.create`.
         parent_id: as for :func:`oneclaw_core.sessions.sessions.create`.
         prompt_sections: as for :func:`begin`.
+        prompt_lists: as for :func:`begin`.
 
     Raises:
         NotFoundError: there is no session of the id ``parent_id``.
@@ -185,6 +193,7 @@ def begin_session(
         parent_id=parent_id,
         session_id=session_id,
         prompt_sections=prompt_sections,
+        prompt_lists=prompt_lists,
     )
     return session, TurnStart(
         history=tuple(messages.append(connection, session_id, [message], is_touched=True)),

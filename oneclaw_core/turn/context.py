@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
@@ -10,7 +11,7 @@ from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
 from oneclaw_core.turn.compaction import ContextLimits
 from oneclaw_core.turn.estimate import ToolSizes
-from oneclaw_core.turn.request import CachePrefixes
+from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, CachePrefixes, prompt_lists
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.settings import UserStates
+    from oneclaw_core.sessions.settings import ToolStates, UserStates
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.tools.context import ToolContext
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, AgentLimits, ReasoningLevel
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.types.tools import ToolSelection
 
 # Kept free for the answer where the length of one is unknown.
 RESERVED_TOKENS = 16_000
@@ -113,7 +115,11 @@ class TurnParts:
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""
         self.permissions.replace_grants(start.grants)
-        self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
+        self.use_tool_states(start.tool_states)
+
+    def use_tool_states(self, states: ToolStates) -> None:
+        """Use the disabled tools and groups."""
+        self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
 
     async def refresh_states(self) -> UserStates:
         """Use what the user has set by now, which another process may have changed, and return it."""
@@ -127,13 +133,101 @@ class TurnParts:
         self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
         self.apply_settings(states.settings)
 
-    async def kept_sections(self, session: SessionInfo, *, is_new: bool = False) -> str:
-        """Return the sections of the system prompt that are kept with a session; plugins are asked once a session."""
-        if not is_new:
-            kept = await self.store.kept_sections(session.id)
-            if kept is not None:
-                return kept
-        return await self.plugins.prompt_sections(session)
+    async def prompt_of(
+        self, session: SessionInfo, agent: Agent, *, is_new: bool = False, is_cached: bool = True
+    ) -> TurnPrompt:
+        """Return the system prompt of a session, and what has changed since the session was told last.
+
+        Args:
+            session: whose lock the caller holds, unless it only looks.
+            agent: with its toolset for this turn; another one ends the prompt cache, and is told its own lists.
+            is_new: True to begin anew with what there is now.
+            is_cached: True if the model's service may have the session's prompt in a cache.
+        """
+        await self.refresh_tools()
+        lists = prompt_lists(agent, self.registry, await self.plugins.current_sections(session))
+        toolset = "" if agent.selection.is_everything else _selection_text(agent.selection)
+        kept = None if is_new else await self.store.kept_sections(session.id)
+        if kept is None:
+            return TurnPrompt(await self.plugins.prompt_sections(session), toolset, lists, lists)
+        known = None if kept.lists is None or not is_cached else _read_prompt(kept.text, kept.lists)
+        if known is None or known.toolset != toolset:
+            return TurnPrompt(kept.text, toolset, lists, lists)
+        news = "" if known.told == lists else news_of(known.told, lists)
+        return replace(known, told=lists, news=news)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPrompt:
+    """The parts of the system prompt that are kept with a session, so that its prompt cache lasts.
+
+    Attributes:
+        sections: of plugins, as one text.
+        toolset: the tools that the lists are about, as a text.
+        shown: the lists that the session began with, as :func:`oneclaw_core.turn.request.prompt_lists` writes them.
+        told: the lists as the model knows them, with all that it was told since.
+        news: to be told with the user's message; empty for nothing.
+    """
+
+    sections: str
+    toolset: str
+    shown: Mapping[str, str]
+    told: Mapping[str, str]
+    news: str = ""
+
+    def lists(self) -> str:
+        """Return what is stored of the lists, as JSON."""
+        told = {} if self.told == self.shown else {"told": self.told}
+        return json.dumps({"toolset": self.toolset, "shown": self.shown, **told}, ensure_ascii=False)
+
+
+def _read_prompt(sections: str, lists: str) -> TurnPrompt | None:
+    """Read what :meth:`TurnPrompt.lists` has written; ``None`` if it is something else."""
+    try:
+        found = json.loads(lists)
+        shown = found["shown"]
+        prompt = TurnPrompt(sections, found["toolset"], shown, found.get("told", shown))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    all_lists = (prompt.shown, prompt.told)
+    is_whole = all(isinstance(each, dict) and {TOOL_GROUPS, TOOLS} <= each.keys() for each in all_lists)
+    return prompt if is_whole and all(isinstance(text, str) for each in all_lists for text in each.values()) else None
+
+
+def _selection_text(selection: ToolSelection) -> str:
+    parts = [None if names is None else sorted(names) for names in (selection.tools, selection.groups)]
+    within = "" if selection.within is None else _selection_text(selection.within)
+    return f"{json.dumps(parts)}{within}"
+
+
+def news_of(told: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Tell a model what has changed in its lists; an entry of a list is a line that begins with ``- ``.
+
+    Args:
+        told: the lists as it knows them.
+        now: the lists as they are.
+    """
+    parts = ["This has changed since the conversation began."]
+    for name in {**told, **now}:
+        before, after = told.get(name, "").split("\n"), now.get(name, "").split("\n")
+        if before == after:
+            continue
+        title = next(line for line in (*after, *before) if line).lstrip("# ")
+        added = [line for line in after if line.startswith("- ") and line not in before]
+        names = {_entry_name(line) for line in after}
+        removed = [_entry_name(line) for line in before if line.startswith("- ") and _entry_name(line) not in names]
+        if after == [""]:
+            parts.append(f"There is no longer: {title}")
+        elif before == [""] or not (added or removed):
+            parts.append("\n".join(after))
+        else:
+            parts += ["\n".join([f"New in {title}:", *added])] if added else []
+            parts += [f"No longer in {title}: {', '.join(removed)}"] if removed else []
+    return "\n\n".join(parts)
+
+
+def _entry_name(line: str) -> str:
+    return line.removeprefix("- ").split(": ", 1)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +245,7 @@ class TurnContext:
         within: the tool call that it is run for, ``None`` for a turn of the user.
         hooks: of plugins on the turn; ``None`` for none.
         task: the scheduled task that it is run for; ``None`` for a turn of the user's.
+        prompt: the system prompt that is kept with the session; ``None`` for one without sections of plugins.
     """
 
     session: Session
@@ -163,6 +258,7 @@ class TurnContext:
     within: ToolContext | None = None
     hooks: TurnHooks | None = None
     task: str | None = None
+    prompt: TurnPrompt | None = None
 
 
 def turn_context(
@@ -171,6 +267,7 @@ def turn_context(
     model: ChosenModel,
     settings: Settings,
     hooks: TurnHooks | None,
+    prompt: TurnPrompt,
     message: NewMessage | None = None,
 ) -> TurnContext:
     """Put the context of a turn together; of its limits, the strictest hold. Its time begins now.
@@ -181,6 +278,7 @@ def turn_context(
         model: answers the turn.
         settings: of the home.
         hooks: of plugins on the turn.
+        prompt: that is kept with the session.
         message: that it answers, with limits of its own; ``None`` for none.
     """
     own = message.limits if message is not None else None
@@ -221,6 +319,7 @@ def turn_context(
         within=within,
         hooks=hooks,
         task=task,
+        prompt=prompt,
     )
 
 

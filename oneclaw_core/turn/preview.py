@@ -71,15 +71,14 @@ async def next_request(
     persona, chosen = await parts.models.choose(setup, agent, model)
     await parts.plugins.refresh_settings(setup.settings)
     parts.apply_settings(setup.settings)
-    await parts.refresh_tools()
+    parts.use_tool_states(setup.tool_states)
     history: list[Message] = []
     groups: list[str] = []
     info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)
-    sections = await parts.kept_sections(info, is_new=found is None)
+    prompt = await parts.prompt_of(info, persona, is_new=found is None, is_cached=chosen.writes_summaries)
     if found is not None:
-        start = await parts.store.load_turn(found.id, settings.history_max_characters, sections)
+        start = await parts.store.load_turn(found.id, settings.history_max_characters, prompt.sections)
         parts.apply_states(start)
-        sections = start.prompt_sections
         history = with_summary(shown_history(start.history), start.summary)
         groups = restore_loaded_groups(start.group_loads)
     request = model_request(
@@ -89,7 +88,7 @@ async def next_request(
         info.id,
         history,
         groups,
-        kept_sections=sections,
-        current_sections=await parts.plugins.current_sections(info),
+        kept_sections=prompt.sections,
+        lists=prompt.shown,
     )
     return request, chosen

@@ -30,22 +30,34 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import Attachment, Message
 
 
-def system_prompt(
-    agent: Agent, registry: ToolRegistry, *, kept_sections: str = "", current_sections: Sequence[PromptSection] = ()
-) -> str:
-    """Put the system prompt together: the agent's instructions, sections of plugins, the list of tool groups.
+TOOL_GROUPS = "tool groups"
+TOOLS = "tools"
+
+
+def prompt_lists(
+    agent: Agent, registry: ToolRegistry, current_sections: Sequence[PromptSection] = ()
+) -> dict[str, str]:
+    """Write the lists that a model is told of, as they are now.
 
     Args:
-        agent: whose instructions.
-        registry: whose groups; one without an enabled tool for the agent is not listed.
-        kept_sections: sections that are kept with the session.
-        current_sections: sections as they are now; left out if they are about a core tool that the agent lacks.
+        agent: with its toolset for this turn.
+        registry: whose tools and groups; one without an enabled tool for the agent is not listed.
+        current_sections: of plugins; left out if they are about a core tool that the agent lacks.
+
+    Returns:
+        The sections of plugins, the list of tool groups (``TOOL_GROUPS``) and the names of the core tools (``TOOLS``),
+        which stands in no system prompt, since the request has the tools themselves.
     """
     selected = registry.toolset(agent.selection)
-    core = {each.name for each in selected.core_tools}
-    current = (each.text for each in current_sections if each.core_tool is None or each.core_tool in core)
-    base = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *current) if part.strip())
-    return build_system_prompt_with_tool_groups(base, selected.groups)
+    core = {each.name: None for each in selected.core_tools}
+    lists: dict[str, str] = {}
+    for each in current_sections:
+        if each.core_tool is None or each.core_tool in core:
+            name = f"section {each.id}"
+            lists[name] = f"{lists[name]}\n\n{each.text}" if name in lists else each.text
+    lists[TOOL_GROUPS] = build_system_prompt_with_tool_groups("", selected.groups)
+    lists[TOOLS] = "\n".join(["## Tools", *(f"- {name}" for name in core)])
+    return lists
 
 
 def shown_history(messages: Iterable[Message]) -> list[Message]:
@@ -86,9 +98,11 @@ def model_request(
     groups: Sequence[str],
     *,
     kept_sections: str = "",
-    current_sections: Sequence[PromptSection] = (),
+    lists: Mapping[str, str] | None = None,
 ) -> ModelRequest:
     """Put together everything a model is sent.
+
+    The system prompt has the agent's instructions, sections of plugins and the list of tool groups.
 
     Args:
         agent: its instructions, parameters and selection of tools.
@@ -97,13 +111,19 @@ def model_request(
         session_id: the conversation.
         history: as it is shown to a model.
         groups: the loaded tool groups in the order of loading.
-        kept_sections: sections of the system prompt that are kept with the session.
-        current_sections: sections of it as they are now.
+        kept_sections: sections of plugins that are kept with the session.
+        lists: as :func:`prompt_lists` wrote them when the session began; ``None`` for those of now, without sections.
     """
     tools = registry.toolset(agent.selection).active(groups)
+    if lists is None:
+        lists = prompt_lists(agent, registry)
+    sections = (text for name, text in lists.items() if name not in (TOOL_GROUPS, TOOLS))
+    prompt = "\n\n".join(part for part in (agent.system_prompt, kept_sections, *sections) if part.strip())
+    if listed := lists[TOOL_GROUPS]:
+        prompt = f"{prompt}\n\n---\n\n{listed}" if prompt else listed
     return ModelRequest(
         model=model,
-        system_prompt=system_prompt(agent, registry, kept_sections=kept_sections, current_sections=current_sections),
+        system_prompt=prompt,
         messages=tuple(history),
         tools=tools,
         session_id=session_id,

@@ -53,7 +53,6 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelEvent, ModelRequest
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.turns import TurnStart
@@ -138,7 +137,7 @@ class Turn:
         self._groups: list[str] = []
         self._info = session_info(context.session)
         self._kept_sections = ""
-        self._current_sections: Sequence[PromptSection] = ()
+        self._prompt_lists = context.prompt.shown if context.prompt is not None else None
         # Between two states:
         self._wanted_groups: Sequence[str] = ()
         self._answer: _Answer | None = None
@@ -224,7 +223,6 @@ class Turn:
             ProviderError: it wrote none; nothing has changed.
         """
         self._begin(start)
-        await self._gather_current_sections()
         if await self._compactor.fit(self._request(), CompactionReason.REQUESTED):
             await self._compacted()
 
@@ -275,7 +273,6 @@ class Turn:
         was_empty = False
         while True:
             await self._parts.refresh_tools()
-            await self._gather_current_sections()
             request = self._request()
             if await self._compactor.fit(request, reason):
                 await self._compacted()
@@ -393,7 +390,7 @@ class Turn:
             self._compactor.messages(self._history),
             self._groups,
             kept_sections=self._kept_sections,
-            current_sections=self._current_sections,
+            lists=self._prompt_lists,
         )
 
     async def _answer_to(self, request: ModelRequest, *, continues_conversation: bool = True) -> _Answer:
@@ -453,12 +450,9 @@ class Turn:
         hooks = self._context.hooks
         if hooks is not None and self._compactor.summary is not None:
             hooks.compacted(self._compactor.summary)
-        self._kept_sections = await self._parts.plugins.prompt_sections(self._info)
-        await self._store.keep_sections(self._session_id, self._kept_sections)
-        await self._gather_current_sections()
-
-    async def _gather_current_sections(self) -> None:
-        self._current_sections = await self._parts.plugins.current_sections(self._info)
+        prompt = await self._parts.prompt_of(self._info, self._context.agent, is_new=True)
+        self._kept_sections, self._prompt_lists = prompt.sections, prompt.shown
+        await self._store.keep_sections(self._session_id, prompt.sections, prompt.lists())
 
     # Storing
 

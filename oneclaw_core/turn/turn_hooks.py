@@ -59,7 +59,7 @@ class TurnHooks:
         """Return the user's message with the texts of plugins behind it, each marked as its plugin's."""
         if "message_context" not in self._plugins.hooks:
             return text
-        return "\n\n".join([text, *(_marked(*each) for each in await self._plugins.message_context(self.info))])
+        return "\n\n".join([text, *(marked_context(*each) for each in await self._plugins.message_context(self.info))])
 
     def compacted(self, summary: str) -> None:
         """Tell observers that the older part of the history was replaced."""
@@ -165,7 +165,8 @@ class TurnHooks:
             self._plugins.observe(hook, **arguments)
 
 
-def _marked(plugin: str, text: str) -> str:
+def marked_context(plugin: str, text: str) -> str:
+    """Mark a text that is sent with the user's message as a plugin's, or OneClaw's own."""
     inside = text.strip().replace("</context", "<\\/context")
     return f'<context plugin="{plugin}">\n{inside}\n</context>'
 

@@ -17,7 +17,7 @@ from oneclaw_core.turn.context import check_texts, session_info, turn_context
 from oneclaw_core.turn.conversations import no_session, shortened
 from oneclaw_core.turn.stream import StopRequests, TurnTracker
 from oneclaw_core.turn.turn import INTERRUPTED, Turn
-from oneclaw_core.turn.turn_hooks import TurnHooks
+from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
@@ -130,8 +130,8 @@ class Turns:
         Raises:
             UsageError: the session has no turn.
         """
-        sections = await self._parts.kept_sections(info)
-        start = await self._store.resume_turn(info.id, prepared.settings.history_max_characters, sections)
+        prompt = await self._parts.prompt_of(info, prepared.agent)
+        start = await self._store.resume_turn(info.id, prepared.settings.history_max_characters, prompt.sections)
         if not start.history:
             raise UsageError(f"session {info.name or info.id!r} has no turn to resume: send it a message")
         return start
@@ -149,6 +149,7 @@ class Turns:
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
         self._parts.apply_settings(setup.settings)
+        self._parts.use_tool_states(setup.tool_states)
         text = title = message.text
         groups: tuple[str, ...] = ()
         if message.command is not None or message.tool_groups is not None:
@@ -218,13 +219,17 @@ class Turns:
         settings = prepared.settings
         if hooks is not None:
             await hooks.check()
+        prompt = await self._parts.prompt_of(
+            info, prepared.agent, is_new=session is None, is_cached=prepared.model.writes_summaries
+        )
         if start is None:
             content = prepared.text if hooks is None else await hooks.with_context(prepared.text)
+            if prompt.news:
+                content = f"{content}\n\n{marked_context('oneclaw', prompt.news)}"
             message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
-            sections = await self._parts.kept_sections(info, is_new=session is None)
             if session is not None:
                 start = await self._store.begin_turn(
-                    session.id, message, INTERRUPTED, settings.history_max_characters, sections
+                    session.id, message, INTERRUPTED, settings.history_max_characters, prompt.sections, prompt.lists()
                 )
             else:
                 session, start = await self._store.begin_session_with_turn(
@@ -234,12 +239,13 @@ class Turns:
                     model=prepared.message.model,
                     title=shortened(prepared.title),
                     parent_id=prepared.parent_id,
-                    prompt_sections=sections,
+                    prompt_sections=prompt.sections,
+                    prompt_lists=prompt.lists(),
                 )
                 self._conversations.observe("session_created", session)
         assert session is not None
         self._parts.apply_states(start)
-        context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prepared.message)
+        context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prompt, prepared.message)
         async with self._stops.watching(session.id, context.deadline):
             turn, groups = Turn(self._parts, context, emit), prepared.groups
             if start.pending_calls:
@@ -268,12 +274,13 @@ class Turns:
                 self._parts.providers.acquired(chosen.provider),
                 self._store.session_lock(found.id, settings.session_wait_seconds),
             ):
-                sections = await self._parts.kept_sections(session_info(found))
+                self._parts.use_tool_states(setup.tool_states)
+                prompt = await self._parts.prompt_of(session_info(found), persona)
                 if hasattr(chosen.provider, "find_context_window"):
                     chosen = await chosen.measured()
-                start = await self._store.load_turn(found.id, settings.history_max_characters, sections)
+                start = await self._store.load_turn(found.id, settings.history_max_characters, prompt.sections)
                 self._parts.apply_states(start)
-                context = turn_context(found, persona, chosen, settings, hooks)
+                context = turn_context(found, persona, chosen, settings, hooks, prompt)
                 async with self._stops.watching(found.id, context.deadline):
                     await Turn(self._parts, context, emit).compact(start)
         return compacted[-1] if compacted else None

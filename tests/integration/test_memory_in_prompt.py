@@ -153,9 +153,8 @@ def test_a_summary_renews_it(home, model):
         await say(claw, "a")
 
     with_home(home, model, work)
-    shown = [prompt for prompt in prompts(model) if "helpful assistant" in prompt]
-    assert ["Likes cats" in prompt for prompt in shown] == [False, False, True]
-    assert "Likes dogs" not in shown[2]
+    assert ["Likes cats" in prompt for prompt in prompts(model)] == [False, False, False, True]
+    assert "Likes dogs" not in prompts(model)[3]
 
 
 def test_a_summary_in_the_middle_of_a_turn_renews_it_for_the_rest_of_the_turn(home, model):

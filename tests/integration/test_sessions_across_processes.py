@@ -144,8 +144,12 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
         oneclaw(server.url, *message("hello", "--session", "s"), ONECLAW_DISABLED_PLUGINS=f"pdf,{OTHERS}")
         oneclaw(server.url, *message("hello", "--session", "s"))
     assert tool_names(server.bodies[2]) == CORE
-    assert "Available Tool Groups" not in server.bodies[2]["messages"][0]["content"]
     assert tool_names(server.bodies[3]) == CORE + PDF
+    # The system prompt stays, for the sake of the prompt cache; what has changed is told with the message.
+    assert len({body["messages"][0]["content"] for body in server.bodies}) == 1
+    _, gone, back = [each["content"] for each in server.bodies[3]["messages"] if each["role"] == "user"]
+    assert "There is no longer: Available Tool Groups" in gone
+    assert "- pdf: Extract text" in back
 
 
 @pytest.mark.parametrize(

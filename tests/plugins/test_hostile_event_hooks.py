@@ -303,3 +303,16 @@ def test_a_cancelled_caller_does_not_wait_for_a_hook_that_ignores_its_cancellati
         assert task.cancelled()
 
     asyncio.run(work())
+
+
+def test_a_hook_is_not_late_because_others_kept_the_event_loop_busy():
+    async def hook():
+        return "in time"
+
+    async def busy():
+        time.sleep(0.15)  # as hundreds of sessions do
+
+    async def main():
+        return (await asyncio.gather(isolation.call_isolated(hook, 0.1, is_async=True), busy()))[0]
+
+    assert asyncio.run(main()) == "in time"

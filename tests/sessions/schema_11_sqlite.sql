@@ -62,6 +62,7 @@ CREATE TABLE sessions (
     summary_until BIGINT,
     parent_id TEXT,
     memory TEXT,
+    prompt_lists TEXT,
     search_number BIGINT,
     lock_token BIGINT,
     PRIMARY KEY (id),
