@@ -26,8 +26,8 @@ def test_compact_summarises_all_but_the_last_turn(chat, serve, ok):
     outcome = chat("I am Ada", "How are you?", "/compact", "Who am I?", options=[*MODEL, "--session", "ada"])
     assert "From now on, the 2 oldest messages are summarised for the model, in about 6 tokens." in outcome.stdout
     asked = server.bodies[2]
-    assert "tools" not in asked
-    assert asked["messages"][-1]["content"] == '{"user":"I am Ada"}\n{"assistant":"Hello, Ada."}'
+    assert asked["messages"][:-1] == [*server.bodies[1]["messages"], {"role": "assistant", "content": "Fine."}]
+    assert 'stays in view: "How are you?"' in asked["messages"][-1]["content"]
     summary, *others = server.bodies[3]["messages"][1:]
     assert "The user is called Ada." in summary["content"]
     assert [message["content"] for message in others] == ["How are you?", "Fine.", "Who am I?"]
