@@ -219,8 +219,9 @@ def test_what_is_denied_in_another_process_counts_at_the_next_turn(tmp_path):
 
     with ModelServer([write, text("done"), write, text("denied")]) as server:
         assert asyncio.run(run(server)) == [[None], ["permission_denied"]]
+    _, *rest = server.bodies[2]["messages"]
     assert "- pdf:" in server.bodies[0]["messages"][0]["content"]
-    assert "- pdf:" not in server.bodies[2]["messages"][0]["content"]
+    assert "No longer in Available Tool Groups: pdf" in [each["content"] for each in rest if each["role"] == "user"][-1]
 
 
 def test_the_next_request_is_exactly_what_is_sent(tmp_path):

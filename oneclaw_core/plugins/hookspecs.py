@@ -279,10 +279,10 @@ async def prompt_sections(context: PluginContext, session: SessionInfo) -> Itera
 
 @_prompt
 async def current_sections(context: PluginContext, session: SessionInfo) -> Iterable[PromptSection] | None:
-    """Return sections of the system prompt for what may change within a session; called before each request. 5 s.
+    """Return sections of the system prompt for what may change within a session; called once a turn. 5 s.
 
-    They stand behind those of ``prompt_sections``. As long as nothing has changed the text must be the same: a change
-    makes the model's service read the whole history again.
+    They stand behind those of ``prompt_sections``. A session keeps those that it began with. The model is told of a
+    change with the user's message: of lines that begin with ``- `` which came and which went, else the whole text.
     """
 
 

@@ -102,7 +102,13 @@ def load(connection: Connection, session_id: str, max_characters: int | None, pr
     return _turn_start(connection, session_id, pending, max_characters, prompt_sections if kept is None else kept.text)
 
 
-def resume(connection: Connection, session_id: str, max_characters: int | None, prompt_sections: str = "") -> TurnStart:
+def resume(
+    connection: Connection,
+    session_id: str,
+    max_characters: int | None,
+    prompt_sections: str = "",
+    prompt_lists: str | None = None,
+) -> TurnStart:
     """Read all that is needed to finish a turn that was killed; its open calls stay as they are.
 
     Args:
@@ -110,13 +116,14 @@ def resume(connection: Connection, session_id: str, max_characters: int | None, 
         session_id: the session.
         max_characters: as in :func:`load`.
         prompt_sections: as in :func:`begin`.
+        prompt_lists: kept with sections that are renewed.
     """
     kept = sessions.kept_sections(connection, session_id)
     if kept is None:
-        kept = prompt_sections
-        sessions.keep_sections(connection, session_id, kept)
+        sessions.keep_sections(connection, session_id, prompt_sections, prompt_lists)
     pending = messages.pending_calls(connection, session_id)
-    return _turn_start(connection, session_id, pending, max_characters, kept)
+    sections = prompt_sections if kept is None else kept.text
+    return _turn_start(connection, session_id, pending, max_characters, sections)
 
 
 def begin(

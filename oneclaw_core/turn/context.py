@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.sessions.settings import ToolStates, UserStates
+    from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.tools.context import ToolContext
@@ -115,11 +115,7 @@ class TurnParts:
     def apply_states(self, start: TurnStart) -> None:
         """Use the stored permissions and disabled tools, which another process may have changed."""
         self.permissions.replace_grants(start.grants)
-        self.use_tool_states(start.tool_states)
-
-    def use_tool_states(self, states: ToolStates) -> None:
-        """Use the disabled tools and groups."""
-        self.registry.set_disabled(states.disabled_tools, states.disabled_groups)
+        self.registry.set_disabled(start.tool_states.disabled_tools, start.tool_states.disabled_groups)
 
     async def refresh_states(self) -> UserStates:
         """Use what the user has set by now, which another process may have changed, and return it."""

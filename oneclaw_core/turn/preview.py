@@ -71,7 +71,7 @@ async def next_request(
     persona, chosen = await parts.models.choose(setup, agent, model)
     await parts.plugins.refresh_settings(setup.settings)
     parts.apply_settings(setup.settings)
-    parts.use_tool_states(setup.tool_states)
+    parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
     history: list[Message] = []
     groups: list[str] = []
     info = session_info(found) if found is not None else SessionInfo(id="", agent=persona.name)

@@ -131,7 +131,9 @@ class Turns:
             UsageError: the session has no turn.
         """
         prompt = await self._parts.prompt_of(info, prepared.agent)
-        start = await self._store.resume_turn(info.id, prepared.settings.history_max_characters, prompt.sections)
+        start = await self._store.resume_turn(
+            info.id, prepared.settings.history_max_characters, prompt.sections, prompt.lists()
+        )
         if not start.history:
             raise UsageError(f"session {info.name or info.id!r} has no turn to resume: send it a message")
         return start
@@ -149,7 +151,7 @@ class Turns:
         if message.within is not None:
             agent = replace(agent, selection=agent.selection.narrowed_to(message.within.selection))
         self._parts.apply_settings(setup.settings)
-        self._parts.use_tool_states(setup.tool_states)
+        self._parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
         text = title = message.text
         groups: tuple[str, ...] = ()
         if message.command is not None or message.tool_groups is not None:
@@ -274,7 +276,7 @@ class Turns:
                 self._parts.providers.acquired(chosen.provider),
                 self._store.session_lock(found.id, settings.session_wait_seconds),
             ):
-                self._parts.use_tool_states(setup.tool_states)
+                self._parts.registry.set_disabled(setup.tool_states.disabled_tools, setup.tool_states.disabled_groups)
                 prompt = await self._parts.prompt_of(session_info(found), persona)
                 if hasattr(chosen.provider, "find_context_window"):
                     chosen = await chosen.measured()
