@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from forked_python import FORKED_PYTHON
 
@@ -66,7 +67,15 @@ class PseudoTerminal:
         return _ESCAPES.sub("", self.raw)
 
     def type(self, text):
+        """Type a text; Ctrl-C once the program waits, for between a prompt and reading a signal can be missed."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while text == CTRL_C and not self._is_asleep() and time.monotonic() < deadline:
+            time.sleep(0.005)
         os.write(self._master, text.encode())
+
+    def _is_asleep(self):
+        status = Path("/proc", str(self._process.pid), "stat")  # of Linux, and of its main thread
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "S"
 
     def send_signal(self, number=signal.SIGTERM):
         self._process.send_signal(number)
