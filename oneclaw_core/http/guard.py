@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 
 
+# What goes along to another origin; of a request with a body, what describes it.
+_FOLLOWING_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "accept-language",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "range",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+
+
 class GuardedTransport(httpx.AsyncBaseTransport):
     """Sends every request to an address that was checked."""
 
@@ -52,7 +69,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             if not response.has_redirect_location:
                 return response
             await response.aclose()
-            return _without_body(response)
+            return _redirect(request, response)
         raise _connect_fault(host, faults, request)
 
     async def aclose(self) -> None:
@@ -91,7 +108,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
             if not response.has_redirect_location:
                 return response
             response.close()
-            return _without_body(response)
+            return _redirect(request, response)
         raise _connect_fault(host, faults, request)
 
     def close(self) -> None:
@@ -128,8 +145,19 @@ def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request
     )
 
 
-def _without_body(response: httpx.Response) -> httpx.Response:
-    """A redirect without its body: the library reads that whole before it goes on, and it may have no end."""
+def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    """Prepare a redirect to be followed.
+
+    It has no body: the library reads that whole before it goes on, and it may have no end. To another origin, it takes
+    none of the headers that the caller chose, such as ``X-Api-Key``: the library leaves out ``Authorization`` alone.
+    """
+    try:
+        target = request.url.join(response.headers["location"])
+    except httpx.InvalidURL:  # which the library answers
+        target = request.url
+    if (target.scheme, target.host, target.port) != (request.url.scheme, request.url.host, request.url.port):
+        for name in request.headers.keys() - _FOLLOWING_HEADERS:
+            del request.headers[name]
     kept = [
         (name, value)
         for name, value in response.headers.raw

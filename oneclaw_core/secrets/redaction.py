@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
 # What speaks of a secret in a name, as one of its words or behind the last one.
 _SECRET_NAME = re.compile(
-    r"(?:^|_)(?:APIKEY|KEY|TOKEN|SECRET|PASSWD|PASSPHRASE)S?(?:_|$)|PASSWORD|(?:TOKEN|SECRET|_PWD|_PAT)$", re.IGNORECASE
+    r"(?:^|_)(?:APIKEY|AUTH(?!_SOCK)|BEARER|COOKIE|CREDENTIAL|CREDS?|DSN|JWT|KEY|PASS|PASSPHRASE|PASSWD|PAT|PSWD|SECRET"
+    r"|SIGNATURE|TOKEN|WEBHOOK)S?(?:_|$)|CREDENTIALS|PASSWORD|(?:TOKEN|SECRET|PGPASS|_PWD)$",
+    re.IGNORECASE,
+)
+# Values that are keys by their shape, whatever their variable is called: of vendors, of signed tokens, and private keys.
+_SECRET_VALUE = re.compile(
+    r"\b(?:sk-|sk_live_|rk_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
+    r"[\w.-]{10,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/"
+    r"|discord(?:app)?\.com/api/webhooks/"
 )
 _OWN_PREFIX = "ONECLAW_"
 # Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, ?password=PASSWORD as libpq takes it, or ?key=KEY.
@@ -69,11 +77,12 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
         environ: the environment; by default the program's own.
 
     Returns:
-        A copy without OneClaw's variables, those whose names speak of a key, token, secret or password, and those that
-        repeat the value of one of these, or hold a secret that is remembered.
+        A copy without OneClaw's variables, those whose names speak of a key, token, secret or password, those whose
+        values are keys by their shape or URLs with a password, and those that repeat the value of one of these, or hold
+        a secret that is remembered. Proxies stay: without them, programs reach nothing.
     """
     environ = os.environ if environ is None else environ
-    hidden = {name for name in environ if _is_own(name) or _SECRET_NAME.search(name)}
+    hidden = {name for name, value in environ.items() if _is_own(name) or _is_secret(name, value)}
     secrets = {environ[name].strip() for name in hidden if not _is_own(name)} | _remembered
     return {
         name: value
@@ -89,6 +98,12 @@ def is_secret_name(name: str) -> bool:
 
 def _is_own(name: str) -> bool:
     return name.upper().startswith(_OWN_PREFIX)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if _SECRET_NAME.search(name) or _SECRET_VALUE.search(value):
+        return True
+    return "://" in value and not name.upper().endswith("_PROXY") and _PASSWORD_IN_URL.search(value) is not None
 
 
 def _repeats(value: str, secret: str) -> bool:

@@ -119,3 +119,33 @@ def test_programs_that_a_model_starts_get_no_secrets():
 def test_a_remembered_secret_is_kept_from_programs_too():
     remember_secret("remembered-0123456789")
     assert without_secrets({"URL": "http://remembered-0123456789@host", "OTHER": "x"}) == {"OTHER": "x"}
+
+
+def test_programs_get_no_variable_that_is_a_secret_by_its_name_or_its_value():
+    hidden = {
+        "DB_PASS": "a",
+        "PGPASS": "b",
+        "JWT": "c",
+        "SLACK_WEBHOOK_URL": "https://hooks.example/T0/B0/x",
+        "SENTRY_DSN": "https://public@sentry.example/1",
+        "AWS_CREDENTIALS": "d",
+        "BASIC_AUTH": "e",
+        "CI_REGISTRY": "postgresql://app:correct-horse@db/app",
+        "NOTIFY": "https://hooks.slack.com/services/T0/B0/x",
+        "DEPLOY": "ghp_0123456789abcdef",
+        "BOT": "xoxb-0123456789-abc",
+        "SESSION": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.x",
+        "PEM": "-----BEGIN RSA PRIVATE KEY-----",
+    }
+    kept = {
+        "PATH": "/usr/bin",
+        "PWD": "/srv",
+        "OLDPWD": "/",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "HTTPS_PROXY": "http://me:proxy-pass@proxy.example:3128",
+        "COMPASS": "north",
+        "AUTHOR": "Ada",
+        "KEYBOARD": "de",
+        "HOMEPAGE": "https://example.com",
+    }
+    assert without_secrets({**hidden, **kept}) == kept

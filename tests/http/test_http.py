@@ -345,7 +345,8 @@ def test_the_body_of_a_redirect_is_left_unread(guarded, encoding):
     assert len(pieces) < 2_000
 
 
-def test_authorization_does_not_follow_to_another_origin(guarded, names):
+def test_headers_with_keys_do_not_follow_to_another_origin(guarded, names):
+    keys = {"Authorization": "Bearer s", "X-Api-Key": "s"}
     names["a.test"] = names["b.test"] = [["127.0.0.1"]]
     with WebServer(
         lambda request: (
@@ -354,8 +355,21 @@ def test_authorization_does_not_follow_to_another_origin(guarded, names):
             else response("done")
         )
     ) as server:
-        guarded.get(Gate("a.test", "b.test"), f"http://a.test:{server.port}/", headers={"Authorization": "Bearer s"})
-    assert [request.header("authorization") for request in server.requests] == ["Bearer s", None]
+        guarded.get(Gate("a.test", "b.test"), f"http://a.test:{server.port}/", headers=keys | {"Accept": "a/b"})
+    found = [[request.header(name) for name in (*keys, "Accept")] for request in server.requests]
+    assert found == [["Bearer s", "s", "a/b"], [None, None, "a/b"]]
+
+
+def test_headers_follow_to_the_same_origin(guarded):
+    with WebServer(
+        lambda request: (
+            response("", status="302 Found", headers=[("Location", "/x")])
+            if request.target == "/"
+            else response("done")
+        )
+    ) as server:
+        guarded.get(Gate("127.0.0.1"), server.url, headers={"X-Api-Key": "s"})
+    assert [request.header("x-api-key") for request in server.requests] == ["s", "s"]
 
 
 def test_addresses_are_tried_in_turn(guarded, names):
