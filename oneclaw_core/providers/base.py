@@ -198,6 +198,8 @@ class ModelResponse:
         usage: tokens, as far as the service said.
         stop_reason: why it ends there; all but ``COMPLETE`` mean that something may be missing.
         provider_data: what must be sent back verbatim with this message on later turns, ``None`` for nothing.
+        cut_calls: calls that the token limit cut before their arguments were complete, behind the others in its order,
+            with as much of the arguments as came. They do not run; the turn tells the model so.
         finish_reason: the service's own word for why it ends there, for messages; ``None`` if it said none.
     """
 
@@ -206,6 +208,7 @@ class ModelResponse:
     usage: TokenUsage = field(default_factory=TokenUsage)
     stop_reason: StopReason = StopReason.COMPLETE
     provider_data: Mapping[str, Any] | None = None
+    cut_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
 
 

@@ -110,7 +110,10 @@ async def event_data(
 
 
 class AnswerCutError(Exception):
-    """The answer was cut off in the middle of a tool call; the message says by what."""
+    """The answer was cut off in the middle of a tool call, not by the token limit; the message says by what.
+
+    What the token limit cuts is a response with ``cut_calls``.
+    """
 
 
 class AnswerFailedError(Exception):
@@ -168,7 +171,7 @@ class Answer(Protocol):
         """Put the response together.
 
         Raises:
-            AnswerCutError: the service stopped the model in the middle of a call.
+            AnswerCutError: the service stopped the model in the middle of a call, not for the token limit.
         """
         ...
 
@@ -420,7 +423,7 @@ class HttpProvider(ABC):
             raise AttemptFailed(
                 ProviderRequestError(
                     f"{self._config.name} cut the answer off in the middle of a tool call, by {failed}: "
-                    "raise max_tokens, or ask for less at once"
+                    "try again, or say it differently"
                 )
             ) from None
         yield complete

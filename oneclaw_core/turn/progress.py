@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 # With the requests that made the calls first these are at most 20, also where two calls alternate.
 MOST_REPEATS = 18
 POLL_SECONDS = 5
-# Nobody should be asked the same question more often than three times.
-REFUSED_REPEATS = MOST_REPEATS // 2
+# Nobody should be asked the same question more often than three times, and an answer that the token limit cuts is long.
+COSTLY_REPEATS = MOST_REPEATS // 2
+# The error type of a call that the token limit cut.
+CUT_OFF = "cut_off"
+_COSTLY = frozenset({"permission_denied", CUT_OFF})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class ProgressGuard:
 
     A request makes progress if one of its calls is new in the turn. A repeated call is progress too if its outcome has
     changed, and either its tool is a poll or :data:`POLL_SECONDS` have passed since the call was last made. A repeated
-    call that was refused a permission counts for many, since a person may have been asked.
+    call that was refused a permission counts for many, since a person may have been asked; so does one that the token
+    limit cut again.
 
     Args:
         clock: gives the time in seconds.
@@ -70,10 +74,10 @@ class ProgressGuard:
             self._made[key] = made
             if before is None:
                 is_progress = True
-            elif made.outcome != before.outcome:
+            elif made.outcome != before.outcome and results[call.id].error_type != CUT_OFF:
                 is_progress |= call.name in polls or made.at - before.at >= POLL_SECONDS
-        is_refused = any(results[call.id].error_type == "permission_denied" for call in calls)
-        self._repeats = 0 if is_progress else self._repeats + (REFUSED_REPEATS if is_refused else 1)
+        is_costly = any(results[call.id].error_type in _COSTLY for call in calls)
+        self._repeats = 0 if is_progress else self._repeats + (COSTLY_REPEATS if is_costly else 1)
 
 
 def _outcome(result: Message) -> int:

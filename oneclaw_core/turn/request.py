@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, takewhile
@@ -252,7 +253,8 @@ def undispatched_response(response: ModelResponse) -> ModelResponse:
     What does not name a tool stays a call of ``use_tool``, which the executor answers with ``not_found``; arguments
     that are none are passed on as they are, and the executor answers with ``validation_error``.
     """
-    return replace(response, tool_calls=tuple(map(_unwrapped, response.tool_calls)))
+    cut_calls = tuple(replace(call, name=_name_in_cut(call)) for call in response.cut_calls)
+    return replace(response, tool_calls=tuple(map(_unwrapped, response.tool_calls)), cut_calls=cut_calls)
 
 
 def _dispatched(message: Message, core_names: set[str], loads: dict[str | None, list[LoadedGroup]]) -> Message:
@@ -275,6 +277,12 @@ def _wrapped(name: str, tool_input: str) -> str:
     except ArgumentsError:
         tool_input = _json(tool_input)  # the model is to see what it wrote
     return f'{{"name":{_json(name)},"arguments":{tool_input.strip() or "{}"}}}'
+
+
+def _name_in_cut(call: ToolCall) -> str:
+    """Find the tool that a call was for whose arguments are not complete."""
+    found = _NAME_FIRST.match(call.arguments) if call.name == USE_TOOL else None
+    return found[1] if found is not None else call.name
 
 
 def _unwrapped(call: ToolCall) -> ToolCall:
@@ -309,6 +317,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+_NAME_FIRST = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"')
 _HASH_BYTES = 8
 _MOST_TOOLS = 20_000
 _MOST_LISTS = 1_000

@@ -12,6 +12,7 @@ import json
 import logging
 import shlex
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
-from oneclaw_core.turn.progress import ProgressGuard
+from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history
 from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.types.events import (
@@ -287,7 +288,7 @@ class Turn:
                 reason, refused = CompactionReason.REFUSED, error
                 continue
             response = self._answer.response
-            if response.tool_calls or response.text.strip():
+            if response.tool_calls or response.cut_calls or response.text.strip():
                 return self._store_answer
             await self._record_unstored(self._answer)
             fault = _empty_answer(self._context.model.full_name, response)
@@ -316,6 +317,9 @@ class Turn:
         assert states is not None
         for call in calls:
             await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
+            cut = self._results.get(call.id)
+            if cut is not None:
+                await self._emit(ToolResultEvent(call.id, call.name, ToolResult.error(CUT_OFF, cut.content), 0))
         if time.monotonic() - self._states_read_at < _FRESH_SECONDS:
             self._parts.use_states(states)
         else:
@@ -331,7 +335,7 @@ class Turn:
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
         self._progress.begin()
-        outcomes = self._parts.executor.execute_as_completed(calls, scope, self._keep)
+        outcomes = self._parts.executor.execute_as_completed(tuple(self._open_calls.values()), scope, self._keep)
         async with aclosing(context.deadline.limit(outcomes)) as items:
             async for item in items:
                 if isinstance(item, ToolProgress):
@@ -344,7 +348,7 @@ class Turn:
         self._take_results(calls)
         if answer.request is not None:
             self._progress.note(calls, self._results, self._polls(calls))
-        self._wanted_groups = [group for call in calls for group in needed[call.id]]
+        self._wanted_groups = [group for call in calls for group in needed.get(call.id, ())]
         for call in calls:
             group = requested_group(call.arguments) if call.id in loaded else None
             if group is not None and group not in self._groups:
@@ -365,7 +369,7 @@ class Turn:
             request = explanation_request(self._request(), history, context.context_limits.input_tokens)
             answer = await self._answer_to(request, continues_conversation=False)
             # What the service wants back verbatim belongs to another request than the conversation's.
-            response = replace(answer.response, tool_calls=(), provider_data=None)
+            response = replace(answer.response, tool_calls=(), cut_calls=(), provider_data=None)
             if response.text.strip():
                 self._answer = replace(answer, response=response)
                 return self._store_answer
@@ -459,7 +463,7 @@ class Turn:
     async def _store_response(self, answer: _Answer) -> list[ToolCall]:
         response = answer.response
         messages = []
-        if response.text or response.provider_data or response.tool_calls:
+        if response.text or response.provider_data or response.tool_calls or response.cut_calls:
             messages.append(
                 Message(type=MessageType.ASSISTANT, content=response.text, provider_data=response.provider_data)
             )
@@ -473,20 +477,22 @@ class Turn:
             )
             for call in response.tool_calls
         ]
+        if response.cut_calls:
+            messages += _cut_calls(answer)
         try:
             stored, self._states = await self._store.store_answer(self._session_id, messages, answer.usage)
         except StoreUnavailableError as error:
             again = partial(self._store_once, messages, answer.usage)
             stored, self._states = await self._retried(again, error, self._show_away)
         self._states_read_at = time.monotonic()
-        self._history += stored
+        self._results = {each.tool_call_id or "": each for each in stored if each.type is MessageType.TOOL_RESULT}
+        self._history += stored[: len(stored) - len(self._results)]
         calls = [
             ToolCall(message.tool_call_id or "", message.tool_name or "", message.tool_input or "")
             for message in stored
             if message.type is MessageType.TOOL_CALL
         ]
-        self._open_calls = {call.id: call for call in calls}
-        self._results = {}
+        self._open_calls = {call.id: call for call in calls if call.id not in self._results}
         return calls
 
     async def _keep(self, outcome: ToolOutcome) -> None:
@@ -579,6 +585,23 @@ class Turn:
                 names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
                 kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
                 raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
+
+
+def _cut_calls(answer: _Answer) -> list[Message]:
+    """Return the calls of an answer that the token limit cut, and behind them their results.
+
+    Stored together, so that no such call ever runs. Services want an object for arguments.
+    """
+    limit = answer.response.usage.output_tokens
+    count = "" if limit is None else f"{limit:,} "
+    told = f"The call was cut by the limit of {count}output tokens and did not run; split the work into smaller calls."
+    call = Message(type=MessageType.TOOL_CALL, tool_input="{}", tool_status=ToolCallStatus.PENDING)
+    failure = Message(
+        type=MessageType.TOOL_RESULT, content=told, tool_status=ToolCallStatus.ERROR, error_type=CUT_OFF, duration_ms=0
+    )
+    # Under ids of our own: an id that is taken would be replaced when the call is stored, and not in its result.
+    names = [(f"call_{uuid.uuid4().hex}", each.name) for each in answer.response.cut_calls]
+    return [replace(entry, tool_call_id=id_, tool_name=name) for entry in (call, failure) for id_, name in names]
 
 
 def _empty_answer(model: str, response: ModelResponse) -> ProviderError:

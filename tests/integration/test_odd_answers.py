@@ -1,15 +1,20 @@
-"""Answers without anything in them, with every wire format."""
+"""Answers that are empty or cut by the token limit, with every wire format."""
 
 import json
 
 import pytest
 from model_server import ModelServer
 from test_every_model import WIRES, addresses, command, ended, every_format, of_type, said, stored
+from wire_formats import SEAL
 
 from oneclaw_core.errors import ProviderError
-from oneclaw_core.types.events import RetryEvent, TurnFinishedEvent, UsageEvent
+from oneclaw_core.types.events import RetryEvent, ToolCallEvent, ToolResultEvent, TurnFinishedEvent, UsageEvent
+from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
 CHAT = WIRES["openai_compatible"]
+SEALING = ("anthropic", "gemini", "openai")
+TIME = ("get_current_time", {"timezone": "Asia/Tokyo"})
+HALF = ("write_file", '{"path": "story.txt", "content": "Once upon a')
 
 
 @every_format
@@ -51,3 +56,55 @@ def test_thoughts_alone_are_an_empty_answer(tmp_path):
     with ModelServer([CHAT.says("\n", thought="Hm."), CHAT.says("Hello.")]) as server:
         assert said(tmp_path, addresses(server), CHAT, "Hello")[-1].text == "Hello."
     assert [message.content for message in stored(tmp_path)[0]] == ["Hello", "Hello."]
+
+
+@every_format
+@pytest.mark.parametrize("thought", [None, "Long."], ids=["plain", "with-thoughts"])
+def test_a_call_that_the_token_limit_cut_is_reported_to_the_model_and_the_turn_goes_on(tmp_path, wire, thought):
+    cut = wire.is_cut(TIME, half=HALF, content="I write it.", thought=thought)
+    with ModelServer([cut, wire.says("In parts, then."), wire.says("Bye.")]) as server:
+        events = said(tmp_path, addresses(server), wire, "Write a story")
+        said(tmp_path, addresses(server), wire, "Bye")
+    outcomes = {event.name: event.result for event in of_type(ToolResultEvent, events)}
+    assert outcomes["get_current_time"].is_success
+    assert outcomes["write_file"].to_dict() == {
+        "status": "error",
+        "error_type": "cut_off",
+        "message": f"The call was cut by the limit of {wire.usage.output_tokens} output tokens and did not run; "
+        "split the work into smaller calls.",
+    }
+    assert [event.name for event in of_type(ToolCallEvent, events)] == ["get_current_time", "write_file"]
+    assert events[-1].text == "In parts, then."
+    # What is kept of it is what goes back to the service, in this turn and in later ones.
+    history = stored(tmp_path)[0]
+    assert next(message.content for message in history if message.type is MessageType.ASSISTANT) == "I write it."
+    called = {message.tool_name: message for message in history if message.type is MessageType.TOOL_CALL}
+    assert json.loads(called["get_current_time"].tool_input) == TIME[1]
+    assert (called["write_file"].tool_input, called["write_file"].tool_status) == ("{}", ToolCallStatus.ERROR)
+    for body in server.bodies[1:]:
+        sent = json.dumps(wire.history(body))
+        assert "cut by the limit of" in sent
+        assert "Once upon a" not in sent
+        assert "I write it." in sent
+        assert (SEAL in sent) == (thought is not None and wire.provider in SEALING)
+    wire.assert_goes_on(*server.contents[1:])
+
+
+def test_a_model_whose_calls_are_cut_again_and_again_explains_itself(tmp_path):
+    cuts = [CHAT.is_cut(half=HALF, content=f"Attempt {number}.") for number in range(3)]
+    with ModelServer([*cuts, CHAT.says("It is too long for me.")]) as server:
+        events = said(tmp_path, addresses(server), CHAT, "Write a story")
+    assert events[-1].text == "It is too long for me."
+    assert "tools" not in server.bodies[3]
+    assert [message.tool_status for message in stored(tmp_path)[0] if message.tool_name] == [ToolCallStatus.ERROR] * 6
+
+
+def test_a_cut_call_of_the_dispatcher_is_one_of_the_tool_that_it_names(tmp_path):
+    half = ("use_tool", '{"name": "pdf_info", "arguments": {"path": "')
+    with ModelServer([CHAT.is_cut(half=half, content=""), CHAT.says("Later.")]) as server:
+        command(tmp_path, "models", "set", CHAT.full_model, "tool_loading", "dispatch")
+        events = said(tmp_path, addresses(server), CHAT, "Read it")
+    [outcome] = of_type(ToolResultEvent, events)
+    assert (outcome.name, outcome.result.error_type) == ("pdf_info", "cut_off")
+    [call] = server.bodies[1]["messages"][-2]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"name": "pdf_info", "arguments": {}}

@@ -95,6 +95,10 @@ class WireFormat(ABC):
         """The model ends its answer without a text or a call."""
 
     @abstractmethod
+    def is_cut(self, *whole: tuple[str, Any], half: tuple[str, str], content: str, thought: str | None = None) -> Reply:
+        """The token limit cuts the last call of an answer; its arguments are a text."""
+
+    @abstractmethod
     def breaks_off_after(self, content: str) -> Reply:
         """The service hangs up in the middle of an answer."""
 
@@ -185,6 +189,12 @@ class ChatCompletions(WireFormat):
         end = chunk({}, self.finish_reasons[reaches_limit])
         return raw(sse([chunk({"role": "assistant", "content": ""}), end, chunk(usage=self._counts)]))
 
+    def is_cut(self, *whole, half, content, thought=None):
+        written = calls(*whole, half, content=content, usage=self._counts)
+        pieces = [piece.replace(b'"tool_calls"}', b'"length"}') for piece in written.pieces]
+        assert pieces != list(written.pieces)
+        return _with_thought(raw(*pieces), thought)
+
     def breaks_off_after(self, content):
         return hang_up_after(sse([chunk({"content": content})], done=False))
 
@@ -237,6 +247,19 @@ class Responses(WireFormat):
 
     def says_nothing(self, *, reaches_limit=False):
         return _piecewise(responses_stream.stream(**self._ending(reaches_limit=reaches_limit)))
+
+    def is_cut(self, *whole, half, content, thought=None):
+        thoughts = [responses_stream.reasoning(thought, encrypted=SEAL)] if thought else []
+        items = [responses_stream.call(*each, call_id=f"{_CALL_ID}{place}") for place, each in enumerate(whole)]
+        return _piecewise(
+            responses_stream.stream(
+                *thoughts,
+                responses_stream.message(content),
+                *items,
+                half=responses_stream.call(*half, call_id=f"{_CALL_ID}half"),
+                **self._ending(reaches_limit=True),
+            )
+        )
 
     def _ending(self, *, reaches_limit):
         return {"status": "incomplete", "reason": self.finish_reasons[1]} if reaches_limit else {}
@@ -291,6 +314,14 @@ class Messages(WireFormat):
 
     def says_nothing(self, *, reaches_limit=False):
         return messages_stream.reply(stop_reason=self.finish_reasons[reaches_limit])
+
+    def is_cut(self, *whole, half, content, thought=None):
+        blocks = [
+            messages_stream.call(*each, call_id=f"{_CALL_ID}{place}") for place, each in enumerate([*whole, half])
+        ]
+        return messages_stream.reply(
+            *self._thoughts(thought), messages_stream.text(content), *blocks, stop_reason=self.finish_reasons[1]
+        )
 
     def breaks_off_after(self, content):
         return hang_up_after(messages_stream.sse(messages_stream.events(messages_stream.text(content))[:5]))
@@ -363,6 +394,15 @@ class GenerateContent(WireFormat):
     def says_nothing(self, *, reaches_limit=False):
         end = {"content": {"role": "model"}, "finishReason": self.finish_reasons[reaches_limit], "index": 0}
         return raw(sse([{"candidates": [end], "usageMetadata": self._counts}], done=False))
+
+    def is_cut(self, *whole, half, content, thought=None):
+        parts = [{"functionCall": {"name": name, "args": arguments}} for name, arguments in whole]
+        if parts and thought:
+            parts[0] |= {"thoughtSignature": SEAL}
+        piece = {"functionCall": {"name": half[0], "partialArgs": [{"jsonPath": "$.x", "stringValue": half[1]}]}}
+        thoughts = [{"text": thought, "thought": True}] if thought else []
+        chunks = [self._chunk(part) for part in [*thoughts, {"text": content}, *parts]]
+        return raw(*chunks, self._chunk(piece, finishReason=self.finish_reasons[1]))
 
     def breaks_off_after(self, content):
         return hang_up_after(self._chunk({"text": content}))

@@ -13,7 +13,6 @@ from oneclaw_anthropic.tools import renamed_parameters
 from oneclaw_anthropic.wire import PROVIDER_TYPE, is_block
 from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
-    AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
     ArgumentsDelta,
@@ -173,18 +172,17 @@ class MessagesAnswer:
         return []
 
     def response(self) -> ModelResponse:
-        """Put the response together.
-
-        Raises:
-            AnswerCutError: the server stopped the model in the middle of a call.
-        """
+        """Put the response together."""
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         calls = [block for block in blocks if block.type == "tool_use"]
-        if self._stop_reason is StopReason.LENGTH_LIMIT and not all(call.is_whole_call for call in calls):
-            raise AnswerCutError(self._stop_reason.ended_by)
+        cut: list[_Block] = []
+        if self._stop_reason is StopReason.LENGTH_LIMIT:
+            cut = [block for block in calls if not block.is_whole_call]
+            calls = [block for block in calls if block.is_whole_call]
         return ModelResponse(
             text="".join(clean_text(block.text("text")) for block in blocks if block.type == "text"),
             tool_calls=tuple(self._tool_calls(calls)),
+            cut_calls=tuple(self._tool_calls(cut)),
             usage=self.usage,
             stop_reason=self._stop_reason,
             provider_data=self._provider_data([block.complete() for block in blocks]),

@@ -278,11 +278,6 @@ def test_events_that_do_not_fit_together_are_an_error():
     assert "do not fit together" in refusal(garbled, kind=ProviderUnavailableError, max_retries=0)[0]
 
 
-def test_a_call_cut_off_by_the_token_limit_is_an_error():
-    cut = reply(call("find", '{"q": '), stop_reason="max_tokens")
-    assert "raise max_tokens" in refusal(cut, kind=ProviderRequestError)[0]
-
-
 def test_a_declined_answer_is_an_error_that_says_why():
     details = {"type": "refusal", "category": "cyber", "explanation": f"It would harm {KEY}."}
     message, asked = refusal(reply(stop_reason="refusal", stop_details=details), kind=ProviderRequestError)

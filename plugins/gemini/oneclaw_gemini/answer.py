@@ -75,6 +75,7 @@ class GeminiAnswer:
         self._calls: list[ToolCall] = []
         self._call_of_id: dict[str, dict[str, Any]] = {}
         self._has_partial_call = False
+        self._partial_calls: list[str] = []
         self._is_echoable = True
         self._counts: dict[str, int] = {}
         self._has_counts_in_last_chunk = False
@@ -135,19 +136,21 @@ class GeminiAnswer:
         """Put the response together.
 
         Raises:
-            AnswerCutError: the service stopped the model in the middle of a call.
+            AnswerCutError: the service stopped the model in the middle of a call, not for the token limit.
             AttemptFailed: the model could not answer, or was not let.
         """
         stop_reason = _STOP_REASONS.get(self._finish_reason or "", StopReason.OTHER)
-        if self._has_partial_call:
+        is_limit = stop_reason is StopReason.LENGTH_LIMIT
+        if self._has_partial_call and not is_limit:
             raise AnswerCutError((stop_reason if stop_reason is not StopReason.COMPLETE else StopReason.OTHER).ended_by)
         text = "".join(self._text)
-        failure = self._failure(has_said_something=bool(text.strip() or self._calls))
+        failure = self._failure(has_said_something=bool(text.strip() or self._calls or self._has_partial_call))
         if failure is not None:
             raise failure
         return ModelResponse(
             text=text,
             tool_calls=tuple(self._calls),
+            cut_calls=tuple(ToolCall(f"call_{uuid.uuid4().hex}", name, "{}") for name in self._partial_calls),
             usage=self.usage,
             stop_reason=stop_reason,
             provider_data=self._provider_data(),
@@ -177,6 +180,9 @@ class GeminiAnswer:
         if isinstance(call, dict):
             if call.get("willContinue") or call.get("partialArgs"):
                 self._has_partial_call = True
+                if isinstance(name := call.get("name"), str) and name:  # with the first piece only
+                    self._partial_calls.append(clean_text(name))
+                    self._keep(part | {"functionCall": {"name": name, "args": {}}})
             elif not (call.get("id") and self._call_of_id.get(str(call["id"])) == call):  # else it would run twice
                 self._add_call(call)
                 self._keep(part)

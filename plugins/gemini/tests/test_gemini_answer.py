@@ -188,12 +188,20 @@ def test_a_call_nested_too_deeply_is_refused():
         answer_to({"candidates": [{"content": {"parts": [{"functionCall": {"name": "a", "args": {"x": deep}}}]}}]})
 
 
-@pytest.mark.parametrize(("reason", "by"), [("MAX_TOKENS", "the token limit"), ("STOP", "the service")])
-def test_a_call_in_pieces_is_never_given_out(reason, by):
-    piece = {"functionCall": {"name": "rm", "partialArgs": [{"jsonPath": "$.path", "stringValue": "/ho"}]}}
-    answer, _ = answer_to(chunk(text("I remove it.")), chunk(piece, reason=reason))
-    with pytest.raises(AnswerCutError, match=by):
+PIECE = {"functionCall": {"name": "rm", "partialArgs": [{"jsonPath": "$.path", "stringValue": "/ho"}]}}
+
+
+def test_a_call_in_pieces_is_never_given_out():
+    answer, _ = answer_to(chunk(text("I remove it.")), chunk(PIECE, reason="STOP"))
+    with pytest.raises(AnswerCutError, match="the service"):
         answer.response()
+
+
+def test_a_call_in_pieces_that_the_token_limit_cut_is_told_beside_the_others():
+    more = {"functionCall": {"willContinue": True, "partialArgs": []}}
+    response = response_to(chunk(text("I remove it."), call()), chunk(PIECE), chunk(more, reason="MAX_TOKENS"))
+    assert (response.text, len(response.tool_calls)) == ("I remove it.", 1)
+    assert [each.name for each in response.cut_calls] == ["rm"]
 
 
 # Ends

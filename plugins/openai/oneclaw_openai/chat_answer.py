@@ -47,7 +47,7 @@ _DETAIL_TEXTS = ("text", "summary", "data")
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     id: str = ""
     name: str = ""
@@ -132,15 +132,17 @@ class ChatAnswer:
         """Put the response together.
 
         Raises:
-            AnswerCutError: the server stopped the model in the middle of a call.
+            AnswerCutError: the server stopped the model in the middle of a call, not for the token limit.
         """
         # A stream may end without a reason; then nothing but the calls themselves says that they are whole.
         is_whole = self._stop_reason is StopReason.COMPLETE and not self._ended_unexplained
-        if not is_whole and not all(call.is_whole for call in self._calls):
+        cut = [] if is_whole else [call for call in self._calls if not call.is_whole]
+        if cut and (self._ended_unexplained or self._stop_reason is not StopReason.LENGTH_LIMIT):
             raise AnswerCutError("the end of the stream" if self._ended_unexplained else self._stop_reason.ended_by)
         return ModelResponse(
             text=self._text.whole(),
-            tool_calls=tuple(self._tool_calls()),
+            tool_calls=tuple(_tool_calls([call for call in self._calls if call not in cut])),
+            cut_calls=tuple(_tool_calls(cut)),
             usage=self.usage,
             stop_reason=StopReason.REFUSAL if self._has_refused and is_whole else self._stop_reason,
             provider_data=self._provider_data(),
@@ -212,12 +214,6 @@ class ChatAnswer:
             elif value is not None:
                 last[key] = value
 
-    def _tool_calls(self) -> Iterator[ToolCall]:
-        taken: set[str] = set()
-        for call in self._calls:
-            arguments = call.arguments
-            yield ToolCall(unique_call_id(call.id, taken), call.name, arguments if arguments.strip() else "{}")
-
     def _provider_data(self) -> dict[str, Any] | None:
         # The details hold what the plain text says; of two spellings of the plain text one is enough.
         found: dict[str, Any] = {key: join_surrogates("".join(pieces)) for key, pieces in self._reasoning.items()}
@@ -225,6 +221,13 @@ class ChatAnswer:
             found = {"reasoning_details": self._details}
         kept = next((key for key in ECHOED_KEYS if key in found), None)
         return {PROVIDER_TYPE: {"server": self._server, kept: found[kept]}} if kept else None
+
+
+def _tool_calls(calls: list[_Call]) -> Iterator[ToolCall]:
+    taken: set[str] = set()
+    for call in calls:
+        arguments = call.arguments
+        yield ToolCall(unique_call_id(call.id, taken), call.name, arguments if arguments.strip() else "{}")
 
 
 def _begins_another(call: _Call, call_id: str, name: str) -> bool:

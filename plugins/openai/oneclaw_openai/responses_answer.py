@@ -73,7 +73,8 @@ class ResponsesAnswer:
     def __init__(self, server: str) -> None:
         self._server = server
         self._done: dict[Place, dict[str, Any]] = {}
-        self._begun_calls: set[Place] = set()
+        # By their places, as they began.
+        self._begun_calls: dict[Place, dict[str, Any]] = {}
         self._shown: dict[Place, _ShownText] = {}
         self._seen_deltas: set[tuple[int, Place, str]] = set()
         self._ending: Mapping[str, Any] | None = None
@@ -119,9 +120,9 @@ class ResponsesAnswer:
             case "response.output_item.added":
                 item = chunk.get("item")
                 if isinstance(item, dict) and item.get("type") == "function_call":
-                    self._begun_calls.add(_place(chunk))
+                    self._begun_calls[_place(chunk)] = item
             case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
-                self._begun_calls.add(_place(chunk))
+                self._begun_calls.setdefault(_place(chunk), {"type": "function_call"})
                 delta = chunk.get("delta")
                 return [ArgumentsDelta(delta)] if isinstance(delta, str) and delta else []
             case "response.output_item.done":
@@ -138,20 +139,26 @@ class ResponsesAnswer:
         """Put the response together.
 
         Raises:
-            AnswerCutError: the service stopped the model in the middle of a call.
+            AnswerCutError: the service stopped the model in the middle of a call, not for the token limit.
         """
         output = self._output()
+        if self._has_unfinished_calls():
+            known = {item.get("call_id") for item in output}
+            output = output + [item for item in self._begun_calls.values() if item.get("call_id") not in known]
         calls = [item for item in output if item.get("type") == "function_call"]
-        are_all_whole = not self._has_unfinished_calls() and all(
-            are_complete_arguments(_arguments(call)) for call in calls
-        )
-        if (self._is_cut and not are_all_whole) or any(call.get("status") == "incomplete" for call in calls):
+        cut = [call for call in calls if self._is_cut_call(call)]
+        if cut and self._stop_reason is not StopReason.LENGTH_LIMIT:
             raise AnswerCutError((self._stop_reason if self._is_cut else StopReason.OTHER).ended_by)
+        if cut:
+            calls = [call for call in calls if call not in cut]
+            # The end of the answer: behind it, nothing else can have come.
+            output = [item for item in output if item not in cut] + [_cut_item(call) for call in cut]
         texts = [text for text in map(_text_of, output) if text]
         texts = texts or ["".join(shown.pieces) for shown in self._shown.values() if shown.pieces]
         return ModelResponse(
             text=_PARAGRAPH.join(texts),
             tool_calls=tuple(_tool_calls(calls)),
+            cut_calls=tuple(_tool_calls(cut)),
             usage=self.usage,
             stop_reason=self._stop_reason if self._is_cut or not any(map(_refuses, output)) else StopReason.REFUSAL,
             provider_data={PROVIDER_TYPE: {"server": self._server, "output": output}} if output else None,
@@ -225,13 +232,21 @@ class ResponsesAnswer:
     def _is_cut(self) -> bool:
         return self._stop_reason is not StopReason.COMPLETE
 
+    def _is_cut_call(self, call: Mapping[str, Any]) -> bool:
+        return call.get("status") == "incomplete" or (self._is_cut and not are_complete_arguments(_arguments(call)))
+
     def _has_unfinished_calls(self) -> bool:
-        if self._begun_calls <= self._done.keys():
+        if self._begun_calls.keys() <= self._done.keys():
             return False
         if not self._is_cut and self._listed():  # all items there are
             return False
         listed = [item for item in self._listed() if item.get("type") == "function_call"]
         return len(listed) < len(self._begun_calls)
+
+
+def _cut_item(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent back of a call that was cut; its id and arguments are those of the history."""
+    return {key: call[key] for key in ("type", "id", "name", "namespace") if call.get(key)}
 
 
 def _place(chunk: Mapping[str, Any]) -> Place:

@@ -174,12 +174,12 @@ def test_half_a_call_is_never_given_out_but_asked_for_again():
     assert len(waits) == 1
 
 
-def test_a_call_cut_by_the_token_limit_is_an_error():
+def test_a_call_cut_by_a_content_filter_is_an_error():
     function = {"index": 0, "id": "x", "function": {"name": "rm", "arguments": '{"path": "/ho'}}
     message, asked = refusal(
-        raw(sse([chunk({"tool_calls": [function]}), chunk({}, "length")])), kind=ProviderRequestError
+        raw(sse([chunk({"tool_calls": [function]}), chunk({}, "content_filter")])), kind=ProviderRequestError
     )
-    assert "by the token limit" in message
+    assert "by the service's content filter: try again, or say it differently" in message
     assert asked == 1
 
 

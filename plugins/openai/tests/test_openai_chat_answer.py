@@ -110,10 +110,19 @@ def test_arguments_that_are_an_object_are_written_as_json():
 
 
 @pytest.mark.parametrize("arguments", ['{"path": "/etc', ""])
-@pytest.mark.parametrize("reason", ["length", "content_filter"])
-def test_a_call_that_was_cut_off_is_never_given_out(arguments, reason):
+def test_a_call_that_a_content_filter_cut_is_never_given_out(arguments):
     with pytest.raises(AnswerCutError):
-        calls_of([fragment(arguments, name="a", index=0, id="x")], reason=reason)
+        calls_of([fragment(arguments, name="a", index=0, id="x")], reason="content_filter")
+
+
+@pytest.mark.parametrize(("arguments", "came"), [('{"path": "/etc', '{"path": "/etc'), ("", "{}")])
+def test_a_call_that_the_token_limit_cut_is_told_beside_the_others(arguments, came):
+    fragments = [fragment("{}", name="a", index=0, id="x"), fragment(arguments, name="b", index=1, id="y")]
+    answer, _ = answer_to(chunk({"content": "Both.", "tool_calls": fragments}), chunk({}, "length"))
+    response = answer.response()
+    assert (response.text, response.stop_reason) == ("Both.", "length_limit")
+    assert response.tool_calls == (ToolCall("x", "a", "{}"),)
+    assert response.cut_calls == (ToolCall("y", "b", came),)
 
 
 @pytest.mark.parametrize("arguments", ['{"path": "/etc', ""])

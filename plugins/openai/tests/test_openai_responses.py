@@ -189,10 +189,10 @@ def test_half_a_call_is_never_given_out_but_asked_for_again():
     assert (events[-1].text, events[-1].tool_calls) == ("Hi.", ())
 
 
-def test_a_call_cut_by_the_token_limit_is_an_error():
+def test_a_call_cut_by_a_content_filter_is_an_error():
     half = call("rm", '{"path": "/ho', call_id="a", status="incomplete")
-    text, asked = refusal(says(half, status="incomplete", reason="max_output_tokens"), kind=ProviderRequestError)
-    assert "by the token limit" in text
+    text, asked = refusal(says(half, status="incomplete", reason="content_filter"), kind=ProviderRequestError)
+    assert "by the service's content filter" in text
     assert asked == 1
 
 

@@ -155,19 +155,36 @@ def test_only_the_services_own_last_event_completes_an_answer():
     assert not answer.is_complete
 
 
-@pytest.mark.parametrize(("reason", "by"), [("max_output_tokens", "token limit"), ("content_filter", "filter")])
-def test_a_call_that_was_cut_off_is_never_given_out(reason, by):
-    half = call("find", '{"q": "a', call_id="call_a", status="incomplete")
+def cut_answers(reason):
+    """Answers whose second call was cut, as servers tell it."""
+    ending = {"status": "incomplete", "reason": reason}
+    half = READ | {"arguments": '{"path": "/et', "status": "incomplete"}
     for events in (
-        stream(FIND, status="incomplete", reason=reason, half=READ),
-        stream(half, status="incomplete", reason=reason),
-        stream(half | {"status": "completed"}, status="incomplete", reason=reason, is_listed=False),
-        stream(call("find", "", call_id="call_a"), status="incomplete", reason=reason),
+        stream(FIND, half=READ, **ending),
+        stream(FIND, half=READ, is_listed=False, **ending),
+        stream(FIND, half, **ending),
+        stream(FIND, half | {"status": "completed"}, is_listed=False, **ending),
+        stream(FIND, half | {"arguments": ""}, **ending),
     ):
         answer, _ = answer_to(events)
         assert answer.is_complete
-        with pytest.raises(AnswerCutError, match=by):
+        yield answer
+
+
+def test_a_call_that_a_content_filter_cut_is_never_given_out():
+    for answer in cut_answers("content_filter"):
+        with pytest.raises(AnswerCutError, match="filter"):
             answer.response()
+
+
+def test_a_call_that_the_token_limit_cut_is_told_beside_the_others():
+    for answer in cut_answers("max_output_tokens"):
+        response = answer.response()
+        assert [each.id for each in response.tool_calls] == [FIND["call_id"]]
+        assert [(each.id, each.name) for each in response.cut_calls] == [(READ["call_id"], READ["name"])]
+        # Sent back with the arguments of the history; a half would be refused.
+        *_, sent_back = response.provider_data["openai"]["output"]
+        assert sent_back == {"type": "function_call", "id": READ["id"], "name": "read", "namespace": "read"}
 
 
 def test_a_call_that_is_said_to_be_incomplete_is_never_given_out():
