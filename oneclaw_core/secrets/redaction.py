@@ -18,9 +18,9 @@ _SECRET_NAME = re.compile(
     r"|SIGNATURE|TOKEN|WEBHOOK)S?(?:_|$)|CREDENTIALS|PASSWORD|(?:TOKEN|SECRET|PGPASS|_PWD)$",
     re.IGNORECASE,
 )
-# Values that are keys by their shape, whatever their variable is called: of vendors, of signed tokens, and private keys.
+# Values that are keys by their shape, whatever their variable is called.
 _SECRET_VALUE = re.compile(
-    r"\b(?:sk-|sk_live_|rk_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
+    r"\b(?:sk-|[rs]k_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
     r"[\w.-]{10,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/"
     r"|discord(?:app)?\.com/api/webhooks/"
 )
