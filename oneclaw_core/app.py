@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.agents import AgentService
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
-from oneclaw_core.config.settings import Settings, core_reader
+from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.errors import UsageError
 from oneclaw_core.home import Home, Project, find_home, is_trusted
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
@@ -43,6 +43,7 @@ from oneclaw_core.types.events import TurnFinishedEvent
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
+    from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
@@ -117,7 +118,7 @@ class OneClaw:
             limits=hook_timeouts(stored or {}, environ),
             timeouts=HookTimeouts(home.hook_timeouts),
         )
-        settings = core_reader(environ)
+        settings = SettingsReader(environ)
         published = PublishedTools(catalog.registry, catalog.plugins)
         self._tool_sources = ToolSources(published, home.tool_sources, self.plugins)
         paths = PathGuard(home.workspace, start_directory, home.path)

@@ -14,8 +14,8 @@ from oneclaw_core.errors import ProviderError, UsageError
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
+    from oneclaw_core.config.model_overrides import ModelOverrides
     from oneclaw_core.config.model_service import Answer, ModelState
-    from oneclaw_core.config.models import ModelOverrides
 
 _PRICES = ("input_price", "cached_input_price", "output_price")
 _CHECK_SECONDS = 5

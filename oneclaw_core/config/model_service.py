@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.models import ModelOverrides, check_override, model_overrides
 from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     MODEL_SETTING,
@@ -17,7 +16,6 @@ from oneclaw_core.config.providers import (
     split_model,
     with_key,
 )
-from oneclaw_core.config.settings import check_model_name
 from oneclaw_core.distributions import missing_type
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, OneClawError, ProtectedError
 from oneclaw_core.providers.base import ModelInfo
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.model_overrides import ModelOverrides
     from oneclaw_core.config.models import ModelList, ModelLists
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.providers.known import KnownProviders, ProviderFactory
@@ -103,6 +102,8 @@ def model_states(answer: Answer, stored: Mapping[str, Any], environ: Mapping[str
     Raises:
         SettingsError: what is stored about one does not fit.
     """
+    from oneclaw_core.config.model_overrides import model_overrides
+
     provider = answer.config.name
     default, _ = default_model(stored, environ)
     listed = {model.name: model for model in answer.models.models} if answer.models is not None else {}
@@ -201,6 +202,8 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
+        from oneclaw_core.config.core_settings import check_model_name
+
         await self.check_provider(check_model_name(model))
 
     async def check_provider(self, model: str) -> None:
@@ -233,6 +236,8 @@ class ModelService:
             DuplicateError: it is listed, or was added.
             UsageError: there is no such provider, or the name does not fit.
         """
+        from oneclaw_core.config.model_overrides import model_overrides
+
         await self.check_model(model)
         stored = await self._store.settings()
         config, name = split_model(model, self._configs(stored), self._known)
@@ -251,6 +256,8 @@ class ModelService:
             DuplicateError: it is listed, or was added.
             UsageError: there is no such provider, or a name does not fit.
         """
+        from oneclaw_core.config.model_overrides import check_override
+
         await self.check_new(model)
         values: dict[str, Any] = {"added": True}
         if display_name is not None:
@@ -265,6 +272,8 @@ class ModelService:
             ProtectedError: its service lists it; it was not added.
             InUseError: it is the default model.
         """
+        from oneclaw_core.config.model_overrides import model_overrides
+
         stored = await self._store.settings()
         config, name = split_model(model, self._configs(stored), self._known)
         if not model_overrides(stored, model).added:
@@ -293,7 +302,7 @@ class ModelService:
 
         Args:
             model: ``PROVIDER/MODEL``.
-            key: a field of :class:`~oneclaw_core.config.models.ModelOverrides`.
+            key: a field of :class:`~oneclaw_core.config.model_overrides.ModelOverrides`.
             value: as the user writes it.
 
         Returns:
@@ -302,6 +311,8 @@ class ModelService:
         Raises:
             UsageError: there is no such provider or key, or the value does not fit.
         """
+        from oneclaw_core.config.model_overrides import check_override
+
         stored = await self._store.settings()
         split_model(model, self._configs(stored), self._known)
         checked = check_override(key, value)
@@ -316,6 +327,8 @@ class ModelService:
         Raises:
             SettingsError: what is stored does not fit.
         """
+        from oneclaw_core.config.model_overrides import model_overrides
+
         return model_overrides(await self._store.settings(), model)
 
     async def unsay(self, model: str, key: str | None = None) -> None:
@@ -343,6 +356,8 @@ class ModelService:
 
     async def _say(self, model: str, values: Mapping[str, Any]) -> None:
         """Note something in addition to what was said before."""
+        from oneclaw_core.config.model_overrides import model_overrides
+
         setting = MODEL_SETTING + model
 
         def with_values(said: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
@@ -16,23 +17,25 @@ if TYPE_CHECKING:
 
 
 ENVIRONMENT_PREFIX = "ONECLAW_"
-CORE_KEYS = (
-    "model",
-    "disabled_plugins",
-    "plugin_order",
-    "hook_timeouts",
-    "provider_concurrency",
-    "turn_deadline_seconds",
-    "turn_max_tool_rounds",
-    "turn_max_tokens",
-    "turn_max_cost",
-    "day_max_tokens",
-    "day_max_cost",
-    "tool_result_max_characters",
-    "history_max_characters",
-    "session_wait_seconds",
+CORE_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "model": None,
+        "disabled_plugins": (),
+        "plugin_order": (),
+        "hook_timeouts": (),
+        "provider_concurrency": {},
+        "turn_deadline_seconds": 3600.0,
+        "turn_max_tool_rounds": 200,
+        "turn_max_tokens": 2_000_000,
+        "turn_max_cost": None,
+        "day_max_tokens": None,
+        "day_max_cost": None,
+        "tool_result_max_characters": 30_000,
+        "history_max_characters": 400_000,
+        "session_wait_seconds": 60.0,
+    }
 )
-"""OneClaw's own settings, told without importing pydantic; a test compares them with the model."""
+"""OneClaw's own settings with their defaults, told without importing pydantic; a test compares them with the model."""
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

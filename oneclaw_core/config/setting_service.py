@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.settings import CORE_SETTINGS, check_value, faults_of, given_values, missing
+from oneclaw_core.config.settings import check_value, faults_of, given_values, missing
 from oneclaw_core.distributions import how_to_install, plugin_of
 from oneclaw_core.errors import NotFoundError, UsageError
 
@@ -63,6 +63,8 @@ def setting_states(
     Raises:
         PluginError: such a model cannot be imported.
     """
+    from oneclaw_core.config.core_settings import CORE_SETTINGS
+
     states = []
     for settings in (CORE_SETTINGS, *plugins):
         model = settings.for_checking() if is_thorough else settings.loaded
@@ -201,6 +203,8 @@ class SettingService:
             NotFoundError: there is none; with those that are much like it.
             UsageError: it is a secret.
         """
+        from oneclaw_core.config.core_settings import CORE_SETTINGS
+
         models = (CORE_SETTINGS, *self._models_of_plugins())
         known = {field.key: (field, settings) for settings in models for field in settings.fields}
         if key not in known:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import PydanticCustomError
-
-from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
+from oneclaw_core.config.setting_fields import CORE_DEFAULTS, variable_of
 from oneclaw_core.errors import OneClawError, SettingsError, describe_error
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.threads import run_in_thread
@@ -17,13 +15,16 @@ from oneclaw_core.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.config.setting_fields import SettingField
+    from pydantic import BaseModel, ValidationError
+
+    from oneclaw_core.config.core_settings import Settings
+    from oneclaw_core.config.setting_fields import SettingField, SettingsModel
 
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound="BaseModel")
 
-
-MAX_HOOK_SECONDS = 600.0
+_DEFAULTS = SimpleNamespace(**CORE_DEFAULTS)
+_VARIABLES = {key: variable_of(key) for key in CORE_DEFAULTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def given_values(
 
 def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, str]:
     """Validate values; return what is wrong by field, ``""`` for what is wrong with all of them together."""
+    from pydantic import ValidationError
+
     try:
         model.model_validate(_input(model, values))
     except ValidationError as error:
@@ -96,6 +99,8 @@ def read_model(model: type[Model], fields: Iterable[SettingField], given: Mappin
     Raises:
         SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
     """
+    from pydantic import ValidationError
+
     try:
         return model.model_validate(_input(model, {name: each.value for name, each in given.items()}))
     except ValidationError as error:
@@ -136,23 +141,19 @@ def check_value(field: SettingField, text: str, model: type[BaseModel] | None) -
     return value
 
 
-class SettingsReader(Generic[Model]):
-    """Reader of settings that validates them only when they have changed.
+class SettingsReader:
+    """Reader of OneClaw's own settings. It validates them only when they have changed.
 
     Args:
         environ: the environment.
-        model: the settings.
-        fields: of the model.
     """
 
-    def __init__(self, environ: Mapping[str, str], model: type[Model], fields: tuple[SettingField, ...]) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._model = model
-        self._fields = fields
-        self._last: tuple[dict[str, Any], Model] | None = None
+        self._last: tuple[dict[str, Any], Settings] | None = None
 
-    def read(self, stored: Mapping[str, Any]) -> Model:
-        """Return the settings.
+    def read(self, stored: Mapping[str, Any]) -> Settings:
+        """Return the settings; where none is set, an object with the defaults, which takes no import of pydantic.
 
         Args:
             stored: values from the store, by key.
@@ -160,10 +161,18 @@ class SettingsReader(Generic[Model]):
         Raises:
             SettingsError: a value is invalid.
         """
-        given = given_values(self._fields, stored, self._environ)
+        if not any(key in stored or self._environ.get(variable) for key, variable in _VARIABLES.items()):
+            return cast("Settings", _DEFAULTS)
+        return self.validated(stored)
+
+    def validated(self, stored: Mapping[str, Any]) -> Settings:
+        """Return the settings as an instance of their model; as :meth:`read`."""
+        from oneclaw_core.config.core_settings import CORE_SETTINGS, Settings
+
+        given = given_values(CORE_SETTINGS.fields, stored, self._environ)
         values = {name: each.value for name, each in given.items()}
         if self._last is None or self._last[0] != values:
-            self._last = values, read_model(self._model, self._fields, given)
+            self._last = values, read_model(Settings, CORE_SETTINGS.fields, given)
         return self._last[1]
 
 
@@ -190,81 +199,6 @@ def _faults(model: type[BaseModel], error: ValidationError) -> dict[str, str]:
         place = str(fault["loc"][0]) if fault["loc"] else ""
         found.setdefault(names.get(place, place), fault["msg"])
     return found
-
-
-class Settings(BaseModel):
-    """The settings of a home."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
-    disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
-    plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
-    hook_timeouts: tuple[str, ...] = Field(
-        (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
-    )
-    provider_concurrency: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        {}, description="how many requests a provider is sent at the same time, as NAME=NUMBER; others wait in order"
-    )
-    turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
-    turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
-    turn_max_tokens: int | None = Field(
-        2_000_000, ge=1, description="how many tokens, input and output, a turn may use before it stops"
-    )
-    turn_max_cost: float | None = Field(None, gt=0, description="how many US dollars a turn may cost before it stops")
-    day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")
-    day_max_cost: float | None = Field(None, gt=0, description="how many US dollars all sessions may cost in a day")
-    tool_result_max_characters: int = Field(
-        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
-    )
-    history_max_characters: int = Field(
-        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
-    )
-    session_wait_seconds: float = Field(
-        60, ge=0, description="how long to wait for another process to end its turn in the same session"
-    )
-
-    @field_validator("hook_timeouts")
-    @classmethod
-    def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for each in value:
-            name, _, seconds = each.partition("=")
-            if not name.strip() or not _is_limit(seconds):
-                raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
-        return value
-
-    @field_validator("model")
-    @classmethod
-    def _has_provider(cls, value: str | None) -> str | None:
-        if value is not None and not all(value.partition("/")[::2]):
-            # Before the text of a ValueError, pydantic would write what that is.
-            raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
-        return value
-
-
-def _is_limit(text: str) -> bool:
-    try:
-        return 0 < float(text) <= MAX_HOOK_SECONDS
-    except ValueError:
-        return False
-
-
-CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
-
-
-def core_reader(environ: Mapping[str, str]) -> SettingsReader[Settings]:
-    """Make a reader of OneClaw's own settings."""
-    return SettingsReader(environ, Settings, CORE_SETTINGS.fields)
-
-
-def check_model_name(text: str) -> str:
-    """Check ``PROVIDER/MODEL`` as the setting ``model``, and return it.
-
-    Raises:
-        SettingsError: it has another form.
-    """
-    field = next(field for field in CORE_SETTINGS.fields if field.name == "model")
-    return str(check_value(field, text, Settings))
 
 
 class CurrentSettings:
@@ -299,7 +233,11 @@ class CurrentSettings:
 
         Raises:
             SettingsError: a value is invalid or missing; the message says where it comes from and what to do.
+            PluginError: the model cannot be imported.
         """
+        if self._current is None and self._values is not None:
+            # Nothing is set, so that the model, whose import is slow, was not needed yet.
+            self._current = read_model(self._settings.load(), self._settings.fields, {})
         if self._current is None:
             raise SettingsError(f"the settings of plugin {self._settings.plugin} are not read yet")
         if isinstance(self._current, SettingsError):
@@ -333,13 +271,14 @@ class CurrentSettings:
         if values == before and not self._is_unread:
             return frozenset()
         model = self._settings.loaded
-        if model is None:
+        if model is None and (values or any(field.is_required for field in self._settings.fields)):
             model = await run_in_thread(self._settings.load)
-        self._values, self._is_unread = values, False
-        try:
-            self._current = read_model(model, self._settings.fields, given)
-        except SettingsError as error:
-            self._current = error
+        self._values, self._is_unread, self._current = values, False, None
+        if model is not None:
+            try:
+                self._current = read_model(model, self._settings.fields, given)
+            except SettingsError as error:
+                self._current = error
         if before is None:
             return frozenset()
         return frozenset(name for name in {*before, *values} if before.get(name) != values.get(name))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any
 
-    from oneclaw_core.config.settings import Settings, SettingsReader
+    from oneclaw_core.config.core_settings import Settings
+    from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.sessions import Session
@@ -104,7 +105,7 @@ class TurnParts:
     executor: ToolExecutor
     plugins: Plugins
     permissions: PermissionPolicy
-    settings: SettingsReader[Settings]
+    settings: SettingsReader
     models: ModelChooser
     providers: ProviderPool
     refresh_tools: Callable[[], Awaitable[None]]

@@ -8,7 +8,7 @@ from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.config.models import cost_of, load_prices, model_facts, model_overrides, needs_prices
+from oneclaw_core.config.models import cost_of, load_prices, model_facts, needs_prices, said_of
 from oneclaw_core.config.providers import (
     LEARNED_SETTING,
     OFFLINE_MODEL,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.models import ModelLists, ModelPrices
-    from oneclaw_core.config.settings import Settings, SettingsReader
+    from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, Provider, ProviderConfig
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.pool import ProviderPool
@@ -148,7 +148,7 @@ class ModelChooser:
     def __init__(
         self,
         agents: AgentService,
-        settings: SettingsReader[Settings],
+        settings: SettingsReader,
         environ: Mapping[str, str],
         known: KnownProviders,
         keys: KeyStore,
@@ -206,12 +206,12 @@ class ModelChooser:
         config = await with_key(config, self._keys)
         await self._providers.prepare(config)
         full_name = f"{config.name}/{model_name}"
-        overrides = model_overrides(stored, full_name)
+        said = said_of(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)
         # What a server refused says nothing of another one at another address.
         if not isinstance(learned, dict) or learned.get("base_url") != config.base_url:
             learned = {}
-        loading = ToolLoading(overrides.tool_loading or ToolLoading.NATIVE)
+        loading = ToolLoading((said.tool_loading if said else None) or ToolLoading.NATIVE)
         if learned.get("tool_loading") in set(ToolLoading):  # else by another version
             loading = loading.at_most(ToolLoading(learned["tool_loading"]))
         level = persona.parameters.get("reasoning")
@@ -226,10 +226,10 @@ class ModelChooser:
             config,
             model_facts(config, model_name, self._lists, stored),
             loading,
-            overrides.max_output_tokens,
-            overrides.prices,
+            said.max_output_tokens if said else None,
+            said.prices if said else None,
             left_out_by(learned),
-            reasoning or overrides.reasoning or config.reasoning,
+            reasoning or (said.reasoning if said else None) or config.reasoning,
         )
 
 

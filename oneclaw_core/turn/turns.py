@@ -26,7 +26,7 @@ from oneclaw_core.types.tools import ToolSelection
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
 
-    from oneclaw_core.config.settings import Settings
+    from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.contract.arguments import ExpandedMessage
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart

@@ -14,17 +14,15 @@ from typing import Any
 import pytest
 
 from oneclaw_core import ProviderError, SettingsError
+from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
 from oneclaw_core.config.models import (
     FRESH_SECONDS,
     ModelList,
     ModelLists,
-    ModelOverrides,
     ModelPrices,
-    check_override,
     cost_of,
     load_prices,
     model_facts,
-    model_overrides,
     needs_prices,
 )
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
@@ -435,3 +433,11 @@ def test_nothing_is_imported_before_a_price_is_wanted() -> None:
     code = "import sys, oneclaw_core.config.models; print('genai_prices' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "False\n"
+
+
+def test_the_class_of_a_home_is_imported_without_pydantic_and_http() -> None:
+    code = (
+        "import sys; from oneclaw_core import OneClaw; print(sorted({'pydantic', 'httpx', 'click'} & {*sys.modules}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"

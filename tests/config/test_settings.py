@@ -3,23 +3,27 @@
 import pytest
 
 from oneclaw_core import NotFoundError, SettingsError
-from oneclaw_core.config.setting_fields import CORE_KEYS
+from oneclaw_core.config.core_settings import Settings
+from oneclaw_core.config.setting_fields import CORE_DEFAULTS
 from oneclaw_core.config.setting_service import SettingService
-from oneclaw_core.config.settings import Settings, core_reader
+from oneclaw_core.config.settings import SettingsReader
 
 pytestmark = pytest.mark.lowest_versions
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
     stored = {"turn_max_tool_rounds": 7, "session_wait_seconds": 5, "provider:box": {"type": "x"}}
-    settings = core_reader({"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""}).read(stored)
+    settings = SettingsReader({"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""}).read(stored)
     assert settings.turn_max_tool_rounds == 9
     assert settings.session_wait_seconds == 5
     assert settings.turn_deadline_seconds == 3600
 
 
-def test_the_keys_are_known_without_the_model():
-    assert tuple(Settings.model_fields) == CORE_KEYS
+def test_the_defaults_are_known_without_the_model():
+    assert list(Settings().model_dump().items()) == list(CORE_DEFAULTS.items())
+    defaults = SettingsReader({}).read({})
+    assert {name: getattr(defaults, name) for name in CORE_DEFAULTS} == CORE_DEFAULTS
+    assert SettingsReader({}).validated({}) == Settings()
 
 
 def test_every_setting_has_a_meaning():
@@ -38,7 +42,7 @@ def test_every_setting_has_a_meaning():
 )
 def test_a_value_that_does_not_fit_says_where_it_comes_from(stored, environ, source):
     with pytest.raises(SettingsError, match=source):
-        core_reader(environ).read(stored)
+        SettingsReader(environ).read(stored)
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def test_what_a_user_types_is_checked(check, key, value, message):
 
 def test_settings_are_parsed_again_only_when_they_have_changed():
     environ = {}
-    reader = core_reader(environ)
+    reader = SettingsReader(environ)
     first = reader.read({"turn_max_tool_rounds": 7, "provider:box": {}})
     assert reader.read({"turn_max_tool_rounds": 7}) is first
     assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 8

@@ -17,10 +17,10 @@ from page_reader import PageReader, assert_shown
 from oneclaw_core import TurnEvent, errors
 from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
+from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource
-from oneclaw_core.config.models import ModelOverrides
+from oneclaw_core.config.model_overrides import ModelOverrides
 from oneclaw_core.config.providers import provider_configs
-from oneclaw_core.config.settings import Settings
 from oneclaw_core.plugins import hookspecs
 from oneclaw_core.plugins.loading.load_plugins import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oneclaw_core.config.settings import Settings
+from oneclaw_core.config.core_settings import Settings
 from parts._markdown import code, table, text
 
 _TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.setting_fields import CORE_KEYS, SettingsModel, fields_of, schema_of, variable_of
+from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def settle_settings(records: Iterable[PluginRecord]) -> None:
     Args:
         records: the plugins, in the order of loading.
     """
-    taken = {variable_of(key): f"the setting {key}" for key in CORE_KEYS}
+    taken = {variable_of(key): f"the setting {key}" for key in CORE_DEFAULTS}
     taken |= dict.fromkeys(_OTHER_VARIABLES, "OneClaw itself")
     for record in records:
         for place, registration in enumerate(record.registrations):

@@ -28,9 +28,7 @@ def register_tools(register: ToolRegistrar) -> None:
 @hookimpl
 def register_settings(register: SettingsRegistrar) -> None:
     """Register ``memory_max_characters``."""
-    from oneclaw_memory.settings import MemorySettings
-
-    register(MemorySettings, keys={"max_characters": "memory_max_characters"})
+    register("oneclaw_memory.settings:MemorySettings", keys={"max_characters": "memory_max_characters"})
 
 
 @hookimpl

@@ -25,8 +25,12 @@ def memory_of(context: PluginContext) -> MemoryFile:
 
 def prompt_section(context: PluginContext) -> list[PromptSection]:
     """Return the section of the system prompt that holds the memory."""
+    shown = context.once(_shown_memory)
+    state = shown.state()
+    if state is None:
+        return []  # and the settings, whose import is slow, are not needed
     max_characters = context.settings.max_characters
-    text = context.once(_shown_memory).section(max_characters)
+    text = shown.section(state, max_characters)
     return [PromptSection("memory", text, max_characters + _FRAME_CHARACTERS)]
 
 
@@ -61,17 +65,22 @@ class _ShownMemory:
         self._made_of: tuple[int, ...] | None = None
         self._section = ""
 
-    def section(self, max_characters: int) -> str:
+    def state(self) -> tuple[int, ...] | None:
+        """Return what changes with the file; ``None`` without a file."""
+        try:
+            found = self._file.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def section(self, state: tuple[int, ...], max_characters: int) -> str:
         """Write the part of the system prompt; an unreadable file is logged and left out.
 
         Args:
+            state: of the file.
             max_characters: how much of the memory to show.
         """
-        try:
-            state = self._file.path.stat()
-        except OSError:
-            return ""
-        made_of = (state.st_mtime_ns, state.st_size, state.st_ino, max_characters)
+        made_of = (*state, max_characters)
         if made_of != self._made_of:
             try:
                 text = self._file.read()

@@ -120,7 +120,10 @@ class UserTools(ToolSource):
         return bool(seen.listing.commits) or not self._is_settled or seen != self._seen
 
     def _look(self) -> _Seen:
-        return _Seen(list_files(self._folder), self._is_python_enabled())
+        listing = list_files(self._folder)
+        # The setting is read where it counts: that imports its model.
+        has_python = any(name.endswith(".py") for name, _ in listing.files)
+        return _Seen(listing, has_python and self._is_python_enabled())
 
     def _read(self) -> tuple[_Seen, dict[str, Reading]]:
         """Read the files that have changed; return the state of the folder with them."""

@@ -1,0 +1,83 @@
+"""The model of OneClaw's own settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
+from oneclaw_core.config.settings import check_value
+
+MAX_HOOK_SECONDS = 600.0
+
+
+class Settings(BaseModel):
+    """The settings of a home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = Field(None, description="the model for new sessions, as PROVIDER/MODEL")
+    disabled_plugins: tuple[str, ...] = Field((), description="plugins that are not loaded")
+    plugin_order: tuple[str, ...] = Field((), description="plugins whose hooks run before those of others")
+    hook_timeouts: tuple[str, ...] = Field(
+        (), description="how long the hooks of a plugin may take in seconds, as NAME=SECONDS"
+    )
+    provider_concurrency: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        {}, description="how many requests a provider is sent at the same time, as NAME=NUMBER; others wait in order"
+    )
+    turn_deadline_seconds: float = Field(3600, gt=0, description="how long a turn may take as a whole")
+    turn_max_tool_rounds: int = Field(200, ge=1, description="how many rounds of tool calls a turn may take")
+    turn_max_tokens: int | None = Field(
+        2_000_000, ge=1, description="how many tokens, input and output, a turn may use before it stops"
+    )
+    turn_max_cost: float | None = Field(None, gt=0, description="how many US dollars a turn may cost before it stops")
+    day_max_tokens: int | None = Field(None, ge=1, description="how many tokens all sessions may use in a day")
+    day_max_cost: float | None = Field(None, gt=0, description="how many US dollars all sessions may cost in a day")
+    tool_result_max_characters: int = Field(
+        30_000, ge=1_000, description="how much of a tool's result a model is shown; the store keeps all of it"
+    )
+    history_max_characters: int = Field(
+        400_000, ge=10_000, description="how much of a session's newest history a model is sent"
+    )
+    session_wait_seconds: float = Field(
+        60, ge=0, description="how long to wait for another process to end its turn in the same session"
+    )
+
+    @field_validator("hook_timeouts")
+    @classmethod
+    def _are_limits(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            name, _, seconds = each.partition("=")
+            if not name.strip() or not _is_limit(seconds):
+                raise PydanticCustomError("no_limit", "it must be NAME=SECONDS, such as policy=60, at most 600 seconds")
+        return value
+
+    @field_validator("model")
+    @classmethod
+    def _has_provider(cls, value: str | None) -> str | None:
+        if value is not None and not all(value.partition("/")[::2]):
+            # Before the text of a ValueError, pydantic would write what that is.
+            raise PydanticCustomError("no_provider", "it must be PROVIDER/MODEL, such as offline/rules")
+        return value
+
+
+def _is_limit(text: str) -> bool:
+    try:
+        return 0 < float(text) <= MAX_HOOK_SECONDS
+    except ValueError:
+        return False
+
+
+CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
+
+
+def check_model_name(text: str) -> str:
+    """Check ``PROVIDER/MODEL`` as the setting ``model``, and return it.
+
+    Raises:
+        SettingsError: it has another form.
+    """
+    field = next(field for field in CORE_SETTINGS.fields if field.name == "model")
+    return str(check_value(field, text, Settings))
