@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     Show = Callable[[ModelEvent], Awaitable[None] | None]
 
 _log = logging.getLogger("oneclaw.turn")
+# Output that an answer which breaks off has used.
+_RECEIVED = (TextDelta, ReasoningDelta, ArgumentsDelta)
 # How many parts one request can lose, and how many are remembered for a model: the newest.
 _MOST_REFUSALS = 8
 _MOST_REMEMBERED = 200
@@ -357,9 +359,9 @@ class ModelCalls:
                     if isinstance(event, UsageSoFar):
                         usage = event.usage
                         continue
-                    if isinstance(event, TextDelta | ReasoningDelta | ArgumentsDelta):
+                    if isinstance(event, _RECEIVED):
                         received.append(event.text)
-                    elif isinstance(event, RetryNotice | LoadingRefused):
+                    elif isinstance(event, (RetryNotice, LoadingRefused)):
                         if usage is not None or received:
                             lost, usage = self._note_lost(sent, usage, received), None
                             received = []
@@ -408,7 +410,10 @@ class ModelCalls:
             await self._store.record_usage(self._session_id, record)
         except StoreError:
             _log.exception("the usage of an answer that broke off is not recorded")
-        if is_heard and self._emit is not None:
+        if not is_heard:
+            if self._hooks is not None:
+                self._hooks.count_unheard(event)
+        elif self._emit is not None:
             await self._emit(event)
 
     async def note(self, usage: TokenUsage, request: ModelRequest | None = None) -> tuple[UsageRecord, UsageEvent]:

@@ -44,6 +44,7 @@ class TurnHooks:
     def __init__(self, plugins: Plugins, info: TurnInfo) -> None:
         self.info = info
         self._plugins = plugins
+        self._unheard: list[UsageEvent] = []
 
     async def check(self) -> None:
         """Ask the gates whether the turn may begin.
@@ -64,6 +65,10 @@ class TurnHooks:
     def compacted(self, summary: str) -> None:
         """Tell observers that the older part of the history was replaced."""
         self._observe("history_compacted", session=self.info.session, summary=summary)
+
+    def count_unheard(self, usage: UsageEvent) -> None:
+        """Count usage in the outcome of the turn that comes when nobody listens any more."""
+        self._unheard.append(usage)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Callable[[TurnEvent], None]]:
@@ -97,6 +102,8 @@ class TurnHooks:
                 error = describe_error(raised)
                 raise
             finally:
+                for event in self._unheard:
+                    observe(event)
                 outcome = TurnOutcome(
                     text=text,
                     usage=usage,

@@ -94,9 +94,13 @@ def test_a_turn_that_fails_is_finished_with_its_error(oneclaw_factory, journal):
     assert journal.of("after_model_response") == ["ProviderRequestError: the service refuses"]
 
 
-def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal):
+@pytest.mark.parametrize("is_in_an_answer", [False, True])
+def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal, is_in_an_answer):
     home = oneclaw_factory(named(audit=journal.plugin()))
-    home.model.calls("get_current_time")
+    if is_in_an_answer:
+        home.model.says("Once upon a time.")
+    else:
+        home.model.calls("get_current_time")
 
     async def listen():
         async with aclosing(home.app.send_message("Hello", model="scripted/model")) as events:
@@ -108,6 +112,9 @@ def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal
     drain(home)
     (outcome,) = journal.of("turn_finished")
     assert outcome.is_interrupted
+    # The half of an answer that had come counts, though nobody listened any more.
+    assert outcome.usage.is_at_least == is_in_an_answer
+    assert outcome.usage.input_tokens > 0
 
 
 def test_a_plugin_refuses_a_turn_before_anything_is_stored(oneclaw_factory, journal):

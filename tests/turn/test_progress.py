@@ -57,6 +57,19 @@ def test_repeated_calls_are_stopped_within_twenty_requests(requests):
     assert 15 <= Watched().requests_until_stuck(requests) <= 20
 
 
+def test_calls_that_the_token_limit_cuts_are_stopped_at_the_third_whatever_their_outcome():
+    watched = Watched(polls=["write"])
+    cut = [watched.request(("write", f"by {number} tokens"), pause=60, error_type="cut_off") for number in range(3)]
+    assert cut == [False, False, True]
+
+
+def test_a_call_that_was_cut_and_then_split_is_progress():
+    watched = Watched()
+    for number in range(10):
+        assert not watched.request(("write", "by 10 tokens"), error_type="cut_off")
+        assert not watched.request((f"write part {number}", "written"))
+
+
 def test_a_changed_outcome_of_a_poll_or_after_five_seconds_is_progress():
     assert Watched(polls=("look",)).requests_until_stuck(CHANGING) is None
     assert Watched().requests_until_stuck(CHANGING, pause=5) is None
