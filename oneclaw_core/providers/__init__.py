@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.http_provider import AnswerFailedError as AnswerFailedError
     from oneclaw_core.providers.http_provider import AnswerGarbledError as AnswerGarbledError
     from oneclaw_core.providers.http_provider import HttpProvider as HttpProvider
+    from oneclaw_core.providers.images import ImageLimits as ImageLimits
     from oneclaw_core.providers.retry import AttemptFailed as AttemptFailed
     from oneclaw_core.providers.service_errors import ServerMessage as ServerMessage
     from oneclaw_core.providers.service_errors import ServiceErrors as ServiceErrors
@@ -66,6 +67,7 @@ _NAMES = {
     ),
     "history": "AnsweredCall Exchange exchanges valid_name loading_calls",
     "http_provider": "AnswerCutError AnswerFailedError AnswerGarbledError END_OF_STREAM HttpProvider",
+    "images": "ImageLimits",
     "retry": "AttemptFailed",
     "service_errors": "ServerMessage ServiceErrors",
     "wire": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import json
+import logging
 from abc import ABC, abstractmethod
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from oneclaw_core.http.client_pool import ClientPool
 from oneclaw_core.http.clients import create_client, expands_boundedly
 from oneclaw_core.http.messages import body_pieces
 from oneclaw_core.providers.base import KEY_HEADERS, LoadingRefused, ToolLoading, UsageSoFar, WireRequest
+from oneclaw_core.providers.images import ImageFitter
 from oneclaw_core.providers.refusals import refused_parts
 from oneclaw_core.providers.retry import (
     ANSWER_PARTS,
@@ -43,7 +45,10 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.providers.base import ModelEvent, ModelInfo, ModelRequest, ModelResponse, ProviderConfig
+    from oneclaw_core.providers.images import ImageLimits
 
+
+_log = logging.getLogger("oneclaw.providers")
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 MAX_STREAM_BYTES = 256 * 1024 * 1024
@@ -206,6 +211,8 @@ class HttpProvider(ABC):
         self._errors = ServiceErrors(config, self._url)
         self._policy = RetryPolicy(config.max_retries, first_delay_seconds=first_retry_seconds, sleep=sleep)
         self._refused_parameters = RefusedParameters()
+        self._images = ImageFitter()
+        self._told: set[str] = set()  # of images that are not sent
         self._clients = ClientPool(self._connect, config.concurrency)
 
     @abstractmethod
@@ -228,6 +235,11 @@ class HttpProvider(ABC):
     def attachment_media_types(self) -> tuple[str, ...]:
         """Prefixes of the media types of attachments that the wire format can carry."""
         return ("image/",)
+
+    @property
+    def image_limits(self) -> ImageLimits | None:
+        """What the service takes of images; ``None`` if it is not known. Larger ones are made smaller."""
+        return None
 
     @property
     def most_tools(self) -> int | None:
@@ -284,6 +296,8 @@ class HttpProvider(ABC):
             ProviderError: it cannot be written.
         """
         request = self._refused_parameters.without(request)
+        if self.image_limits is not None:
+            request, _ = self._images.fit(request, self.image_limits)
         return WireRequest(
             self._url.shown_endpoint(self._endpoint(request)),
             dict.fromkeys(self._config.header_names, REDACTED)
@@ -297,6 +311,13 @@ class HttpProvider(ABC):
         await self._clients.aclose()
 
     async def _stream_with_retries(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        limits = self.image_limits
+        if limits is not None and any(message.attachments for message in request.messages):
+            request, told = await asyncio.to_thread(self._images.fit, request, limits)
+            for reason in told:
+                if reason not in self._told:
+                    self._told.add(reason)
+                    _log.warning("%s", reason)
         body = self._encode(request)
         async with aclosing(with_retries(lambda: self._attempt(request, body), self._policy)) as events:
             async for event in events:

@@ -15,7 +15,7 @@ from oneclaw_anthropic.wire import (
     RequestEncoder,
 )
 from oneclaw_core import MessageType
-from oneclaw_core.providers import HttpProvider, ModelInfo, ToolLoading, count_member, member, text_member
+from oneclaw_core.providers import HttpProvider, ImageLimits, ModelInfo, ToolLoading, count_member, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 API_VERSION = "2023-06-01"
 # What lets a message define tools.
 INLINE_TOOLS_BETA = "inline-tools-2026-09-15"
+# https://platform.claude.com/docs/en/build-with-claude/vision; 5 MiB once encoded, and some models take 600 images.
+IMAGE_LIMITS = ImageLimits(
+    max_bytes=5 * 1024 * 1024 // 4 * 3, max_side_pixels=8_000, most_images=100, many_images=20, many_side_pixels=2_000
+)
 _MODELS_PER_PAGE = 1000
 _MAX_PAGES = 20
 _BETA = re.compile(r"[a-zA-Z0-9._-]+")
@@ -63,6 +67,11 @@ class AnthropicProvider(HttpProvider):
     def attachment_media_types(self) -> tuple[str, ...]:
         """The media types of attachments that the wire format can carry."""
         return (*IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE)
+
+    @property
+    def image_limits(self) -> ImageLimits:
+        """What the service takes of images."""
+        return IMAGE_LIMITS
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""

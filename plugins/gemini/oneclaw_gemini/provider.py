@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from oneclaw_core.providers import HttpProvider, ModelInfo, count_member, text_member
+from oneclaw_core.providers import HttpProvider, ImageLimits, ModelInfo, count_member, text_member
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES
 from oneclaw_gemini.errors import GeminiErrors
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _VERSION = "v1beta"
 _ENDS_IN_VERSION = re.compile(r"/v\d+[a-z0-9]*/*$")
+# https://ai.google.dev/gemini-api/docs/image-understanding: 3,600 images, 20 MB for all of a request. A file that goes
+# with it: 7 MB (https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/image-understanding).
+IMAGE_LIMITS = ImageLimits(max_bytes=7_000_000, most_images=3_600)
 _MODELS_PER_PAGE = 1000
 _MAX_PAGES = 20
 
@@ -40,6 +43,11 @@ class GeminiProvider(HttpProvider):
     def attachment_media_types(self) -> tuple[str, ...]:
         """Prefixes of the media types of attachments that the wire format can carry."""
         return CARRIED_MEDIA_TYPES
+
+    @property
+    def image_limits(self) -> ImageLimits:
+        """What the service takes of images."""
+        return IMAGE_LIMITS
 
     @property
     def most_tools(self) -> int:

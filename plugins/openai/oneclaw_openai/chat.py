@@ -15,7 +15,7 @@ from oneclaw_openai.chat_wire import RequestEncoder
 from oneclaw_openai.model_list import offered_models
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_core.providers import ImageLimits, ModelInfo, ModelRequest, ProviderConfig
 
 
 # A model that thinks wants every answer in the history with its thoughts, if only empty ones (DeepSeek): also one of
@@ -37,6 +37,11 @@ class OpenAIChatProvider(HttpProvider):
     def attachment_media_types(self) -> tuple[str, ...]:
         """The media types of the attachments that the server takes, if the model does."""
         return dialect_of(self._url.origin).attachment_media_types
+
+    @property
+    def image_limits(self) -> ImageLimits | None:
+        """What the server takes of images; ``None`` if it is not known."""
+        return dialect_of(self._url.origin).image_limits
 
     @property
     def most_tools(self) -> int | None:

@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from oneclaw_core.providers import ImageLimits
 from oneclaw_openai.wire_text import valid_id
 
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF_MEDIA_TYPE = "application/pdf"
+# Of OpenAI itself: https://developers.openai.com/api/docs/guides/images-vision. It scales large images down by itself.
+IMAGE_LIMITS = ImageLimits(max_bytes=20_000_000, most_images=500)
 
 # OpenAI answers more with status 400: "Expected an array with maximum length 128".
 _MOST_TOOLS = 128
@@ -35,6 +38,7 @@ class ChatDialect:
         call_id_characters: how long the ids are that stand for those it does not take.
         wants_answer_to_results: whether it refuses a user message right after tool messages.
         most_tools: how many tools it takes in a request, ``None`` if that is not known.
+        image_limits: what it takes of images, ``None`` if that is not known.
     """
 
     limit_parameter: str = "max_tokens"
@@ -44,6 +48,7 @@ class ChatDialect:
     call_id_characters: int = 32
     wants_answer_to_results: bool = False
     most_tools: int | None = None
+    image_limits: ImageLimits | None = None
 
     @property
     def attachment_media_types(self) -> tuple[str, ...]:
@@ -72,6 +77,7 @@ def dialect_of(server: str, model: str = "") -> ChatDialect:
             takes_cache_key=True,
             call_ids=re.compile(r"[!-~]{1,40}"),
             most_tools=_MOST_TOOLS,
+            image_limits=IMAGE_LIMITS,
         )
     elif host.endswith(_AZURE):
         dialect = ChatDialect(

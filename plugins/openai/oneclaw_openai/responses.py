@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.providers import HttpProvider, ToolLoading
+from oneclaw_openai.chat_dialect import IMAGE_LIMITS
 from oneclaw_openai.model_list import offered_models
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig, ProviderRequestError
+    from oneclaw_core.providers import ImageLimits, ModelInfo, ModelRequest, ProviderConfig, ProviderRequestError
 
 # How servers say that they do not know the item that carries loaded tools. Not all name it.
 _ADDITIONAL_TOOLS_REFUSED = re.compile(
@@ -38,6 +39,11 @@ class OpenAIResponsesProvider(HttpProvider):
     def attachment_media_types(self) -> tuple[str, ...]:
         """The media types of the attachments that the wire format carries."""
         return (*IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE)
+
+    @property
+    def image_limits(self) -> ImageLimits:
+        """What the service takes of images."""
+        return IMAGE_LIMITS
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the service which models it offers; see :class:`oneclaw_core.providers.base.Provider`."""
