@@ -16,8 +16,17 @@ from __future__ import annotations
 import _thread
 import os
 import select
-import signal
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    try:
+        # What signal adds to it, enumerations, takes longer to import than all the rest.
+        import _signal as signal
+    except ImportError:
+        import signal
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDED_STATES = (b"Z", b"X")
@@ -109,11 +118,17 @@ def adopt_orphans() -> None:
     if sys.platform != "linux":
         return
     try:
-        import ctypes
+        # The part of ctypes that is quickly imported.
+        from _ctypes import call_function, dlopen, dlsym
 
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):  # orphans are lost, everything else works
-        return
+        call_function(dlsym(dlopen(None, 0), "prctl"), (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))  # type: ignore[arg-type]
+    except (ImportError, OSError, AttributeError, TypeError):
+        try:
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        except (ImportError, OSError, AttributeError):  # orphans are lost, everything else works
+            return
 
 
 def kill_descendants(ancestor: int) -> None:

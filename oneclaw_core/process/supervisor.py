@@ -10,11 +10,17 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    try:
+        import _signal as signal  # as in python_worker
+    except ImportError:
+        import signal
 if TYPE_CHECKING or __package__:
     from oneclaw_core.process.python_worker import adopt_orphans, descendants, read_proc, send_signal
 else:  # it runs without site packages
@@ -46,6 +52,7 @@ class Supervisor:
         self._program = 0
         self._status: int | None = None
         self._is_control_open = True
+        self._has_children = True
         self._wake, by_signal = os.pipe()
         for end in (self._wake, by_signal):
             os.set_blocking(end, False)
@@ -81,7 +88,7 @@ class Supervisor:
             self.end_all()
             return [b"", b"0", b"0"]
         # A session of its own is how a command says that something is to outlive it.
-        going_on = list(descendants(os.getpid()))
+        going_on = list(self._descendants())
         names += [_name(pid) for pid in going_on[:NAMED_PROCESSES]]
         exit_code = os.waitstatus_to_exitcode(self._status)
         return [b"%d" % exit_code, b"%d" % len(left), b"%d" % len(going_on), *names]
@@ -91,7 +98,12 @@ class Supervisor:
         self._end(is_all=True)
 
     def _left(self) -> list[int]:
-        return [pid for pid, session in descendants(os.getpid()).items() if session == self._program]
+        return [pid for pid, session in self._descendants().items() if session == self._program]
+
+    def _descendants(self) -> dict[int, int]:
+        """Find the running descendants. Without a child there are none, since this process adopts orphans."""
+        self._reap()
+        return descendants(os.getpid()) if self._has_children else {}
 
     def _end(self, *, is_all: bool) -> None:
         # Ending one process can orphan others in the middle of a look around, so one look that finds none is no proof.
@@ -99,7 +111,7 @@ class Supervisor:
         is_asked = False
         asked_until = time.monotonic() + self._grace_seconds
         while quiet_looks < 2 and time.monotonic() < asked_until + KILL_SECONDS:
-            found = list(descendants(os.getpid())) if is_all else self._left()
+            found = list(self._descendants()) if is_all else self._left()
             quiet_looks = 0 if found or (not _HAS_PROC and self._status is None) else quiet_looks + 1
             is_over = time.monotonic() >= asked_until
             if not is_asked or is_over:
@@ -135,6 +147,7 @@ class Supervisor:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
+                self._has_children = False
                 return
             if not pid:
                 return
@@ -194,6 +207,7 @@ def main() -> None:
         supervisor.end_all()
         raise
     os.write(_REPORT, SEPARATOR.join(report))
+    os._exit(0)  # taking the interpreter apart takes a while
 
 
 _HAS_PROC = bool(read_proc("/proc/self/stat"))
