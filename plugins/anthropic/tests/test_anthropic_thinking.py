@@ -68,8 +68,9 @@ def test_a_level_takes_the_place_of_what_says_the_same_and_of_nothing_else():
     [
         ({}, None, 32_384, 16_384),
         ({}, 8_192, 8_192, 4_096),
-        ({"max_output_tokens": 4_000}, None, 4_000, 2_000),
-        ({"max_output_tokens": 1_500}, None, 1_500, None),
+        ({"max_output_tokens": 4_000}, None, 20_384, 16_384),
+        ({"max_output_tokens": 20_000}, None, 20_000, 16_384),
+        ({"max_output_tokens": 4_000}, 1_500, 1_500, None),
     ],
 )
 def test_thoughts_leave_room_for_the_answer(fields, most, max_tokens, budget):
