@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
@@ -96,11 +97,12 @@ class OneClaw:
             configuration=self.configuration,
             registry=catalog.registry,
             sessions=SessionReader(store),
-            tool_source=lambda plugin, name: self._tool_sources.get(plugin, name),
+            tool_source=self._tool_source,
             project=self._project,
             skills=catalog.skills,
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
+            loop=asyncio.get_running_loop(),
         )
         self.plugins = Plugins(
             catalog.plugins,
@@ -169,7 +171,8 @@ class OneClaw:
             environ: the environment with keys and settings; by default the program's own.
             start_directory: where tools may read beside the workspace; by default the current directory.
             plugins: the plugins to load instead of all that are installed: entry points, names of installed plugins
-                or packages, modules with hooks, or objects with hooks.
+                or packages, modules with hooks, or objects with hooks. Async code of modules and objects runs on the
+                running event loop, that of installed plugins each on a loop in a thread.
             deps: what tools of the embedding program get as ``context.deps``.
 
         Raises:
@@ -415,6 +418,9 @@ class OneClaw:
         """Take over which tools and groups are disabled; another process may have changed it."""
         states = await self.store.tool_states()
         self.catalog.registry.set_disabled(states.disabled_tools, states.disabled_groups)
+
+    async def _tool_source(self, plugin: str, name: str) -> ToolSource | None:
+        return await self._tool_sources.get(plugin, name)
 
     def _apply_settings(self, stored: Mapping[str, Any]) -> None:
         """Use stored settings that another process may have changed."""

@@ -14,12 +14,12 @@ import queue
 import threading
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
-
 
 IDLE_SECONDS = 10.0
 
@@ -27,11 +27,18 @@ _T = TypeVar("_T")
 
 
 class ThreadWatch:
-    """The functions of :func:`run_in_thread` that have not ended, also those that were abandoned."""
+    """The functions of :func:`run_in_thread` that have not ended, also those that were abandoned.
+
+    Coroutines on the event loop of a plugin count as well.
+
+    Attributes:
+        block: the ``LoopBlockedError`` of a coroutine that was lost with the event loop of a plugin.
+    """
 
     def __init__(self, outer: ThreadWatch | None = None) -> None:
         self._outer = outer
         self._running: set[object] = set()
+        self.block: Exception | None = None
 
     @property
     def are_left(self) -> bool:
@@ -52,6 +59,11 @@ class ThreadWatch:
 
 
 _watch: contextvars.ContextVar[ThreadWatch | None] = contextvars.ContextVar("_watch", default=None)
+
+
+def current_watch() -> ThreadWatch | None:
+    """Return the watch of the running task, ``None`` if there is none."""
+    return _watch.get()
 
 
 @contextmanager
@@ -83,8 +95,6 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
 
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_T] = loop.create_future()
-    context = contextvars.copy_context()
-    watch = _watch.get()
 
     def deliver(value: _T | None, error: BaseException | None) -> None:
         if future.done():
@@ -94,30 +104,68 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
         else:
             future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
 
-    def job(thread: _Worker) -> None:
-        value: _T | None = None
-        error: BaseException | None = None
-        try:
-            value = context.run(call)
-        except StopIteration as stop:  # a future cannot hold it
-            error = RuntimeError(f"the function raised {stop!r}")
-        except KeyboardInterrupt:  # Ctrl-C is the main thread's; this one would end the event loop, and all with it
-            error = RuntimeError("the function raised KeyboardInterrupt, though nobody pressed Ctrl-C")
-        except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
-            error = raised
-        if watch is not None:
-            watch.end(job)
-        _idle.append(thread)
+    def pass_on(value: _T | None, error: BaseException | None) -> None:
         try:
             loop.call_soon_threadsafe(deliver, value, error)
         except RuntimeError:
             if not loop.is_closed():  # else no task waits any more
                 raise
 
+    _start(partial(contextvars.copy_context().run, call), pass_on)
+    return await future
+
+
+def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException | None], None]) -> None:
+    """Run a function in an idle thread, or in a new one.
+
+    Args:
+        call: takes nothing.
+        pass_on: called in the thread with what the function returned or raised; that can be set on a future.
+    """
+    watch = _watch.get()
+
+    def job(thread: _Worker) -> None:
+        value: _T | None = None
+        error: BaseException | None = None
+        try:
+            value = call()
+        except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
+            error = passable(raised)
+        if watch is not None:
+            watch.end(job)
+        _idle.append(thread)
+        pass_on(value, error)
+
     if watch is not None:
         watch.begin(job)
     _idle_worker().jobs.put(job)
-    return await future
+
+
+def passable(error: BaseException) -> BaseException:
+    """Return an exception that can be raised in another thread in place of one that was raised in this."""
+    if isinstance(error, StopIteration):  # a future cannot hold it
+        return RuntimeError(f"the function raised {error!r}")
+    if isinstance(error, KeyboardInterrupt):  # Ctrl-C is the main thread's; this one would end its event loop
+        return RuntimeError("the function raised KeyboardInterrupt, though nobody pressed Ctrl-C")
+    return error
+
+
+class DaemonExecutor(concurrent.futures.ThreadPoolExecutor):
+    """Runs functions in daemon threads, for ``asyncio.to_thread``: the program does not wait for them at its end."""
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
+        """Run a function in a thread."""
+        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+
+        def pass_on(value: _T | None, error: BaseException | None) -> None:
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
+
+        _start(partial(fn, *args, **kwargs), pass_on)
+        return future
 
 
 class _Worker(threading.Thread):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core._version import __version__
 from oneclaw_core.errors import SettingsError, UsageError
+from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:
     import asyncio
@@ -119,7 +120,7 @@ def create_guarded_sync_client(
 
 
 def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Refuse to block an event loop that has to answer what is waited for.
+    """Refuse to block an event loop that has to answer what is waited for, or one of a plugin.
 
     Raises:
         UsageError: it runs in this thread.
@@ -127,7 +128,7 @@ def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
     import asyncio
 
     try:
-        is_here = asyncio.get_running_loop() is loop
+        is_here = asyncio.get_running_loop() is loop or is_worker_thread()
     except RuntimeError:
         is_here = False
     if is_here:

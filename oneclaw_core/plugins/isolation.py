@@ -13,11 +13,14 @@ import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.threads import run_in_thread, start_in_background
+from oneclaw_core.threads import run_in_thread, start_in_background, watched_threads
+from oneclaw_core.worker_loop import LoopBlockedError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
+
+    from oneclaw_core.worker_loop import WorkerLoop
 
 
 LOAD_SECONDS = 30.0
@@ -102,35 +105,43 @@ class HookTimeoutError(HookError):
         super().__init__(plugin, hook, f"did not end within {seconds:g} s", remedy)
 
 
-async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bool) -> Any:
+async def call_isolated(
+    call: Callable[[], Any], seconds: float, *, is_async: bool, worker: WorkerLoop | None = None, name: str = ""
+) -> Any:
     """Call foreign code in a separate task, or in a daemon thread.
 
     Args:
         call: takes nothing.
         seconds: the time limit.
         is_async: True if it returns a coroutine that is made on the event loop.
+        worker: the event loop of the plugin that runs the coroutine; ``None`` for the running one.
+        name: of the call, for messages of the worker.
 
     Returns:
         What it returned.
 
     Raises:
         TimeoutError: it took longer.
+        LoopBlockedError: it was lost with the event loop of the plugin.
         ForeignError: it raised something.
     """
     import asyncio
 
-    task = _start(_outcome_of(call, is_async))
+    with watched_threads() as watch:
+        task = _start(_outcome_of(call, is_async, worker, name))
     try:
         if not task.done():
             await asyncio.wait({task}, timeout=seconds)
         if not task.done():
             await _cancel(task)
-            raise TimeoutError
+            raise watch.block or TimeoutError
     except asyncio.CancelledError:
         if not task.done():
             await _cancel(task)
         raise
     value, error, taken = task.result()
+    if isinstance(error, LoopBlockedError):
+        raise error
     # A function that blocks the event loop cannot be stopped, but its lateness counts.
     if taken > seconds:
         raise TimeoutError
@@ -139,13 +150,19 @@ async def call_isolated(call: Callable[[], Any], seconds: float, *, is_async: bo
     return value
 
 
-async def _outcome_of(call: Callable[[], Any], is_async: bool) -> tuple[Any, BaseException | None, float]:
+async def _outcome_of(
+    call: Callable[[], Any], is_async: bool, worker: WorkerLoop | None, name: str
+) -> tuple[Any, BaseException | None, float]:
     # From here on, since with many sessions it may take a while until the event loop gets to this.
     started = time.monotonic()
     try:
+        if is_async and worker is not None:
+            return await worker.run(call, name), None, 0.0  # it cannot block this loop
         value = call() if is_async else await run_in_thread(call)
+        if not inspect.isawaitable(value):
+            return value, None, time.monotonic() - started
         # A plain function can wrap an async one.
-        value = await value if inspect.isawaitable(value) else value
+        value = await (value if worker is None else worker.run(lambda: value, name))
         return value, None, time.monotonic() - started
     except GeneratorExit:
         raise

@@ -35,7 +35,7 @@ def chosen_plugins(chosen: Iterable[object] | None) -> list[EntryPoint]:
         found = (
             named_plugins(installed, each)
             if isinstance(each, str)
-            else [GivenPlugin(plugin_name(each), each, "given by the test")]
+            else [GivenPlugin(plugin_name(each), each, "given by the test", has_own_loop=True)]
         )
         points += [point for point in found if not any(point is each for each in points)]
     return points

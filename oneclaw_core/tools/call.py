@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
@@ -25,9 +26,10 @@ from oneclaw_core.tools.function import invoke
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
+from oneclaw_core.worker_loop import HEARTBEAT_SECONDS, LoopBlockedError, is_worker_thread, run_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.permissions import RequirePermission
+    from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0
@@ -49,6 +52,12 @@ MAX_KEPT_ATTACHMENT_BYTES = 100_000_000
 MAX_PROGRESS_CHARACTERS = 1_000
 
 _log = logging.getLogger("oneclaw.executor")
+
+
+class LoopBlocks:
+    """How long tools of the program have blocked its event loop, in seconds; one object for all calls."""
+
+    seconds = 0.0
 
 
 class RunningCall:
@@ -61,6 +70,8 @@ class RunningCall:
         require_permission: asks for a permission.
         report_progress: passes on how far the tool has come.
         inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
+        blocks: of the program's event loop, by tools of the program.
+        worker: the event loop of the tool's plugin; ``None`` if it runs on that of the program.
     """
 
     def __init__(
@@ -69,7 +80,14 @@ class RunningCall:
         require_permission: RequirePermission,
         report_progress: Callable[[str, float | None], None],
         inner_call: InnerCall | None = None,
+        blocks: LoopBlocks | None = None,
+        worker: WorkerLoop | None = None,
     ) -> None:
+        self._worker = worker
+        self._tool_name = ""
+        self._blocks = blocks or LoopBlocks()
+        self._blocks_before = self._blocks.seconds
+        self._blocked_seconds = 0.0
         self._timeout_seconds = timeout_seconds
         self._deadline = time.monotonic() + timeout_seconds
         self._require_permission = require_permission
@@ -80,12 +98,14 @@ class RunningCall:
         self._questions_since: float | None = None
         self._asked_seconds = 0.0
         self._questions = 0
+        self._counting = threading.Lock()
         self._is_closed = False
         self._questions_of_threads: set[Future[None]] = set()
         # A host with two addresses is no reason to ask twice.
         self._allowed_hosts: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
         self._client: httpx.AsyncClient | None = None
+        self._client_loop = self._loop
         self._sync_client: httpx.Client | None = None
 
     async def run(
@@ -102,20 +122,26 @@ class RunningCall:
         Returns:
             Its result; ``timeout``, ``permission_denied`` or ``execution_error`` if it did not come to one.
         """
+        self._tool_name = context.tool_name
         with watched_threads() as threads:
             task = asyncio.create_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
         try:
             while not task.done():
                 remaining = self.remaining_seconds()
                 if remaining is not None and remaining <= 0:
+                    if (lost_seconds := self._lost_seconds(-remaining)) > 0:
+                        self._deadline += lost_seconds
+                        continue
                     await _cancel(task, context.tool_name)
+                    if isinstance(threads.block, LoopBlockedError):
+                        return _lost(context.tool_name, threads.block)
                     has_ended = task.done() and not threads.are_left
                     return _timed_out(context.tool_name, self._timeout_seconds, has_ended=has_ended)
                 if self._changed.done():
                     self._changed = self._loop.create_future()
                 waited: set[asyncio.Future[Any]] = {task, self._changed}
                 await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
-            return task.result()
+            return self._blocked_program(context.tool_name, task.result()) if self._blocked_seconds else task.result()
         except asyncio.CancelledError:
             if task.done() and task.cancelled():
                 return ToolResult.error("execution_error", f"Tool '{context.tool_name}' cancelled itself.")
@@ -127,7 +153,9 @@ class RunningCall:
             await _cancel(task, context.tool_name)
             raise
         finally:
-            await self._close()
+            self._is_closed = True
+            if self._client is not None or self._sync_client is not None or self._questions_of_threads:
+                await self._close()
 
     def remaining_seconds(self) -> float | None:
         """How long the tool may still run; ``None`` while the user is being asked."""
@@ -154,6 +182,9 @@ class RunningCall:
         Raises:
             PermissionDeniedError: the user does not.
         """
+        await run_on(self._loop, self._ask(permission, detail, subject, directory))
+
+    async def _ask(self, permission: str, detail: str, subject: str | None, directory: str | None) -> None:
         self._check_open()
         with self.paused():
             await self._require_permission(permission, detail, subject, directory)
@@ -167,25 +198,27 @@ class RunningCall:
             PermissionDeniedError: the user does not grant it.
             OneClawError: this is the event loop's own thread, which would wait for itself.
         """
-        if threading.get_ident() == self._loop_thread:
+        if threading.get_ident() == self._loop_thread or is_worker_thread():
             raise OneClawError("an async tool asks with: await context.ask_permission(...)")
         self._wait_for(self.ask_permission(permission, detail, subject, directory))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Let the time stand still, because the user is being asked."""
-        if not self._questions:
-            self._questions_since = time.monotonic()
-        self._questions += 1
+        with self._counting:
+            if not self._questions:
+                self._questions_since = time.monotonic()
+            self._questions += 1
         self._notify()
         try:
             yield
         finally:
-            self._questions -= 1
-            if not self._questions and self._questions_since is not None:
-                asked_seconds = time.monotonic() - self._questions_since
-                self._deadline += asked_seconds
-                self._asked_seconds += asked_seconds
+            with self._counting:
+                self._questions -= 1
+                if not self._questions and self._questions_since is not None:
+                    asked_seconds = time.monotonic() - self._questions_since
+                    self._deadline += asked_seconds
+                    self._asked_seconds += asked_seconds
             self._notify()
 
     def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
@@ -195,7 +228,10 @@ class RunningCall:
             PermissionDeniedError: one refuses it.
         """
         self._check_open()
-        return nullcontext(arguments) if self._inner_call is None else self._inner_call(tool, arguments)
+        if self._inner_call is None:
+            return nullcontext(arguments)
+        decision = self._inner_call(tool, arguments)
+        return _EnteredOn(self._loop, decision) if is_worker_thread() else decision
 
     async def allow_address(self, host: str, address: str) -> None:
         """Go on if the tool may connect to an address.
@@ -210,6 +246,8 @@ class RunningCall:
         self._check_open()
         if self._client is None:
             self._client = create_guarded_client(self._allow_private, self._allow_public)
+            if is_worker_thread():
+                self._client_loop = asyncio.get_running_loop()
         return self._client
 
     def sync_http_client(self) -> httpx.Client:
@@ -223,11 +261,13 @@ class RunningCall:
 
     async def _close(self) -> None:
         """Close the clients that the tool used, and take back its questions: a thread may go on after its call."""
-        self._is_closed = True
         for question in list(self._questions_of_threads):
             question.cancel()
         if self._client is not None:
-            await self._client.aclose()
+            if self._worker is None:
+                await self._client.aclose()
+            else:
+                await self._worker.clean_up(self._client_loop, self._client.aclose)
         if self._sync_client is not None:
             self._sync_client.close()
 
@@ -270,8 +310,90 @@ class RunningCall:
             raise OneClawError("this call has ended: a tool cannot ask or connect after its timeout")
 
     def _notify(self) -> None:
-        if not self._changed.done():
+        if threading.get_ident() != self._loop_thread:
+            self._loop.call_soon_threadsafe(self._notify)
+        elif not self._changed.done():
             self._changed.set_result(None)
+
+    @coroutine
+    def run_async(self, call: Callable[[], Awaitable[Any]]) -> Generator[Any, Any, Any]:
+        """Run async code of the tool on the event loop of its plugin; on that of the program, note when it blocks it.
+
+        Args:
+            call: makes a coroutine, or another awaitable.
+        """
+        if self._worker is not None:
+            return (yield from self._worker.run(call, f"tool {self._tool_name}").__await__())
+        work: Any = call()
+        if not isinstance(work, CoroutineType):
+            return (yield from work.__await__())
+        resume: Callable[[Any], Any] = work.send
+        value: Any = None
+        while True:
+            began = time.monotonic()
+            try:
+                step = resume(value)
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                if (seconds := time.monotonic() - began) > HEARTBEAT_SECONDS:
+                    self._note_block(seconds)
+            resume = work.send
+            try:
+                value = yield step
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  # such as a cancellation: passed on, as a coroutine does
+                resume, value = work.throw, error
+
+    def _note_block(self, seconds: float) -> None:
+        self._blocked_seconds += seconds
+        self._blocks.seconds += seconds
+
+    def _lost_seconds(self, late_seconds: float) -> float:
+        """Return how much time others have taken from the tool: while the loop was blocked, it could not run."""
+        lost = self._blocks.seconds - self._blocks_before - self._blocked_seconds
+        self._blocks_before += lost
+        if not lost and not self._blocked_seconds and late_seconds > HEARTBEAT_SECONDS:
+            return late_seconds + HEARTBEAT_SECONDS
+        return lost
+
+    def _blocked_program(self, tool_name: str, result: ToolResult) -> ToolResult:
+        """Name a tool that has blocked the program's event loop; past its timeout, that is its result."""
+        seconds = self._blocked_seconds
+        _log.warning(
+            "tool %s blocked the program's event loop for %.1f s: use await there, or a plain function, which runs in "
+            "a thread",
+            tool_name,
+            seconds,
+        )
+        remaining = self.remaining_seconds()
+        if remaining is None or remaining > 0:
+            return result
+        return ToolResult.error(
+            "timeout",
+            f"Tool '{tool_name}' blocked the program for {seconds:.1f} s, and ended after its timeout of "
+            f"{self._timeout_seconds:g} s. It may have had its effect. Do not repeat it without asking the user.",
+        )
+
+
+class _EnteredOn:
+    """An async context manager that is entered and left on another event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, manager: AbstractAsyncContextManager[dict[str, Any]]) -> None:
+        self._loop = loop
+        self._manager = manager
+
+    async def __aenter__(self) -> dict[str, Any]:
+        return await run_on(self._loop, self._manager.__aenter__())
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        return await run_on(self._loop, self._manager.__aexit__(*raised))
+
+
+def _lost(tool_name: str, error: LoopBlockedError) -> ToolResult:
+    return ToolResult.error(error.error_type, f"Tool '{tool_name}' did not end in time: {error}.")
 
 
 def _timed_out(tool_name: str, timeout_seconds: float, *, has_ended: bool) -> ToolResult:
@@ -308,6 +430,8 @@ async def _finish(work: Coroutine[Any, Any, ToolResult], tool_name: str, around:
             result = ToolResult.error("permission_denied", str(error))
         except OAuthError as error:
             result = ToolResult.error(error.error_type, str(error))
+        except LoopBlockedError as error:
+            result = _lost(tool_name, error)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
+from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     import httpx
@@ -81,6 +82,10 @@ class CallServices(Protocol):
         ...
 
 
+async def _run_here(call: Callable[[], Awaitable[Any]]) -> Any:
+    return await call()
+
+
 @dataclass(slots=True)
 class ToolContext:
     """The guards and services of one tool call.
@@ -100,6 +105,7 @@ class ToolContext:
             outside a conversation. What gives a long text in parts makes them no longer than that, the rest of the
             result included: what is past it the model does not see, nor where the next part would begin.
         deps: what the embedding program passed to ``OneClaw.open(deps=...)``; ``None`` in a worker process.
+        run_async: runs async code of the tool, given a function that makes a coroutine, on the event loop of the tool.
     """
 
     home: Path
@@ -115,6 +121,7 @@ class ToolContext:
     selection: ToolSelection = ALL_TOOLS
     turn: TurnScope | None = field(default=None, repr=False)
     shown_characters: int | None = None
+    run_async: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = field(default=_run_here, repr=False)
 
     @property
     def services(self) -> HomeServices:
@@ -125,7 +132,7 @@ class ToolContext:
         """
         if self._services is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
-        return self._services
+        return self._services.for_other_loop() if is_worker_thread() else self._services
 
     @property
     def plugin(self) -> PluginContext:

@@ -24,7 +24,7 @@ from oneclaw_core.tools.arguments import (
     parse_arguments,
     without_absent,
 )
-from oneclaw_core.tools.call import RunningCall, execution_error, presentable
+from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.permission_rules import directory_of, subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, RequirePermission, denied_for_good
@@ -122,6 +122,7 @@ class ToolExecutor:
         deps: object = None,
     ) -> None:
         self._plugins = plugins
+        self._blocks = LoopBlocks()
         self._deps = deps
         self._registry = registry
         self._permissions = permissions
@@ -352,7 +353,9 @@ class ToolExecutor:
                 arrivals.put_nowait(ToolProgress(call, message, fraction))
 
         inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
-        running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call)
+        # What a tool source publishes belongs to the loop that the source runs on.
+        worker = plugin.worker if plugin is not None and not source.is_published else None
+        running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker)
         context = ToolContext(
             home=self._home,
             session_id=scope.session_id,
@@ -367,6 +370,7 @@ class ToolExecutor:
             selection=scope.selection,
             turn=scope.turn,
             shown_characters=scope.shown_characters,
+            run_async=running.run_async,
         )
         result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))

@@ -9,7 +9,7 @@ import sys
 import types
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.threads import run_in_thread
@@ -70,10 +70,10 @@ class ToolFunction:
         """
         call = self._bind(arguments, context)
         if inspect.iscoroutinefunction(self.function):
-            return as_tool_result(await call())
+            return as_tool_result(await context.run_async(call))
         value = await run_in_thread(partial(_call_and_convert, call))
-        # A plain function can wrap an async one, which must run here and not in the thread.
-        return as_tool_result(await value) if inspect.isawaitable(value) else cast("ToolResult", value)
+        # A plain function can wrap an async one, which must not run in the thread.
+        return as_tool_result(await context.run_async(lambda: value)) if inspect.isawaitable(value) else value
 
     def call_here(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Call a synchronous function in this very thread; otherwise like :meth:`execute`."""
@@ -112,20 +112,23 @@ async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: 
     Raises:
         BaseException: whatever the tool raises.
     """
-    is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
+    is_core, is_async, takes_context = _calling_convention(type(tool))  # type: ignore[arg-type]  # a class is hashable
     values: tuple[Any, ...] = (arguments, context) if takes_context else (arguments,)
-    if is_async:
+    if is_core:
         value: object = await tool.execute(*values)
+    elif is_async:
+        value = await context.run_async(partial(tool.execute, *values))
     else:
         value = await run_in_thread(partial(tool.execute, *values))
         if inspect.isawaitable(value):
-            value = await value
+            waiting = value
+            value = await context.run_async(lambda: waiting)
     return value if isinstance(value, ToolResult) else ToolResult.success("" if value is None else value)
 
 
 @lru_cache(maxsize=1024)
-def _calling_convention(tool_type: type) -> tuple[bool, bool]:
-    """Whether a hand-written tool's ``execute`` is async, and whether it takes the context."""
+def _calling_convention(tool_type: type) -> tuple[bool, bool, bool]:
+    """Whether ``execute`` is one of the core, which passes calls on; whether it is async, and takes the context."""
     execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
     parameters = [
         each
@@ -133,7 +136,8 @@ def _calling_convention(tool_type: type) -> tuple[bool, bool]:
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
     ]
     takes_context = len(parameters) > 2 or any(each.kind is each.VAR_POSITIONAL for each in parameters)
-    return inspect.iscoroutinefunction(execute), takes_context
+    is_core = execute.__module__.startswith("oneclaw_core.")
+    return is_core, inspect.iscoroutinefunction(execute), takes_context
 
 
 def as_tool_result(value: Any) -> ToolResult:

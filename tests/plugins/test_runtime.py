@@ -300,7 +300,7 @@ def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
 
 @pytest.mark.parametrize("ends_by", ["drain", "aclose"])
 def test_an_observer_that_hangs_at_the_end_of_three_programs_is_switched_off(ends_by, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(runtime, "EXIT_SECONDS", 0.05)
+    monkeypatch.setattr(runtime, "EXIT_SECONDS", 0.3)
     calls = []
 
     async def after_tool_call():
@@ -312,7 +312,7 @@ def test_an_observer_that_hangs_at_the_end_of_three_programs_is_switched_off(end
         plugins = plugins_at_work(tmp_path, options, audit=plugin(after_tool_call=after_tool_call))
         plugins.observe("after_tool_call", call=None, result=None, duration_ms=0)
         if ends_by == "drain":
-            await plugins.drain(0.05)
+            await plugins.drain(0.3)
         await plugins.aclose()
 
     for _ in range(4):

@@ -265,7 +265,7 @@ def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | Tool
     registry = catalog.registry
     record = next((each for each in catalog.plugins if each.name == PROGRAM_PLUGIN), None)
     if record is None:
-        record = PluginRecord(PROGRAM_PLUGIN, target="the embedding program")
+        record = PluginRecord(PROGRAM_PLUGIN, target="the embedding program", has_own_loop=False)
         catalog.plugins.append(record)
     name = group.name if isinstance(group, ToolGroupDefinition) else group
     for each in tools:

@@ -67,13 +67,18 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
         context: of the plugin.
     """
     from oneclaw_core.plugins.isolation import ForeignError, call_isolated
+    from oneclaw_core.worker_loop import LoopBlockedError
 
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     call = partial(_gathered_async if is_async else _gathered, function, context)
     try:
-        found = await call_isolated(call, CHECK_SECONDS, is_async=is_async)
+        found = await call_isolated(
+            call, CHECK_SECONDS, is_async=is_async, worker=context.worker, name=f"check {registration.name}"
+        )
     except TimeoutError:
         return failed_check(registration, f"it did not end within {CHECK_SECONDS:g} s")
+    except LoopBlockedError as lost:
+        return failed_check(registration, str(lost))
     except ForeignError as error:
         return failed_check(registration, f"it failed: {describe_error(error.raised)}")
     if not all(isinstance(each, CheckResult) for each in found):

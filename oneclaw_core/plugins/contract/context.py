@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import create_guarded_client, create_guarded_sync_client, refuse_on_loop
+from oneclaw_core.worker_loop import is_worker_thread, run_on
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.types.messages import Attachment
+    from oneclaw_core.worker_loop import WorkerLoop
 
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
     from oneclaw_core.plugins.contract.arguments import SessionInfo
@@ -46,6 +48,7 @@ class PluginContext:
         name: of the plugin.
         secrets: of the plugin, in the user's secret store.
         logger: writes to the log in the home, under the plugin's name.
+        worker: the event loop of the plugin's async tools and hooks; ``None`` if they run on that of the program.
     """
 
     def __init__(
@@ -73,10 +76,12 @@ class PluginContext:
         self.logger = logging.getLogger(f"oneclaw.plugin.{name}")
         self._folder = folder
         self._allow_address = allow_address
-        self._client: httpx.AsyncClient | None = None
+        # A client belongs to the event loop that uses it.
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
         self._sync_client: httpx.Client | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.get_running_loop()
+        self.worker: WorkerLoop | None = None
 
     @property
     def settings(self) -> Any:
@@ -114,7 +119,7 @@ class PluginContext:
         """
         if self._services is None:
             raise PluginError(NO_HOME)
-        return self._services
+        return self._services.for_other_loop() if is_worker_thread() else self._services
 
     def once(self, make: Callable[[PluginContext], _Made]) -> _Made:
         """Return what ``make(context)`` returned at its first use; for objects to keep as long as the home is open.
@@ -162,14 +167,18 @@ class PluginContext:
         """
         if self._ask_model is None:
             raise PluginError(NO_HOME)
-        return await self._ask_model(prompt, schema)
+        return await run_on(self._loop, _awaited(self._ask_model(prompt, schema)))
 
     @property
     def http(self) -> httpx.AsyncClient:
         """An HTTP client that refuses private addresses unless the user grants ``network.private``."""
-        if self._client is None:
-            self._client = create_guarded_client(self._allow_address)
-        return self._client
+        loop = self._loop
+        if is_worker_thread():
+            loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = create_guarded_client(self._ask_for)
+        return client
 
     @property
     def sync_http(self) -> httpx.Client:
@@ -177,7 +186,7 @@ class PluginContext:
 
         def allow(host: str, address: str) -> None:
             refuse_on_loop(self._loop)
-            gate = self._ask_for(host, address)
+            gate = _awaited(self._allow_address(host, address))
             asyncio.run_coroutine_threadsafe(gate, self._loop).result()
 
         if self._sync_client is None:
@@ -191,7 +200,7 @@ class PluginContext:
             coroutine: what to run; an exception is logged.
             name: for the log.
         """
-        loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()  # that of the plugin, or of the program
         work = self._without_exit(coroutine)
         task = loop.create_task(work, name=f"{self.name}: {name}", context=contextvars.Context())
         self._tasks.add(task)
@@ -202,18 +211,23 @@ class PluginContext:
 
     async def aclose(self) -> None:
         """End the plugin's tasks and close its clients."""
-        tasks = list(self._tasks)
+        tasks = [task for task in self._tasks if task.get_loop() is self._loop]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=END_SECONDS)
-        if self._client is not None:
-            await self._client.aclose()
+        for loop, client in self._clients.items():
+            if loop is self._loop:
+                await client.aclose()
+            elif self.worker is not None:
+                await self.worker.clean_up(loop, client.aclose)
         if self._sync_client is not None:
             self._sync_client.close()
+        if self.worker is not None:
+            await self.worker.aclose()  # and so the other tasks
 
     async def _ask_for(self, host: str, address: str) -> None:
-        await self._allow_address(host, address)
+        await run_on(self._loop, _awaited(self._allow_address(host, address)))
 
     async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""
@@ -226,6 +240,10 @@ class PluginContext:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.logger.warning("plugin %s: a task of it failed: %s", self.name, describe_error(error), exc_info=error)
+
+
+async def _awaited(work: Awaitable[_Made]) -> _Made:
+    return await work
 
 
 class ServiceHost(Protocol):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import inspect
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from oneclaw_core.worker_loop import run_on
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+    import asyncio
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
     from datetime import date
 
     from oneclaw_core.agents import AgentService
@@ -18,6 +23,9 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
+
+
+_Value = TypeVar("_Value")
 
 
 class Sessions(Protocol):
@@ -82,6 +90,7 @@ class HomeServices:
         holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
         send_message: run a turn, with the parameters of :meth:`oneclaw_core.OneClaw.send_message`. Tools use
             :meth:`ToolContext.send_message`.
+        loop: the event loop of the program, which opened the home.
     """
 
     home: Home
@@ -94,3 +103,76 @@ class HomeServices:
     skills: Sequence[PluginSkill]
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
+    loop: asyncio.AbstractEventLoop
+
+    async def on_program_loop(self, work: Coroutine[Any, Any, _Value]) -> _Value:
+        """Run a coroutine on the event loop of the program, where tool sources and ``deps`` live.
+
+        Args:
+            work: must not block; cancelled with the caller.
+
+        Raises:
+            BaseException: what the coroutine raises.
+        """
+        return await run_on(self.loop, work)
+
+    def for_other_loop(self) -> HomeServices:
+        """Return the same services for the event loop of a plugin: their async methods run on that of the program."""
+        across: Any = partial(_across, self.loop)
+        return replace(
+            self,
+            agents=across(self.agents),
+            configuration=replace(
+                self.configuration,
+                **{each.name: across(getattr(self.configuration, each.name)) for each in fields(self.configuration)},
+            ),
+            sessions=across(self.sessions),
+            tool_source=across(self.tool_source),
+            send_message=partial(_events_across, self.loop, self.send_message),
+        )
+
+
+class _Across:
+    """An object whose async methods run on another event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, target: object) -> None:
+        self._loop = loop
+        self._target = target
+
+    def __getattr__(self, name: str) -> Any:
+        return _across(self._loop, getattr(self._target, name))
+
+
+def _across(loop: asyncio.AbstractEventLoop, value: Any) -> Any:
+    """Return an async method, or an object that has any, for another event loop; anything else as it is."""
+    if inspect.iscoroutinefunction(value):
+        return lambda *arguments, **options: run_on(loop, value(*arguments, **options))
+    is_served = _has_async(type(value))  # type: ignore[arg-type]  # a class is hashable
+    return _Across(loop, value) if is_served else value
+
+
+@cache
+def _has_async(kind: type) -> bool:
+    return any(inspect.iscoroutinefunction(each) for base in kind.__mro__ for each in vars(base).values())
+
+
+async def _events_across(
+    loop: asyncio.AbstractEventLoop,
+    send_message: Callable[..., AsyncGenerator[TurnEvent, None]],
+    *arguments: Any,
+    **options: Any,
+) -> AsyncGenerator[TurnEvent, None]:
+    events = send_message(*arguments, **options)
+    try:
+        while (event := await run_on(loop, _next(events))) is not None:
+            yield event
+    finally:
+        await run_on(loop, _close(events))
+
+
+async def _next(events: AsyncGenerator[TurnEvent, None]) -> TurnEvent | None:
+    return await anext(events, None)
+
+
+async def _close(events: AsyncGenerator[TurnEvent, None]) -> None:
+    await events.aclose()

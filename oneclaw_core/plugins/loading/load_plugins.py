@@ -124,6 +124,7 @@ class _Loading:
     def _record_of(self, point: EntryPoint, catalogue: InstalledCatalogue | None) -> PluginRecord:
         package = package_metadata(getattr(point, "dist", None))
         record = PluginRecord(point.name, package.name, package.version, point.value)
+        record.has_own_loop = getattr(point, "has_own_loop", True)
         if catalogue is not None and isinstance(point, InstalledPlugin):
             record.known_causes = catalogue.known_causes(point)
         if point.name in self._disabled:
@@ -256,12 +257,14 @@ class GivenPlugin:
         name: of the plugin.
         plugin: a module, or any object with hooks.
         value: where it comes from, for listings.
+        has_own_loop: True to run its async code as that of an installed plugin, not on the program's event loop.
     """
 
     name: str
     plugin: Any
     value: str = "given by the program"
     dist: Any = None
+    has_own_loop: bool = False
 
     def load(self) -> Any:
         """Return the plugin."""

@@ -100,6 +100,7 @@ class PluginRecord:
         start_import: starts the import of the plugin, or of an object of it, given its name ``module:attribute``.
         loaded: the imported plugin, where it was given as an object.
         known_causes: of problems that the user was already told about.
+        has_own_loop: True if its async code runs on an event loop of its own; False for an object of the program.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin by this record; ``None`` for a plugin.
     """
 
@@ -120,6 +121,7 @@ class PluginRecord:
     start_import: Callable[[str | None], RunningImport] | None = field(default=None, repr=False)
     loaded: LoadedPlugin | None = field(default=None, repr=False)
     known_causes: frozenset[str] = frozenset()
+    has_own_loop: bool = True
     source: str | None = None
     _imports: dict[str | None, RunningImport] = field(default_factory=dict, repr=False)
 

@@ -20,6 +20,7 @@ from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.tools.permissions import PermissionRequest
+from oneclaw_core.worker_loop import LoopBlockedError, WorkerLoop
 
 if TYPE_CHECKING:
     from oneclaw_core.home import Home
@@ -137,6 +138,8 @@ class RunningPlugin:
         self.record = record
         self.queue = ObserverQueue(record.name, self._deliver)
         self.context = context
+        if record.has_own_loop:
+            context.worker = WorkerLoop(record.name, self._start_again)
         self._limits = limits
         self._timeouts = timeouts
         self._loaded: LoadedPlugin | None = None
@@ -272,6 +275,11 @@ class RunningPlugin:
                 _log.warning("%s", error)
         await self.context.aclose()
 
+    def _start_again(self) -> None:
+        """Have the plugin started once more: what it had made on its event loop is lost with that."""
+        if "plugin_started" in self.record.hooks:
+            self.is_started = False
+
     async def _start(self) -> None:
         try:
             await self.context.refresh_settings()
@@ -368,7 +376,8 @@ class PluginContexts:
 async def call_hook(implementation: Implementation, arguments: Mapping[str, Any], seconds: float) -> Any:
     """Call an implementation with the arguments that it names.
 
-    An async function is cancelled at the limit; a sync one runs in a daemon thread, which is abandoned.
+    An async function is cancelled at the limit; a sync one runs in a daemon thread, which is abandoned. The async
+    functions of an installed plugin run on its event loop, which is abandoned if one of them blocks it.
 
     Args:
         implementation: the plugin's function.
@@ -384,7 +393,17 @@ async def call_hook(implementation: Implementation, arguments: Mapping[str, Any]
     keywords = {name: arguments[name] for name in implementation.argument_names}
     call = partial(implementation.function, **keywords)
     try:
-        return await call_isolated(call, seconds, is_async=implementation.is_async)
+        return await call_isolated(
+            call,
+            seconds,
+            is_async=implementation.is_async,
+            worker=arguments["context"].worker,
+            name=f"hook {implementation.hook}",
+        )
+    except LoopBlockedError as lost:
+        if lost.is_culprit:
+            raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from lost
+        raise HookError(implementation.plugin, implementation.hook, f"was lost: {lost}") from lost
     except TimeoutError as expired:
         raise HookTimeoutError(implementation.plugin, implementation.hook, seconds) from expired
     except ForeignError as error:

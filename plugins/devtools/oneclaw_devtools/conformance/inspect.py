@@ -44,6 +44,7 @@ class WatchedEntryPoint:
     value: str
     dist: Package | None
     channel: Channel
+    has_own_loop: bool = False  # the parent is to notice what blocks
 
     def load(self) -> Any:
         """Import it."""

@@ -32,6 +32,7 @@ class RegisteredTools:
         self.registry = services.registry
         self.files = ToolFiles.of(services.home.path)
         self._source = source
+        self._services = services
 
     @classmethod
     async def of(cls, services: HomeServices) -> RegisteredTools:
@@ -82,7 +83,7 @@ class RegisteredTools:
     async def refresh(self) -> None:
         """Look for changes of the files."""
         if self._source is not None:
-            await self._source.refresh()
+            await self._services.on_program_loop(self._source.refresh())
 
     async def make(self, change: ToolChange) -> None:
         """Make a change that was checked, and register its outcome.
