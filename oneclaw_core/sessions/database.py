@@ -6,8 +6,8 @@ changing threads for every statement, as an asynchronous driver does, is several
 The backend decides the number of threads, see :class:`oneclaw_core.sessions.backend.Backend`. Each thread keeps one
 connection, so that the threads are the pool.
 
-With one thread, the writes that wait for it are committed together, which makes concurrent sessions faster. A write
-returns after its commit.
+With one thread, the writes that wait for it are committed together, and the tasks that wait are woken together, which
+makes concurrent sessions faster. A write returns after its commit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from oneclaw_core.errors import OneClawError, StoreError
 from oneclaw_core.sessions.backend import explaining
@@ -39,20 +39,32 @@ _TRIES = 8
 _FIRST_PAUSE_SECONDS = 0.005
 # Few enough that none waits long for the others.
 _MOST_WRITES_TOGETHER = 32
+_MOST_READS_TOGETHER = 8
 # What our own code raises when it gets a number for a text, or the like.
 _OF_WRONG_VALUES = (TypeError, AttributeError, ValueError, OverflowError)
 
 
-class _Write:
-    """A pending write, run alone or in a group."""
+class _Job:
+    """Work that waits for a thread, or has run there.
 
-    __slots__ = ("error", "is_done", "value", "work")
+    Attributes:
+        work: a write takes the connection, anything else nothing.
+        loop: of the task that waits.
+        outcome: awaited by it.
+        is_done: True if it has run; then one of the two following is its result.
+        settled: set once it has run, if the task that waited was cancelled.
+    """
 
-    def __init__(self, work: Callable[[Connection], Any]) -> None:
+    __slots__ = ("error", "is_done", "loop", "outcome", "settled", "value", "work")
+
+    def __init__(self, work: Callable[..., Any]) -> None:
         self.work = work
+        self.loop = asyncio.get_running_loop()
+        self.outcome: asyncio.Future[Any] = self.loop.create_future()
         self.is_done = False
         self.value: Any = None
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
+        self.settled: Future[None] | None = None
 
 
 class Database:
@@ -73,7 +85,12 @@ class Database:
         self._connections: list[Connection] = []
         self._abandoned: set[Future[None]] = set()
         self._are_writes_grouped = threads == 1
-        self._writes: deque[_Write] = deque()
+        # What waits for a thread. A thread that runs takes more until nothing is left.
+        self._guard = threading.Lock()
+        self._most_running = threads
+        self._running = 0
+        self._writes: deque[_Job] = deque()
+        self._others: deque[_Job] = deque()
 
     @classmethod
     async def open(cls, backend: Backend, *, is_read_only: bool = False) -> Self:
@@ -141,10 +158,7 @@ class Database:
         """
         if not self._are_writes_grouped:
             return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=True))
-        mine = _Write(lambda it: work(it, *args, **kwargs))
-        outcome, running = self._start(lambda: self._write(mine))
-        self._writes.append(mine)
-        return await self._wait(outcome, running)
+        return cast("Value", await self._done(_Job(lambda it: work(it, *args, **kwargs)), self._writes))
 
     def when_settled(self, then: Callable[[], None]) -> None:
         """Call a function after the transactions of cancelled tasks.
@@ -173,65 +187,81 @@ class Database:
         await asyncio.to_thread(self._shut_down)
 
     async def _in_thread(self, work: Callable[[], Value]) -> Value:
-        return await self._wait(*self._start(work))
+        return cast("Value", await self._done(_Job(work), self._others))
 
-    def _start(self, work: Callable[[], Value]) -> tuple[asyncio.Future[Value], Future[None]]:
-        loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[Value] = loop.create_future()
-
-        def job() -> None:
-            value, error = None, None
+    async def _done(self, job: _Job, queue: deque[_Job]) -> Any:
+        """Run a job in a thread and return its value."""
+        with self._guard:
+            queue.append(job)
+            needs_thread = self._running < self._most_running
+            self._running += needs_thread
+        if needs_thread:
             try:
-                value = work()
-            except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
-                error = raised
-            try:
-                loop.call_soon_threadsafe(_deliver, outcome, value, error)
+                self._threads.submit(self._run_waiting)
             except RuntimeError:
-                if not loop.is_closed():  # else nobody waits any more
-                    raise
-
+                with self._guard:
+                    self._running -= 1
+                    queue.remove(job)
+                raise StoreError(f"the database {self.backend.name} is closed: open it again") from None
         try:
-            return outcome, self._threads.submit(job)
-        except RuntimeError:
-            raise StoreError(f"the database {self.backend.name} is closed: open it again") from None
-
-    async def _wait(self, outcome: asyncio.Future[Value], running: Future[None]) -> Value:
-        try:
-            return await outcome
+            return await job.outcome
         except asyncio.CancelledError:
             # A cancelled task leaves its transaction in the queue.
-            if not running.done():
-                self._abandoned.add(running)
-                running.add_done_callback(self._abandoned.discard)
+            with self._guard:
+                if not job.is_done:
+                    job.settled = Future()
+                    self._abandoned.add(job.settled)
+                    job.settled.add_done_callback(self._abandoned.discard)
             raise
 
-    def _write(self, mine: _Write) -> Any:
-        """Run a write together with those that wait behind it, unless an earlier group included it."""
-        if not mine.is_done:
-            together = [mine]
-            while self._writes and len(together) < _MOST_WRITES_TOGETHER:
-                other = self._writes.popleft()
-                if other is not mine and not other.is_done:
-                    together.append(other)
-            self._run_together(together)
-        if mine.error is not None:
-            raise mine.error
-        return mine.value
+    def _run_waiting(self) -> None:
+        """Run jobs in this thread until none waits."""
+        while True:
+            with self._guard:
+                writes = _taken(self._writes, _MOST_WRITES_TOGETHER)
+                others = _taken(self._others, _MOST_READS_TOGETHER if self._are_writes_grouped else 1)
+                if not writes and not others:
+                    self._running -= 1
+                    return
+            if writes:
+                self._run_together(writes)
+                self._deliver(writes)
+            for each in others:
+                try:
+                    each.value = each.work()
+                except BaseException as error:  # noqa: BLE001  # belongs to the task that waits
+                    each.error = error
+            if others:
+                self._deliver(others)
 
-    def _run_together(self, writes: Sequence[_Write]) -> None:
+    def _run_together(self, writes: Sequence[_Job]) -> None:
         try:
             values = self._transact(lambda it: [each.work(it) for each in writes], writes=True)
-        except Exception as error:  # noqa: BLE001  # belongs to the task that waits
+        except BaseException as error:  # noqa: BLE001  # belongs to the task that waits
             if len(writes) == 1:
-                writes[0].error, writes[0].is_done = error, True
+                writes[0].error = error
                 return
             # Nothing of any of them is stored; the fault of one is not that of the others.
             for each in writes:
                 self._run_together([each])
         else:
             for each, value in zip(writes, values, strict=True):
-                each.value, each.is_done = value, True
+                each.value = value
+
+    def _deliver(self, jobs: Sequence[_Job]) -> None:
+        """Wake the tasks that wait for some jobs, with one call for each event loop."""
+        with self._guard:
+            for each in jobs:
+                each.is_done = True
+        for loop in {each.loop for each in jobs}:
+            try:
+                loop.call_soon_threadsafe(_set_outcomes, [each for each in jobs if each.loop is loop])
+            except RuntimeError:
+                if not loop.is_closed():  # else nobody waits any more
+                    raise
+        for each in jobs:
+            if each.settled is not None:
+                each.settled.set_result(None)
 
     def _transact(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
         pause_seconds = _FIRST_PAUSE_SECONDS
@@ -300,10 +330,15 @@ class Database:
             self._connections.pop().close()
 
 
-def _deliver(outcome: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
-    if outcome.done():  # cancelled
-        return
-    if error is None:
-        outcome.set_result(value)
-    else:
-        outcome.set_exception(error)
+def _taken(queue: deque[_Job], most: int) -> list[_Job]:
+    return [queue.popleft() for _ in range(min(most, len(queue)))]
+
+
+def _set_outcomes(jobs: Sequence[_Job]) -> None:
+    for each in jobs:
+        if each.outcome.done():  # cancelled
+            continue
+        if each.error is None:
+            each.outcome.set_result(each.value)
+        else:
+            each.outcome.set_exception(each.error)
