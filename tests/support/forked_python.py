@@ -6,9 +6,15 @@ from types import SimpleNamespace
 from preloaded_python import PreloadedPython, installed
 
 PRELOADED = (
+    "anyio.streams",
+    "anyio.to_thread",
+    "ctypes",
+    "docstring_parser",
     "genai_prices",
     "httpx",
+    "importlib_metadata",
     "jsonschema",
+    "logging.handlers",
     "oneclaw_core.agents",
     "oneclaw_core.app",
     "oneclaw_core.builtin",
@@ -19,14 +25,21 @@ PRELOADED = (
     "oneclaw_core.cli.conversation",
     "oneclaw_core.cli.main",
     "oneclaw_core.cli.rendering",
-    "oneclaw_core.cli.run",
+    "oneclaw_core.plugins.catalogue.description",
+    "oneclaw_core.plugins.registration.registrars",
+    "oneclaw_core.process.probe_child",
+    "oneclaw_devtools.conformance.inspect",
     "oneclaw_offline.rules",
     "oneclaw_openai.chat",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.sessions.store",
     "oneclaw_core.tools.function",
+    "oneclaw_core.tools.load_tool_group",
+    "oneclaw_core.tools.manifest",
+    "packaging.requirements",
     "prompt_toolkit.shortcuts",
     "pydantic",
+    "resource",
     "yaml",
 )
 FORKED_PYTHON = PreloadedPython(installed(PRELOADED))
