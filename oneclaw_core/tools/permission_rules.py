@@ -155,7 +155,16 @@ def _exact_text(subject: str) -> str | None:
 
 
 def _covers_text(pattern: str, subject: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), subject.strip(), re.DOTALL) is not None
+    """Return True if a text is the pattern, or each of its parts between commas fits it: each of the recipients."""
+    return subject.strip() == pattern or all(_fits(pattern, each) for each in subject.split(","))
+
+
+def _touches_text(pattern: str, subject: str) -> bool:
+    return subject.strip() == pattern or any(_fits(pattern, each) for each in subject.split(","))
+
+
+def _fits(pattern: str, text: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text.strip(), re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +194,7 @@ class SubjectKind:
 
 _HOST = SubjectKind("host", _check_host, _exact_host, _covers_host, _touches_host)
 _PATH = SubjectKind("path", _check_path, _exact_path, _covers_path, _covers_path)
-_TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _covers_text)
+_TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _touches_text)
 _KINDS = {
     "shell.execute": SubjectKind(
         "command",

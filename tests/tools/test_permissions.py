@@ -267,6 +267,9 @@ def test_a_session_can_have_somebody_else_asked_who_keeps_no_other_waiting():
         ("files.write:/srv/project", "/srv/project2/a", False),
         ("google.gmail.send:*@example.com", "ada@example.com", True),
         ("google.gmail.send:*@example.com", "ada@example.com, eve@evil.net", False),
+        ("google.gmail.send:*@example.com", "eve@evil.net, ada@example.com", False),
+        ("google.gmail.send:*@example.com", "bob@example.com, ada@example.com", True),
+        ("google.gmail.send:a@b.c, d@e.f", "a@b.c, d@e.f", True),
         ("config.write:default model", "provider evil at https://evil.net", False),
     ],
 )
