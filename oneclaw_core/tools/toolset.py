@@ -13,7 +13,7 @@ from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import meaning_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import Message
@@ -213,14 +213,23 @@ class Toolset:
         """All its enabled tools, those of groups too, as if every group were loaded."""
         return ActiveTools(tuple(each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)))
 
-    def active(self, group_names: Iterable[str]) -> ActiveTools:
+    def active(self, group_names: Iterable[str], began_with: Container[str] | None = None) -> ActiveTools:
         """Return the active tools of a conversation.
 
         Args:
             group_names: the loaded groups in the order of loading; one that is gone, or has no tools, is left out.
+            began_with: the core tools that the conversation began with, ``None`` for all. One that came later and was
+                loaded by its own name is a group of one tool, so that the core tools stay as they were.
         """
-        loaded = (LoadedGroup(name, self.tools_of(name)) for name in dict.fromkeys(group_names))
-        return ActiveTools(self.core_tools, tuple(each for each in loaded if each.tools), self._loadable)
+        groups = {name: self.tools_of(name) for name in group_names}
+        core = self.core_tools
+        if began_with is not None and groups:
+            late = {each.name: (each,) for each in core if each.name not in began_with and groups.get(each.name) == ()}
+            if late:
+                groups |= late
+                core = tuple(each for each in core if each.name not in late)
+        loaded = tuple(LoadedGroup(name, tools) for name, tools in groups.items() if tools)
+        return ActiveTools(core, loaded, self._loadable)
 
     def tools_of(self, group: str) -> tuple[ToolDefinition, ...]:
         """Return the definitions of its enabled tools of a group; none for an unknown group."""

@@ -210,17 +210,18 @@ def news_of(told: Mapping[str, str], now: Mapping[str, str]) -> str:
         if before == after:
             continue
         title = next(line for line in (*after, *before) if line).lstrip("# ")
-        added = [line for line in after if line.startswith("- ") and line not in before]
+        # A new tool comes with its definition.
+        added = [line for line in after if line.startswith("- ") and line not in before and name != TOOLS]
         names = {_entry_name(line) for line in after}
         removed = [_entry_name(line) for line in before if line.startswith("- ") and _entry_name(line) not in names]
         if after == [""]:
             parts.append(f"There is no longer: {title}")
-        elif before == [""] or not (added or removed):
+        elif before == [""] or not (added or removed or name == TOOLS):
             parts.append("\n".join(after))
         else:
             parts += ["\n".join([f"New in {title}:", *added])] if added else []
             parts += [f"No longer in {title}: {', '.join(removed)}"] if removed else []
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
 def _entry_name(line: str) -> str:

@@ -11,7 +11,7 @@ from oneclaw_core.tools.toolset import restore_loaded_groups
 from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import check_texts, session_info
 from oneclaw_core.turn.conversations import no_session
-from oneclaw_core.turn.request import model_request, prepare_request, shown_history
+from oneclaw_core.turn.request import model_request, prepare_request, shown_history, tool_names
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest, WireRequest
@@ -90,5 +90,6 @@ async def next_request(
         groups,
         kept_sections=prompt.sections,
         lists=prompt.shown,
+        began_with=tool_names(prompt.shown),
     )
     return request, chosen

@@ -21,7 +21,7 @@ from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.text import shown_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from oneclaw_core.plugins.contract.arguments import PromptSection
     from oneclaw_core.providers.base import ModelInfo, ModelResponse
@@ -59,6 +59,11 @@ def prompt_lists(
     lists[TOOL_GROUPS] = build_system_prompt_with_tool_groups("", selected.groups)
     lists[TOOLS] = "\n".join(["## Tools", *(f"- {name}" for name in core)])
     return lists
+
+
+def tool_names(lists: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the core tools in what :func:`prompt_lists` wrote."""
+    return frozenset(lists[TOOLS].split("\n- ")[1:])
 
 
 def shown_history(messages: Iterable[Message]) -> list[Message]:
@@ -100,6 +105,7 @@ def model_request(
     *,
     kept_sections: str = "",
     lists: Mapping[str, str] | None = None,
+    began_with: Container[str] | None = None,
 ) -> ModelRequest:
     """Put together everything a model is sent.
 
@@ -114,8 +120,9 @@ def model_request(
         groups: the loaded tool groups in the order of loading.
         kept_sections: sections of plugins that are kept with the session.
         lists: as :func:`prompt_lists` wrote them when the session began; ``None`` for those of now, without sections.
+        began_with: the core tools that the session began with; ``None`` for those of now.
     """
-    tools = registry.toolset(agent.selection).active(groups)
+    tools = registry.toolset(agent.selection).active(groups, began_with)
     if lists is None:
         lists = prompt_lists(agent, registry)
     sections = (text for name, text in lists.items() if name not in (TOOL_GROUPS, TOOLS))

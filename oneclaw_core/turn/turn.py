@@ -27,16 +27,16 @@ from oneclaw_core.errors import (
     StoreUnavailableError,
     TurnLimitError,
 )
-from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNotice, TextDelta, ToolLoading
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, one_line, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
-from oneclaw_core.turn.request import model_request, shown_history
+from oneclaw_core.turn.request import model_request, shown_history, tool_names
 from oneclaw_core.turn.summary import explanation_request
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.turns import TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
+    from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.turn.context import TurnContext, TurnParts
     from oneclaw_core.turn.stream import Emit
     from oneclaw_core.types.events import UsageEvent
@@ -139,6 +140,9 @@ class Turn:
         self._info = session_info(context.session)
         self._kept_sections = ""
         self._prompt_lists = context.prompt.shown if context.prompt is not None else None
+        self._began_with = None if self._prompt_lists is None else tool_names(self._prompt_lists)
+        # The prompt was made from the tools as they are; whatever is done before the first request may change them.
+        self._are_tools_fresh = context.prompt is not None
         # Between two states:
         self._wanted_groups: Sequence[str] = ()
         self._answer: _Answer | None = None
@@ -273,8 +277,13 @@ class Turn:
         refused: ContextTooLongError | None = None
         was_empty = False
         while True:
-            await self._parts.refresh_tools()
+            if not self._are_tools_fresh:
+                await self._parts.refresh_tools()
+            self._are_tools_fresh = False
             request = self._request()
+            if self._began_with is not None and any(each.name not in self._began_with for each in request.tools.core):
+                await self._tell_new_tools(request.tools.core)
+                request = self._request()
             if await self._compactor.fit(request, reason):
                 await self._compacted()
                 request = self._request()
@@ -299,6 +308,7 @@ class Turn:
 
     async def _store_answer(self) -> _State | None:
         """Store an answer and the calls in it, before any of them runs."""
+        self._are_tools_fresh = False
         answer = self._answer
         assert answer is not None
         self._calls = await self._store_response(answer)
@@ -383,6 +393,39 @@ class Turn:
         names = {call.name for call in calls}
         return {name for name in names if getattr(self._parts.registry.get_tool(name), "is_poll", False)}
 
+    async def _tell_new_tools(self, core: Sequence[ToolDefinition]) -> None:
+        """Tell the model of core tools that came to be in the session where the conversation stands, if it can be.
+
+        They are told like loaded groups, each by a call of ``load_tool_group`` that no model has made, so that the core
+        tools, with which a request begins, stay as they were.
+
+        Args:
+            core: the core tools as they are now.
+        """
+        model = self._context.model
+        is_in_place = model.tool_loading is ToolLoading.DISPATCH or (
+            model.loads_natively and model.tool_loading is not ToolLoading.APPEND
+        )
+        if self._began_with is None or not is_in_place or all(each.name != LOAD_TOOL_GROUP for each in core):
+            return
+        messages = [Message(type=MessageType.ASSISTANT)]
+        results = []
+        for each in core:
+            if each.name in self._began_with or self._parts.registry.get_group_definition(each.name) is not None:
+                continue
+            about: dict[str, Any] = {"tool_call_id": f"call_{uuid.uuid4().hex}", "tool_name": LOAD_TOOL_GROUP}
+            arguments = json.dumps({"group_name": each.name})
+            messages.append(Message(type=MessageType.TOOL_CALL, tool_input=arguments, **about))
+            text = f"The tool {each.name} is new and can be called from now on: {one_line(each.description)}"
+            outcome = {"tool_status": ToolCallStatus.SUCCESS, **about}
+            results.append(Message(type=MessageType.TOOL_RESULT, content=text, **outcome))
+            self._groups.append(each.name)
+        if results:
+            self._history += [
+                replace(each, tool_status=ToolCallStatus.SUCCESS) if each.type is MessageType.TOOL_CALL else each
+                for each in await self._store.append(self._session_id, [*messages, *results])
+            ]
+
     # Asking the model
 
     def _request(self) -> ModelRequest:
@@ -395,6 +438,7 @@ class Turn:
             self._groups,
             kept_sections=self._kept_sections,
             lists=self._prompt_lists,
+            began_with=self._began_with,
         )
 
     async def _answer_to(self, request: ModelRequest, *, continues_conversation: bool = True) -> _Answer:
@@ -456,6 +500,7 @@ class Turn:
             hooks.compacted(self._compactor.summary)
         prompt = await self._parts.prompt_of(self._info, self._context.agent, is_new=True)
         self._kept_sections, self._prompt_lists = prompt.sections, prompt.shown
+        self._began_with = tool_names(prompt.shown)
         await self._store.keep_sections(self._session_id, prompt.sections, prompt.lists())
 
     # Storing

@@ -447,9 +447,9 @@ def test_a_server_of_ones_own_has_no_known_price_and_a_broken_prefix_is_told(tmp
     assert {event.cost for event in of_type(UsageEvent, events)} == {None}
     row = usage_by_model(tmp_path)
     assert (row["cost"], row["priced_requests"], row["requests"]) == (None, 0, 3)
-    # The system prompt lists the groups; and where the group was appended, its coming and going are two breaks more.
-    assert (row["changes"]["system_prompt"], row["changes"]["tools"]) == (1, 0 if wire.loads_natively else 2)
-    assert row["prefix_breaks"] == (1 if wire.loads_natively else 2)
+    # The system prompt stays as it was; where the group was appended, its coming and going are two breaks.
+    assert (row["changes"]["system_prompt"], row["changes"]["tools"]) == (0, 0 if wire.loads_natively else 2)
+    assert row["prefix_breaks"] == (0 if wire.loads_natively else 2)
 
 
 @every_format

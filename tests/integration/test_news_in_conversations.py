@@ -1,6 +1,7 @@
 """Skills, groups and tools that come and go are told in the conversation; what requests begin with stays the same."""
 
 import asyncio
+import itertools
 import json
 
 import pytest
@@ -26,25 +27,26 @@ class Sessions:
         self.home, self.server, self.wire = home, server, wire
         self.environ = {}
 
-    def play(self, story, *groups):
+    def play(self, story, *groups, tools=()):
         names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
         environ = dict.fromkeys(names, self.server.url) | self.environ
 
         async def run():
             async with OneClaw.open(self.home, environ=environ, start_directory=self.home) as claw:
+                claw.add_tools(*tools)
                 for name in groups:
                     claw.add_tools(forecast, group=ToolGroupDefinition(name, name.title(), f"Knows the {name}"))
                 return await story(claw)
 
         return asyncio.run(run())
 
-    def say(self, *groups, words="Hello.", **options):
+    def say(self, *groups, words="Hello.", tools=(), **options):
         async def story(claw):
             given = {"session": "s", "model": self.wire.full_model} | options
             async for _ in claw.send_message(words, **given):
                 pass
 
-        self.play(story, *groups)
+        self.play(story, *groups, tools=tools)
 
     def skill(self, name, description="Use it for pages."):
         folder = self.home / "skills" / name
@@ -112,6 +114,32 @@ def test_what_is_gone_is_told(sessions):
     assert "No longer in Available Tool Groups: weather" in told
     assert "No longer in Tools: js_eval" in told
     assert sessions.prompts()[0] == sessions.prompts()[1]
+
+
+@pytest.mark.parametrize("wire", [WIRES["openai"], WIRES["anthropic"]], ids=lambda wire: wire.provider)
+def test_a_new_tool_is_told_where_the_conversation_stands(tmp_path, wire):
+    script = [
+        wire.says("Well."),
+        wire.calls(("forecast", {"city": "Lisbon"})),
+        wire.says("Rain."),
+        wire.says("Still."),
+        wire.says("No."),
+    ]
+    with ModelServer(script) as server:
+        sessions = Sessions(tmp_path, server, wire)
+        sessions.say()
+        for _ in range(2):
+            sessions.say(tools=[forecast])
+        sessions.say()
+    assert ["forecast" in wire.at_hand(body) for body in server.bodies] == [False, True, True, True, False]
+    for earlier, later in itertools.pairwise(server.contents[:4]):
+        if wire.provider == "openai":
+            wire.assert_goes_on(earlier, later)
+        # Deferred tools are no part of what Anthropic caches.
+        assert wire.members(earlier)[wire.keys[1]] == wire.members(later)[wire.keys[1]]
+    assert "It rains in Lisbon." in server.contents[2].decode()
+    assert server.contents[3].decode().count("The tool forecast is new") == (wire.provider == "openai")
+    assert "No longer in Tools: forecast" in server.contents[4].decode()
 
 
 def test_what_is_gone_comes_back_and_what_changes_is_told_again(sessions):
