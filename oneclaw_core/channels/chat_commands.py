@@ -21,6 +21,7 @@ TERMINAL_COMMANDS = (
     "groups",
     "session",
     "model",
+    "reasoning",
     "agent",
     "attach",
     "detach",

@@ -16,7 +16,7 @@ from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
 from oneclaw_core.tools.toolset import one_line
 from oneclaw_core.turn.attachments import read_attachment, size_text
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -307,6 +307,15 @@ async def _model(conversation: Conversation, rest: str) -> None:
     print_text(f"model: {model}")
 
 
+async def _reasoning(conversation: Conversation, rest: str) -> None:
+    level = rest.lower()
+    if level and level not in (*REASONING_LEVELS, "default"):
+        raise UsageError(f"/reasoning takes one of: {', '.join(REASONING_LEVELS)}, default")
+    if level:
+        conversation.reasoning = next((each for each in REASONING_LEVELS if each == level), None)
+    print_text(f"reasoning: {conversation.reasoning or 'as set for the agent or the model'}")
+
+
 async def _agent(conversation: Conversation, rest: str) -> None:
     agent = await conversation.chosen_agent(rest or None)
     if rest:
@@ -377,6 +386,7 @@ SLASH_COMMANDS = {
         SlashCommand("/groups", "List the tool groups, and which of them are loaded.", _groups),
         SlashCommand("/session", "Tell which session this is, and which model answers.", _session),
         SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
+        SlashCommand("/reasoning", "Show or choose how much the model thinks.", _reasoning, "[LEVEL]"),
         SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),
         SlashCommand("/attach", "Send an image or PDF with the next message, or list what is.", _attach, "[FILE]"),
         SlashCommand("/detach", "Send nothing with the next message after all.", _detach),

@@ -229,6 +229,16 @@ def test_the_model_can_be_shown_and_changed(chat, serve):
     assert "'no/model'" in outcome.stderr
 
 
+def test_the_reasoning_can_be_shown_and_changed(chat, serve):
+    server = serve(*[text("Yes.")] * 3)
+    lines = ("/reasoning", "hi", "/reasoning HIGH", "hi", "/reasoning lots", "/reasoning default", "hi")
+    outcome = chat(*lines, options=MODEL)
+    assert [body.get("reasoning_effort") for body in server.bodies] == [None, "high", None]
+    assert outcome.stdout.startswith("reasoning: as set for the agent or the model\n")
+    assert "reasoning: high\n" in outcome.stdout
+    assert "/reasoning takes one of: off, low, medium, high, default" in outcome.stderr
+
+
 def test_verbose_shows_arguments_and_results(chat, serve):
     call = calls(("get_current_time", {"timezone": "UTC"}))
     serve(call, text("Late."), call, text("Later."))
