@@ -66,6 +66,7 @@ class OllamaProvider(OpenAIChatProvider):
         super().__init__(config, **options)
         self._contexts: dict[str, ContextInUse] = {}  # by model
         self._bytes_per_token: dict[str, float] = {}  # by model
+        self._absent_until = 0.0  # the native API, on the monotonic clock
 
     async def list_models(self) -> list[ModelInfo]:
         """Ask the server for its models, and for the contexts of those that are loaded."""
@@ -135,7 +136,13 @@ class OllamaProvider(OpenAIChatProvider):
         known = self._contexts.get(model)
         if known is not None and time.monotonic() - known.asked_at < _KNOWN_SECONDS:
             return known
-        tokens = await self._loaded_tokens(model)
+        if time.monotonic() < self._absent_until:
+            return None
+        loaded = await self._native("ps")
+        if loaded is None:
+            self._absent_until = time.monotonic() + _KNOWN_SECONDS
+            return None
+        tokens = _tokens_of(model, loaded)
         shown = await self._native("show", {"model": model})
         most = next((tokens for tokens in _trained(shown)), None)
         if tokens is None:
@@ -147,14 +154,11 @@ class OllamaProvider(OpenAIChatProvider):
             elif shown is not None:
                 # What the server chooses by its settings and its memory is known once the model is loaded.
                 await self._native("generate", {"model": model, "stream": False})
-                tokens = await self._loaded_tokens(model)
+                tokens = _tokens_of(model, await self._native("ps"))
         if not tokens:
             return None
         found = self._contexts[model] = ContextInUse(tokens, most, time.monotonic())
         return found
-
-    async def _loaded_tokens(self, model: str) -> int | None:
-        return next((tokens for name, tokens in _loaded(await self._native("ps")) if _full(name) == _full(model)), None)
 
     async def _native(self, name: str, body: dict[str, Any] | None = None) -> Any:
         """Ask the native API; ``None`` if it is not there, as behind a proxy, or the server is away."""
@@ -178,6 +182,10 @@ def chat_provider(config: ProviderConfig, **options: Any) -> OpenAIChatProvider:
 
 def _full(name: str) -> str:
     return name.lower() if ":" in name.rpartition("/")[2] else f"{name.lower()}:latest"
+
+
+def _tokens_of(model: str, loaded: object) -> int | None:
+    return next((tokens for name, tokens in _loaded(loaded) if _full(name) == _full(model)), None)
 
 
 def _loaded(answer: object) -> Iterator[tuple[str, int]]:

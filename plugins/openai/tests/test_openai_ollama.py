@@ -119,6 +119,13 @@ def test_a_server_without_the_native_api_is_asked_as_before():
     with OllamaServer([text("Hello.")], has_api=False) as server:
         [answer] = answers(provider(server), long(characters=400_000))
     assert answer.text == "Hello."
+    assert len(server.requests) == 2  # the native API is asked for once in a while
+
+
+def test_the_list_of_models_has_the_contexts_of_those_that_are_loaded():
+    with OllamaServer([], loaded={"test:latest": 8_192, "other:latest": 2_048}) as server:
+        [model] = run(provider(server), lambda made: made.list_models())
+    assert (model.name, model.context_window) == ("test", 8_192)
 
 
 def test_the_native_api_is_beside_the_base_url():
