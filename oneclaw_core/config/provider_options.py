@@ -35,6 +35,8 @@ _OWN_HEADERS = frozenset(
         *("host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"),
     }
 )
+# Their values say who asks; taken out of everything that is shown, they would be missed.
+_PUBLIC_HEADERS = frozenset({"http-referer", "referer", "user-agent", "x-title"})
 
 
 def check_header(name: str, value: str) -> str:
@@ -173,4 +175,5 @@ def read_headers(text: str) -> tuple[dict[str, str], str]:
 
 def secrets_in(headers: Mapping[str, str]) -> list[str]:
     """List what must not be shown of headers: the values, and what stands behind a word such as ``Bearer``."""
-    return [text for value in headers.values() for text in (value, value.rpartition(" ")[2])]
+    hidden = (value for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS)
+    return [text for value in hidden for text in (value, value.rpartition(" ")[2])]

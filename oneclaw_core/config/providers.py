@@ -23,7 +23,7 @@ from oneclaw_core.config.provider_options import (
 from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type, models_to_install, why_missing
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, SettingsError, UsageError
-from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
 from oneclaw_core.providers.known import key_variable_of
 from oneclaw_core.providers.service_url import http_parts, shown_url
 from oneclaw_core.secrets.redaction import is_secret_name
@@ -152,6 +152,8 @@ def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
     Raises:
         OneClawError: the stored keys cannot be read.
     """
+    if not KEY_HEADERS.isdisjoint(name.lower() for name in config.header_names):
+        return False
     is_vendors = config.is_preconfigured and config.type != OFFLINE_TYPE and config.base_url is None
     return is_vendors and not config.api_key and keys.source(config.name) is None
 

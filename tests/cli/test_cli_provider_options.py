@@ -5,6 +5,7 @@ import io
 import logging
 import string
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,10 +17,12 @@ from provider_session import hello
 
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.provider_options import check_header
+from oneclaw_core.config.providers import lacks_key
 from oneclaw_core.errors import ProviderUnavailableError, SettingsError
 from oneclaw_core.home import find_home
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.http_provider import HttpProvider
+from oneclaw_core.secrets.redaction import redact
 
 SECRET = "gateway-secret-4711-abcdefgh"
 
@@ -200,3 +203,17 @@ def test_the_level_of_a_provider_is_for_all_its_models(ok, oneclaw):
         for model in ("lab/m", "lab/quick"):
             ok("run", "--model", model, "Hi")
     assert [body["reasoning_effort"] for body in server.bodies] == ["high", "none"]
+
+
+def test_a_header_that_carries_a_key_is_enough_for_a_vendors_own_service(home):
+    config = ProviderConfig("openai", "openai", is_preconfigured=True)
+    keys = KeyStore(find_home(), {})
+    assert lacks_key(config, keys)
+    assert not lacks_key(replace(config, header_names=("Authorization",)), keys)
+
+
+def test_what_says_who_asks_is_no_secret(ok):
+    lab(ok, "https://lab.example/v1", "--header", "HTTP-Referer=https://app.example.com", "--header", f"X-Key={SECRET}")
+    asyncio.run(KeyStore(find_home(), {}).find_headers("lab", "https://lab.example"))
+    assert redact("see https://app.example.com", {}) == "see https://app.example.com"
+    assert SECRET not in redact(f"it is {SECRET}", {})
