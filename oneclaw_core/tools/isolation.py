@@ -9,24 +9,19 @@ import base64
 import json
 import logging
 import pickle
-import traceback
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.process.python_runner import describe_end, python_process
-from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
-from oneclaw_core.tools.function import ToolFunction
+from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.tools import ToolResult, ToolResultStatus, of_kept_size
+from oneclaw_core.types.tools import ToolResult, ToolResultStatus
 
 if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.manifest_tool import FunctionTarget
 
-_LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 20
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000
@@ -44,14 +39,6 @@ class WorkerError(OneClawError):
     What is raised is a subclass with the name of the original exception's type, and its message; a note holds the
     original traceback. The exception itself stays where it was: it may be impossible to send.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    target: FunctionTarget
-    arguments: dict[str, Any]
-    context: ToolContext
-    is_converted: bool
 
 
 async def call_in_process(
@@ -73,8 +60,8 @@ async def call_in_process(
         WorkerError: the function raised anything else.
         ToolDefinitionError: an argument cannot be sent to another process.
     """
-    request = _pack(_Request(target, arguments, context.without_services(), is_converted))
-    async with python_process("oneclaw_core.tools.isolation:serve") as process:
+    request = _pack(Request(target, arguments, context.without_services(), is_converted))
+    async with python_process("oneclaw_core.tools.isolated_call:serve") as process:
         try:
             answer = await _exchange(process, request)
         except _AnswerTooLongError:
@@ -86,7 +73,7 @@ async def call_in_process(
         return _result_of(answer, process.returncode, target)
 
 
-def _pack(request: _Request) -> bytes:
+def _pack(request: Request) -> bytes:
     try:
         data = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError, ValueError) as error:
@@ -94,7 +81,7 @@ def _pack(request: _Request) -> bytes:
             f"{request.target.origin}: its arguments cannot be sent to a worker process: {error}; "
             "use types that can be pickled, or leave out isolation='process'"
         ) from error
-    return len(data).to_bytes(_LENGTH_BYTES, "big") + data
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 async def _exchange(process: PythonProcess, request: bytes) -> bytes:
@@ -135,56 +122,3 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
         error = type(fields["raised"], (WorkerError,), {})(message)
     error.add_note("In the worker process:\n" + fields["traceback"])
     raise error
-
-
-def serve() -> None:
-    """Serve one call: read the request, call the tool, write the answer."""
-    reading, writing = take_pipes()
-    length = int.from_bytes(read_exactly(reading, _LENGTH_BYTES), "big")
-    answer = json.dumps(_answer(read_exactly(reading, length))).encode()
-    with suppress(BrokenPipeError):
-        write_all(writing, answer)
-
-
-def _answer(data: bytes) -> dict[str, Any]:
-    try:
-        result = _run(pickle.loads(data))  # noqa: S301  # comes from the process that started this one
-    except BaseException as error:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
-        return {
-            "raised": type(error).__name__,
-            "message": _message_of(error),
-            "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
-            "traceback": traceback.format_exc(),
-        }
-    return {
-        "status": str(result.status),
-        "result": result.result,
-        "error_type": result.error_type,
-        "error_message": result.error_message,
-        "attachments": [
-            [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
-        ],
-        "loads_groups": result.loads_groups,
-    }
-
-
-def _run(request: _Request) -> ToolResult:
-    from oneclaw_core.tools.function import FunctionTool
-
-    loaded = request.target.load()
-    arguments = request.arguments
-    if isinstance(loaded, FunctionTool):
-        if not request.is_converted:
-            converted = loaded.convert(arguments)
-            if isinstance(converted, ToolResult):
-                return converted
-            arguments = converted
-        loaded = loaded.function
-    return of_kept_size(ToolFunction.of(loaded, request.target.origin).call_here(arguments, request.context))
-
-
-def _message_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  # an exception's __str__ is foreign code
-        return "(its message cannot be shown)"

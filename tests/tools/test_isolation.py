@@ -278,3 +278,12 @@ def test_a_function_that_a_worker_cannot_import_is_refused():
 def test_another_isolation_is_refused():
     with pytest.raises(ToolDefinitionError, match="isolation must be 'process', not 'thread'"):
         tool(isolation="thread")(isolated_functions.plain)
+
+
+def test_the_process_of_a_call_imports_what_it_needs_without_asyncio():
+    code = (
+        "import sys, oneclaw_core.tools.isolated_call, oneclaw_core.tools.manifest_tool, oneclaw_core.tools.paths; "
+        "print(sorted({'asyncio', 'pydantic', 'secrets', 'subprocess'} & {*sys.modules}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"

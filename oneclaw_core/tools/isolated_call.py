@@ -1,0 +1,86 @@
+"""The process of one isolated call: read the request, call the tool, write the answer.
+
+Every call waits until this module is imported, so it imports neither asyncio nor what runs processes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
+from oneclaw_core.tools.function import FunctionTool, ToolFunction
+from oneclaw_core.types.tools import ToolResult, of_kept_size
+
+if TYPE_CHECKING:
+    from oneclaw_core.tools.context import ToolContext
+    from oneclaw_core.tools.manifest_tool import FunctionTarget
+
+LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call, pickled by the caller; see :func:`oneclaw_core.tools.isolation.call_in_process`."""
+
+    target: FunctionTarget
+    arguments: dict[str, Any]
+    context: ToolContext
+    is_converted: bool
+
+
+def serve() -> None:
+    """Serve one call: read the request, call the tool, write the answer."""
+    reading, writing = take_pipes()
+    length = int.from_bytes(read_exactly(reading, LENGTH_BYTES), "big")
+    answer = json.dumps(_answer(read_exactly(reading, length))).encode()
+    with suppress(BrokenPipeError):
+        write_all(writing, answer)
+
+
+def _answer(data: bytes) -> dict[str, Any]:
+    try:
+        result = _run(pickle.loads(data))  # noqa: S301  # comes from the process that started this one
+    except BaseException as error:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
+        return {
+            "raised": type(error).__name__,
+            "message": _message_of(error),
+            "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
+            "traceback": traceback.format_exc(),
+        }
+    return {
+        "status": str(result.status),
+        "result": result.result,
+        "error_type": result.error_type,
+        "error_message": result.error_message,
+        "attachments": [
+            [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
+        ],
+        "loads_groups": result.loads_groups,
+    }
+
+
+def _run(request: Request) -> ToolResult:
+    loaded = request.target.load()
+    arguments = request.arguments
+    if isinstance(loaded, FunctionTool):
+        if not request.is_converted:
+            converted = loaded.convert(arguments)
+            if isinstance(converted, ToolResult):
+                return converted
+            arguments = converted
+        loaded = loaded.function
+    return of_kept_size(ToolFunction.of(loaded, request.target.origin).call_here(arguments, request.context))
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # an exception's __str__ is foreign code
+        return "(its message cannot be shown)"
