@@ -214,6 +214,7 @@ class HttpProvider(ABC):
         self._images = ImageFitter()
         self._told: set[str] = set()  # of images that are not sent
         self._clients = ClientPool(self._connect, config.concurrency)
+        self._endpoint_urls: dict[str, httpx.URL] = {}
 
     @abstractmethod
     def _endpoint(self, request: ModelRequest) -> str:
@@ -366,6 +367,14 @@ class HttpProvider(ABC):
             is_for_https=self._url.is_https,
         )
 
+    def _endpoint_url(self, path: str) -> httpx.URL:
+        """Return the URL of an endpoint, parsed once."""
+        import httpx
+
+        if path not in self._endpoint_urls:
+            self._endpoint_urls[path] = httpx.URL(self._url.endpoint(path))
+        return self._endpoint_urls[path]
+
     def _keyless_headers(self, accept: str) -> dict[str, str]:
         # Compression would hold events back in the server until a block is full.
         return {"Content-Type": "application/json", "Accept": accept, "Accept-Encoding": "identity"}
@@ -403,7 +412,7 @@ class HttpProvider(ABC):
                 self._clients.acquired() as client,
                 client.stream(
                     "POST",
-                    self._url.endpoint(self._endpoint(request)),
+                    self._endpoint_url(self._endpoint(request)),
                     content=body,
                     headers=headers,
                 ) as response,

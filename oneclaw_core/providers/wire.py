@@ -23,13 +23,15 @@ _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,60}|[a-z][a-zA-Z_]{0,60}")
 
 # Beyond, definitions have come and gone: all that there are may be fewer.
 _MOST_KEPT = 20_000
+# json.dumps makes one for each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 Written = TypeVar("Written")
 
 
 def compact_json(value: object) -> str:
     """Write JSON the one way it is written: same value in, same text out."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
