@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,8 @@ def write_core_wheel(folder):
 
 def make_environ(folder, index):
     """Make the variables for installers that use one index and nothing of this machine's configuration."""
+    # Each environment looks at all plugins anew.
+    others = sorted({point.name for point in metadata.entry_points(group="oneclaw")} - {"builtin", "devtools"})
     configuration = folder / "uv" / "uv.toml"
     configuration.parent.mkdir(exist_ok=True)
     configuration.write_text(f'[[index]]\nurl = "{index}"\ndefault = true\n')
@@ -159,7 +162,7 @@ def make_environ(folder, index):
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(folder),
         "ONECLAW_HOME": str(folder / "home"),
-        "ONECLAW_DISABLED_PLUGINS": "config,google_workspace,js_tool_management,pdf,scheduled_tasks",
+        "ONECLAW_DISABLED_PLUGINS": ",".join(others),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": index,
         "UV": find_uv(),
