@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def db() -> None:
-    """Show and migrate the database, back it up, restore it, and copy it into another one.
+    """Show and migrate the database, back it up, restore or rescue it, and copy it into another one.
 
     A database is written as a URL: sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE. The password
     can stand in the environment variable PGPASSWORD, or in ~/.pgpass, instead.
@@ -103,7 +104,8 @@ def backup(file: Path) -> None:
     """
     from oneclaw_core.sessions import snapshots
 
-    print_text(f"the database is in {snapshots.back_up(_own(), file)}; to restore it: oneclaw db restore FILE")
+    copy = snapshots.back_up(_own(), file)
+    print_text(f"the database is in {copy}; to restore it: oneclaw db restore {shlex.quote(str(copy))}")
 
 
 @db.command("restore")
@@ -121,6 +123,43 @@ def restore(file: Path) -> None:
     print_text(f"{backend.name} has the content of {file}")
     if kept is not None:
         print_text(f"what was there before is in {kept}")
+
+
+@db.command("salvage")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "target",
+    metavar="NEW",
+    type=click.Path(path_type=Path),
+    help="The new database; by default beside FILE, with -salvaged in its name.",
+)
+@json_option
+def salvage(file: Path, target: Path | None, as_json: bool) -> None:
+    """Rescue what can be read from the damaged SQLite database FILE into a new one.
+
+    FILE is not changed. The recent transactions in FILE-wal are read, too, if that file is there. Tells what was saved
+    and what was lost; the exit status is 1 if there is nothing to save.
+    """
+    from oneclaw_core.sessions.salvage import salvage as rescue
+
+    found = rescue(file, target or file.with_name(f"{file.stem}-salvaged.db"))
+    if as_json:
+        print_json(
+            {
+                "database": str(found.path),
+                "pages": found.pages,
+                "rows": found.rows,
+                "damaged_pages": found.damaged,
+                "senseless_rows": found.refused,
+                "repairs": found.notes,
+            }
+        )
+        return
+    print_table(("table", "rows saved"), [(name, str(count)) for name, count in sorted(found.rows.items()) if count])
+    for line in found.losses():
+        print_text(line)
+    print_text(f"what was saved is in {found.path}; to use it: oneclaw db restore {shlex.quote(str(found.path))}")
 
 
 def _progress() -> Callable[[str, int], None]:
