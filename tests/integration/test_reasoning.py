@@ -80,6 +80,16 @@ def test_the_level_of_a_run_goes_before_the_agents_and_that_before_the_models(tm
     assert levels(server) == ["low", "medium", "high", "none"]
 
 
+def test_an_agent_that_a_turn_runs_thinks_as_much_unless_it_has_a_level(tmp_path):
+    """``create_agent`` with a task runs a turn within the turn."""
+    task = {"name": "Helper", "system_prompt": "Help.", "task": "Say yes."}
+    script = [CHAT.calls(("create_agent", task)), CHAT.says("Yes."), CHAT.says("Done.")]
+    with ModelServer(script) as server:
+        arguments = ("run", "--model", CHAT.full_model, "--reasoning", "low", "--allow", "agents.create", "Go")
+        assert ended(tmp_path, addresses(server), *arguments).returncode == 0
+    assert levels(server) == ["low"] * 3
+
+
 def test_a_services_own_object_is_sent_as_it_is(tmp_path):
     wire = WIRES["openai"]
     with ModelServer([wire.says("one"), wire.says("two")]) as server:
