@@ -353,8 +353,7 @@ class ToolExecutor:
                 arrivals.put_nowait(ToolProgress(call, message, fraction))
 
         inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
-        # What a tool source publishes belongs to the loop that the source runs on.
-        worker = plugin.worker if plugin is not None and not source.is_published else None
+        worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker)
         context = ToolContext(
             home=self._home,

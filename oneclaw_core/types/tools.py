@@ -201,7 +201,7 @@ class ToolSourceInfo:
         group_name: the tool group it belongs to, ``None`` for a core tool.
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
-        is_published: True if a tool source of the plugin published it.
+        is_bound_to_source: True if a tool source published it, and it runs on the same event loop as that.
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]
@@ -210,7 +210,7 @@ class ToolSourceInfo:
     group_name: str | None = None
     plugin: str | None = None
     distribution: str | None = None
-    is_published: bool = False
+    is_bound_to_source: bool = False
 
 
 ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)

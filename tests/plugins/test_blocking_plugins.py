@@ -502,3 +502,38 @@ def test_a_program_ends_at_once_whatever_its_tools_still_do(site, tmp_path):
     assert set(types.split()) <= {"timeout", "unknown_outcome"}
     assert ended - float(closed) < 5
     assert time.monotonic() - began < 40
+
+
+PUBLISHING = """
+import threading
+from oneclaw_core import SourceTool, ToolSource, hookimpl, tool
+
+@tool
+async def bound() -> bool:
+    "Tell where it runs."
+    return threading.current_thread() is threading.main_thread()
+
+@tool
+async def apart() -> bool:
+    "Tell where it runs."
+    return threading.current_thread() is threading.main_thread()
+
+class Source(ToolSource):
+    def __init__(self, context):
+        pass
+
+    async def start(self, tools):
+        tools.publish([bound, SourceTool(apart, is_bound=False)])
+
+@hookimpl
+def register_tools(register):
+    register.source("tools", Source, starts="open")
+"""
+
+
+def test_a_tool_of_a_source_runs_with_the_source_unless_it_is_not_bound_to_it(opened):
+    async def work():
+        async with opened(PUBLISHING) as claw:
+            assert [each.result for each in await results(claw, "bound", "apart")] == [True, False]
+
+    asyncio.run(work())

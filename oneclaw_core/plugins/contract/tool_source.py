@@ -25,12 +25,15 @@ class SourceTool:
         group: its tool group; ``None`` for the one that ``@tool(group=...)`` names, else for a core tool.
         origin: where the tool comes from, such as a file or a server, for messages.
         type: how it came to be; ``None`` for a tool of a plugin.
+        is_bound: True if it runs on the event loop of its source, that of the program, because it shares connections
+            or other objects with the source; False to run it on the event loop of the plugin, which it may block.
     """
 
     tool: Tool
     group: str | None = None
     origin: str = ""
     type: ToolSourceType | None = None
+    is_bound: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,9 @@ class PublishedBySource:
             try:
                 if group is not None:
                     check_name(group, "tool group")
-                source = ToolSourceInfo(kind, group, self.record.name, self.record.package, is_published=True)
+                source = ToolSourceInfo(
+                    kind, group, self.record.name, self.record.package, is_bound_to_source=each.is_bound
+                )
                 self._registry.register(each.tool, source)
             except DuplicateToolError:
                 cause = f"{prefix}there is a tool {name!r} already, from {self._holder(name)}; this one is left out"

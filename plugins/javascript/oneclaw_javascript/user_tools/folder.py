@@ -157,7 +157,10 @@ class UserTools(ToolSource):
             if each.group is not None:
                 groups.append(SourceGroup(each.group, origin=f"{each.group.name}.json"))
         tools = [
-            SourceTool(tool.tool, tool.group, tool.file, _source_type(tool)) for each in made for tool in each.tools
+            # What a user writes may block.
+            SourceTool(tool.tool, tool.group, tool.file, _source_type(tool), is_bound=False)
+            for each in made
+            for tool in each.tools
         ]
         if self._published is not None:
             self._published.publish(tools, groups, problems)
