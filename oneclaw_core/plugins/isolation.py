@@ -69,6 +69,8 @@ class ForeignCall(Generic[_T]):
 
     async def wait_async(self, seconds: float) -> _T:
         """Do the same without blocking the event loop."""
+        if self._future.done():
+            return self._future.result()
         import asyncio
 
         async with asyncio.timeout(seconds):

@@ -191,9 +191,11 @@ class ToolExecutor:
                 missing -= isinstance(item, ToolOutcome)
                 yield item
         finally:
-            for task in tasks:
+            running = [task for task in tasks if not task.done()]
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            if running:
+                await asyncio.gather(*running, return_exceptions=True)
 
     async def _wait_for_loads(
         self, call: ToolCall, scope: CallScope, loads: Sequence[tuple[ToolCall, asyncio.Task[None]]]
