@@ -37,7 +37,7 @@ _KNOWN_SECONDS = 60.0
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # Before the server has counted anything: JSON and code have shorter tokens than prose.
 _BYTES_PER_TOKEN = 3.5
-_FEWEST_BYTES, _MOST_BYTES = 2.0, 5.0
+_FEWEST_BYTES, _SURE_BYTES, _MOST_BYTES = 2.0, 3.0, 5.0
 _TOKENS_PER_FILE = 1_000
 _LEAST_ADVISED = 16_384
 
@@ -116,9 +116,9 @@ class OllamaProvider(OpenAIChatProvider):
             )
 
     def _learn(self, model: str, context: ContextInUse, size: int, counted: int | None) -> None:
-        # Only of what was certainly not cut: the count of what is left then says nothing.
-        if counted and size <= context.tokens * _FEWEST_BYTES:
-            self._bytes_per_token[model] = min(max(size / counted, _FEWEST_BYTES), _MOST_BYTES)
+        # The count of a request that was cut, or that the server had partly cached, is too small to learn from.
+        if counted and size <= context.tokens * _SURE_BYTES and _FEWEST_BYTES <= size / counted <= _MOST_BYTES:
+            self._bytes_per_token[model] = size / counted
 
     def _advice(self, model: str, context: ContextInUse | None, tokens: int) -> str:
         wanted = max(_LEAST_ADVISED, 1 << (2 * tokens).bit_length())

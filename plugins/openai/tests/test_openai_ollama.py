@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 
 import pytest
 from history_entries import PNG, user
@@ -156,14 +157,22 @@ def test_an_image_counts_as_an_image_and_not_by_its_bytes():
         assert answers(provider(server), picture)[0].text == "A picture."
 
 
-def test_the_servers_own_count_corrects_the_estimate():
-    """A text whose tokens are long: 4 of 5 characters more fit than are taken for safe at first."""
-    short, longer = long(characters=7_000), long(characters=16_000)
-    counted = {"prompt_tokens": 1_400, "completion_tokens": 1}
-    with OllamaServer([text("one", usage=counted), text("two")]) as server:
+@pytest.mark.parametrize(("counted", "fits"), [(1_800, True), (1_200, False), (10_000, False)])
+def test_the_servers_own_count_corrects_the_estimate(counted, fits):
+    """A count that is far too small is that of a request that was cut, and no reason to send more."""
+    short, longer = long(characters=7_000), long(characters=15_000)
+    usage = {"prompt_tokens": counted, "completion_tokens": 1}
+
+    async def ask_both(made):
+        first = [event async for event in made.stream(short)]
+        return first[-1].text, [event async for event in made.stream(longer)][-1].text
+
+    with OllamaServer([text("one", usage=usage), text("two")]) as server:
         with pytest.raises(ContextTooLongError):
             answers(provider(server), longer)
-        assert [each.text for each in answers(provider(server), short, longer)] == ["one", "two"]
+        expected = nullcontext() if fits else pytest.raises(ContextTooLongError)
+        with expected:
+            assert run(provider(server), ask_both) == ("one", "two")
 
 
 def test_a_refusal_of_the_server_says_what_helps_too():
