@@ -88,6 +88,7 @@ class RunningCall:
         self._blocks = blocks or LoopBlocks()
         self._blocks_before = self._blocks.seconds
         self._blocked_seconds = 0.0
+        self._was_late = False
         self._timeout_seconds = timeout_seconds
         self._deadline = time.monotonic() + timeout_seconds
         self._require_permission = require_permission
@@ -355,7 +356,8 @@ class RunningCall:
         """Return how much time others have taken from the tool: while the loop was blocked, it could not run."""
         lost = self._blocks.seconds - self._blocks_before - self._blocked_seconds
         self._blocks_before += lost
-        if not lost and not self._blocked_seconds and late_seconds > HEARTBEAT_SECONDS:
+        if not lost and not self._blocked_seconds and not self._was_late and late_seconds > HEARTBEAT_SECONDS:
+            self._was_late = True  # code of the program has blocked the loop; only once, since it may be slow for long
             return late_seconds + HEARTBEAT_SECONDS
         return lost
 

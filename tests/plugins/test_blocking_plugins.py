@@ -89,8 +89,8 @@ def around(context, work):
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr(worker_loop, "HEARTBEAT_SECONDS", 0.2)
-    monkeypatch.setattr(tools_call, "HEARTBEAT_SECONDS", 0.2)
+    monkeypatch.setattr(worker_loop, "HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr(tools_call, "HEARTBEAT_SECONDS", 0.3)
 
 
 @pytest.fixture
