@@ -24,7 +24,7 @@ REQUIREMENTS = {
     "llm": ("llm>=0.36",),
     "langgraph-bigtool": ("langgraph-bigtool>=0.0.3", "langgraph-prebuilt<1"),  # it calls what 1.0 took away
     "workspace-mcp": ("workspace-mcp>=2.2", COUNTS_TOKENS),
-    "hermes-agent": ("hermes-agent==0.19.*",),
+    "hermes-agent": ("hermes-agent==0.19.*", "edge-tts==7.2.7"),  # which it would install at its first run
     "nanobot-ai": ("nanobot-ai==0.3.5",),
 }
 
@@ -53,7 +53,7 @@ def make(contestant: str) -> bool:
     folder = FOLDER / contestant
     commands = (
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)],
-        [uv, "pip", "install", "--quiet", "--python", str(folder), *REQUIREMENTS[contestant]],
+        [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(folder), *REQUIREMENTS[contestant]],
     )
     if all(subprocess.run(command, check=False).returncode == 0 for command in commands):  # noqa: S603  # made above
         return True
