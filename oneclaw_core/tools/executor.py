@@ -337,12 +337,15 @@ class ToolExecutor:
         try:
             if hooks is not None:
                 await hooks.check(require)
-            for permission in definition.required_permissions:
-                if not getattr(tool, "asks_itself", False):
+            if getattr(tool, "asks_itself", False):
+                # It asks for what it turns out to need: with a part of that denied it can do the rest.
+                denied = self._denied(scope, *definition.required_permissions)
+                if denied and len(denied) == len(set(definition.required_permissions)):
+                    raise denied_for_good(min(denied))
+            else:
+                for permission in definition.required_permissions:
                     directory = directory_of(permission, arguments, self._paths)
                     await require(permission, subject=subject_of(permission, arguments), directory=directory)
-                elif self._denied(scope, permission):
-                    raise denied_for_good(permission)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
         try:

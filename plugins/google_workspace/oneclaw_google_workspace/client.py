@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_google_workspace import changes
 from oneclaw_google_workspace.api_request import ApiRequest, api_request
@@ -31,6 +31,10 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 10
 ALONE_SECONDS = 25
 SILENCE_SECONDS = 60
+
+
+Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
+"""What a change does: arrange what is there, change it, send or show it to others, or do away with it."""
 
 
 class GoogleClient:
@@ -63,12 +67,14 @@ class GoogleClient:
         if missing_scopes(scopes, self.account.scopes):
             raise GoogleError("not_available", lacking_scopes(self.account, self.context.tool_name, scopes))
 
-    async def ask(self, detail: str) -> None:
+    async def ask(self, detail: str, harm: Harm = "write", subject: str | None = None) -> None:
         """Go on only if the user agrees with a change; without it this client sends nothing that changes anything.
 
         Args:
             detail: what is about to be done and to whom, such as ``delete the tasks "Milk", "Bread"``; what others or
                 the model wrote stands in it by the functions of :mod:`~oneclaw_google_workspace.wording`.
+            harm: what kind of change it is, the last part of the permission.
+            subject: to whom it goes, such as ``bo@example.com, cy@example.com``: a lasting answer is for them alone.
 
         Raises:
             PermissionDeniedError: they do not; let it pass.
@@ -77,8 +83,8 @@ class GoogleClient:
         """
         if self.account.is_read_only:
             raise GoogleError("not_available", reading_only(self.account, self.context.tool_name))
-        permission = f"google.{service_of(self.context.tool_name)}.write"
-        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"))
+        permission = f"google.{service_of(self.context.tool_name)}.{harm}"
+        await self.context.ask_permission(permission, one_line(f"{detail}, as {self.account.label}"), subject)
         self._may_write = True
 
     async def call(

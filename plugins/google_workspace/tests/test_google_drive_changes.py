@@ -34,7 +34,7 @@ def test_a_person_is_given_access_and_mailed(drive, desk, question):
     assert drive.mails == [(BO, "Budget", "Have a look")]
     assert answer["permission"]["who"] == BO
     assert (answer["name"], answer["status"]) == ("Budget", "granted")
-    assert desk.asked == [("google.drive.write", question() + AS_ANA)]
+    assert desk.asked == [("google.drive.share", question() + AS_ANA)]
     assert question() == 'give bo@example.com access to "Budget" as writer and mail them "Have a look"'
 
 

@@ -30,7 +30,7 @@ def test_sixty_mails_go_to_trash_in_one_call_with_one_question(google, gmail, de
     assert gmail.labels_of(kept) == {"INBOX", "UNREAD"}
     assert desk.asked == [
         (
-            "google.gmail.write",
+            "google.gmail.delete",
             'move 60 messages to Trash: "Win 0 from spam0@example.org", "Win 1 from spam1@example.org", '
             '"Win 2 from spam2@example.org", "Win 3 from spam3@example.org", "Win 4 from spam4@example.org" '
             f"and 55 more{AS_ANA}",

@@ -72,7 +72,7 @@ def test_a_mail_goes_to_whom_the_user_was_told(google, gmail, desk):
     assert gmail.labels_of(answer["id"]) == {"SENT"}
     assert desk.asked == [
         (
-            "google.gmail.write",
+            "google.gmail.send",
             "send a mail to 3 addresses, bo@example.net, cc cy@example.net, bcc dee@example.net: "
             f'"Grüße aus Köln", with "offer.pdf" (2 kB), saying "Hallo Bo, schönes Dach!"{AS_ANA}',
         )

@@ -208,7 +208,9 @@ def test_a_filter_is_deleted_after_the_user_has_seen_what_it_does(google, gmail,
     answer = desk("gmail_filter_manage", action="delete", filter_id=found)
 
     assert (answer["status"], gmail.filters) == ("deleted", {})
-    assert desk.asked == [(WRITE, f'delete the filter: mail with sender "a@example.net" gets "TRASH"{AS_ANA}')]
+    assert desk.asked == [
+        ("google.gmail_settings.delete", f'delete the filter: mail with sender "a@example.net" gets "TRASH"{AS_ANA}')
+    ]
     assert desk.error("gmail_filter_manage", action="delete", filter_id=found)[0] == "not_found"
 
 
@@ -243,7 +245,9 @@ def test_a_label_is_made_once(google, gmail, desk):
         "message_list_visibility": "show",
     }
     assert again == {"status": "exists", "id": made["id"], "name": "House/Roof"}
-    assert desk.asked == [(WRITE, f'create the label "House/Roof" (label_list_visibility labelHide){AS_ANA}')]
+    assert desk.asked == [
+        ("google.gmail_settings.organize", f'create the label "House/Roof" (label_list_visibility labelHide){AS_ANA}')
+    ]
 
 
 def test_a_label_that_was_made_although_the_answer_got_lost_is_found(google, gmail, desk):

@@ -22,4 +22,5 @@ def test_a_group_explains_exactly_the_permissions_of_its_tools(path):
     needed = {each for tool in manifest.tools for each in tool.definition.required_permissions}
     assert manifest.problems == ()
     assert manifest.group.permissions.keys() == needed
-    assert len(needed) == 1
+    (service,) = {each.rpartition(".")[0] for each in needed}
+    assert service == f"google.{manifest.group.name.removeprefix('google_')}"

@@ -8,7 +8,7 @@ import pytest
 from google_conversation import Conversation
 from oneclaw_google_workspace import GROUPS
 
-GMAIL_WRITE = "google.gmail.write"
+GMAIL_DELETE = "google.gmail.delete"
 
 
 def tools_of(group):
@@ -64,7 +64,7 @@ def test_040_1_and_044_1_mail_is_found_then_the_spam_trashed_without_loading_aga
     )
 
     first = conversation.say("Check my email")
-    second = conversation.say("Delete the spam ones", GMAIL_WRITE)
+    second = conversation.say("Delete the spam ones", GMAIL_DELETE)
 
     assert (first.called(), first.loaded()) == (["load_tool_group", "gmail_search"], ["google_gmail"])
     assert (second.called(), second.loaded()) == (["gmail_trash"], [])
@@ -179,7 +179,7 @@ def test_044_4_a_follow_up_question_uses_the_tools_at_once_and_none_is_not_avail
 
     conversation.say("Has Bo written?")
     second = conversation.say("What about?")
-    third = conversation.say("Trash all there is", GMAIL_WRITE)
+    third = conversation.say("Trash all there is", GMAIL_DELETE)
 
     loaded = GMAIL + tools_of("gmail_settings")
     assert offered(conversation) == [[], *[loaded] * 6]

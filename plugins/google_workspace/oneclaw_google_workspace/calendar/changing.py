@@ -10,6 +10,7 @@ from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.api_request import api_request
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
+    inviting,
     looks,
     mail_text,
     named,
@@ -140,7 +141,10 @@ async def calendar_update_event(
     if move_to_calendar_id:
         _check_move(before)
     body, new_times = await _body(google, calendar_id, before, change)
-    await google.ask(_question(before, change, new_times, calendar_id, move_to_calendar_id, send_updates))
+    # Guests who are there already learn of a change only if they are mailed.
+    told = [] if change.is_answer_alone or send_updates == "none" else addresses_of(before)
+    question = _question(before, change, new_times, calendar_id, move_to_calendar_id, send_updates)
+    await google.ask(question, *inviting([*told, *change.added]))
     event = before
     if body:
         event = await _patch(google, calendar_id, before, body, change, send_updates)

@@ -8,6 +8,7 @@ from uuid import uuid4
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.calendar.event_bodies import (
     attachment_bodies,
+    inviting,
     looks,
     mail_text,
     named,
@@ -100,7 +101,8 @@ async def calendar_create_event(
     kind = "event" if event_type == "default" else f"{event_type} event"
     invited = f", invite {named(guests)}{mail_text(send_updates, guests)}" if guests else ""
     more = "".join(f", {words}" for words in described(body))
-    await google.ask(f"create the {kind} {passage(summary)} ({times}){place_text(calendar_id)}{invited}{more}")
+    question = f"create the {kind} {passage(summary)} ({times}){place_text(calendar_id)}{invited}{more}"
+    await google.ask(question, *inviting(guests))
     event = await _insert(google, calendar_id, body, send_updates)
     answer = event_row(event)
     if guests:

@@ -12,6 +12,8 @@ from oneclaw_google_workspace.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from oneclaw_google_workspace.client import Harm
+
 _ADDRESS = re.compile(r"[^\s@<>,;\"]+@[^\s@<>,;\"]+")
 _RULE = re.compile(r"(?:RRULE:FREQ=|EXRULE:FREQ=|RDATE[;:]|EXDATE[;:]).+", re.IGNORECASE)
 _COLORS = tuple(str(number) for number in range(1, 12))
@@ -102,6 +104,12 @@ def mail_text(send_updates: str, guests: Sequence[str]) -> str:
         "all": " and mail them all about it",
         "externalOnly": " and mail those of other organisations about it",
     }.get(send_updates, " without mailing anybody about it")
+
+
+def inviting(guests: Iterable[str]) -> tuple[Harm, str | None]:
+    """Return the kind of a change that shows an event to guests, and who they are; without any it is a mere change."""
+    whom = ", ".join(sorted({each.lower() for each in guests}))
+    return ("send", whom) if whom else ("write", None)
 
 
 def named(guests: Sequence[str], limit: int = 15) -> str:

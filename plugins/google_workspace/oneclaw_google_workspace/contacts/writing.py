@@ -170,7 +170,7 @@ async def contacts_delete(resource_names: list[str], *, context: ToolContext) ->
         raise GoogleError("not_found", f"There is no such contact: {failures[0]['resource_name']}.")
     rows = [{"resource_name": str(person["resourceName"]), "name": name_of(person)} for person in people]
     count = "the contact" if len(rows) == 1 else f"{len(rows)} contacts"
-    await google.ask(f"delete {count} {listing(row['name'] for row in rows)}")
+    await google.ask(f"delete {count} {listing(row['name'] for row in rows)}", "delete")
     async with google.alone(_LOCK):
         if len(rows) == 1:
             await google.delete("people.people.deleteContact", resourceName=rows[0]["resource_name"])

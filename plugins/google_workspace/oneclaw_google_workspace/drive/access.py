@@ -122,6 +122,11 @@ class Access:
         wanted = {"anyone": "anyone", "domain": self.domain}.get(self.type, self.email)
         return bool(wanted) and who(permission).casefold() == str(wanted).casefold()
 
+    @property
+    def subject(self) -> str:
+        """Who gets access: an address, a domain, or ``anyone``."""
+        return (self.email or self.domain or "anyone").lower()
+
     def grant_question(self, title: str) -> str:
         """What the user is asked before access is given."""
         role = self.role or "reader"

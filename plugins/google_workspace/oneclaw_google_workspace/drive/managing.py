@@ -18,7 +18,7 @@ from oneclaw_google_workspace.wording import listing, passage
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.api_request import ApiRequest
-    from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.client import GoogleClient, Harm
 
 _BEFORE_FIELDS = "id,name,parents,mimeType,driveId,capabilities(canTrash,canEdit,canCopy)"
 _AFTER_FIELDS = "id,name,parents,starred,trashed,webViewLink"
@@ -37,6 +37,9 @@ _DONE = {
 }
 _SINGLE = ("rename", "copy", "create_shortcut")
 _NEEDS = {"rename": "canEdit", "move": "canEdit", "set_description": "canEdit", "copy": "canCopy", "trash": "canTrash"}
+
+# What does no more than arrange files is not listed. A folder can be shared, and then shares what is moved into it.
+_HARMS: dict[str, Harm] = {"copy": "write", "set_description": "write", "move": "write", "trash": "delete"}
 
 Outcome = tuple[dict[str, Any], "dict[str, Any] | GoogleError"]
 
@@ -62,7 +65,7 @@ async def drive_manage_file(
     # A copy lies beside its original unless a place is given.
     beside = parent_of(files[0]) if action == "copy" and folder_id is None else None
     place = "the folder it is in" if beside else folder_name(folder)
-    await google.ask(_question(action, files, name, place, description))
+    await google.ask(_question(action, files, name, place, description), _HARMS.get(action, "organize"))
     if action in _SINGLE:
         made = await _make(google, action, files[0], name, beside or (folder.id if folder else ROOT))
         return {"results": [_row(made, action)]}

@@ -63,7 +63,7 @@ async def drive_share_file(
     before = await _find(google, file, access, permission_id)
     if action == "update":
         return _answer(file, await _update(google, file, access, before), "updated")
-    await google.ask(f"take away the access of {_named(before)} to {_title(file)}")
+    await google.ask(f"take away the access of {_named(before)} to {_title(file)}", "organize")
     async with google.alone(_ALONE):
         await google.call("drive.permissions.delete", fileId=file["id"], permissionId=before["id"])
     return _answer(file, before, "revoked")
@@ -72,7 +72,7 @@ async def drive_share_file(
 async def _grant(google: GoogleClient, file: dict[str, Any], access: Access) -> dict[str, Any]:
     if file.get("capabilities", {}).get("canShare") is False:
         raise GoogleError("permission_denied", f"{google.account.label} may not share {_title(file)}.")
-    await google.ask(access.grant_question(_title(file)))
+    await google.ask(access.grant_question(_title(file)), "share", access.subject)
     async with google.alone(_ALONE):
         given = await google.call(
             "drive.permissions.create",
@@ -110,7 +110,7 @@ async def _update(google: GoogleClient, file: dict[str, Any], access: Access, be
     if access.expires:
         words.append("for good" if access.expires == NEVER else f"until {access.expires}")
     change = ", ".join(word for word in words if word) or f"to {role}"
-    await google.ask(f"change the access of {_named(before)} to {_title(file)} {change}")
+    await google.ask(f"change the access of {_named(before)} to {_title(file)} {change}", "share", who(before))
     body = compact({"role": role, "expirationTime": access.expires if access.expires != NEVER else None})
     async with google.alone(_ALONE):
         after = await _patch(

@@ -49,7 +49,8 @@ async def gmail_label_add(
     names = listing([*(known.name(each) for each in ids), *missing])
     created_note = f" (creating {listing(missing)})" if missing else ""
     await google.ask(
-        f"put {counted(len(ids) + len(missing), 'label')} {names}{created_note} on {await _shown(google, targets)}"
+        f"put {counted(len(ids) + len(missing), 'label')} {names}{created_note} on {await _shown(google, targets)}",
+        "organize",
     )
     made = [await create_label(google, {"name": name}, "id,name") for name in missing]
     created = {label["id"]: label.get("name", "") for label, _ in made}
@@ -74,7 +75,7 @@ async def gmail_label_remove(
     ids = known.ids(labels or ())
     _check_settable(ids)
     names = listing(known.name(each) for each in ids)
-    await google.ask(f"take {counted(len(ids), 'label')} {names} off {await _shown(google, targets)}")
+    await google.ask(f"take {counted(len(ids), 'label')} {names} off {await _shown(google, targets)}", "organize")
     outcome = await targets.modify(google, remove=ids)
     return {"labels": [{"id": each, "name": known.name(each)} for each in ids], **outcome}
 
@@ -91,7 +92,7 @@ async def gmail_archive(
     google = connect(context)
     targets = _Targets.of(message_ids, thread_ids)
     how = " and mark as read" if mark_read else ""
-    await google.ask(f"archive{how} {await _shown(google, targets)}")
+    await google.ask(f"archive{how} {await _shown(google, targets)}", "organize")
     outcome = await targets.modify(google, remove=[_INBOX, _UNREAD] if mark_read else [_INBOX])
     return {
         "archived_messages": outcome.pop("messages"),
@@ -112,7 +113,8 @@ async def gmail_trash(
     google = connect(context)
     targets = _Targets.of(message_ids, thread_ids)
     where = "take {} out of Trash" if restore else "move {} to Trash"
-    await google.ask(f"{where.format(targets.described)}: {await _named(google, targets)}")
+    question = f"{where.format(targets.described)}: {await _named(google, targets)}"
+    await google.ask(question, "organize" if restore else "delete")
     verb = "untrash" if restore else "trash"
     outcomes = await google.batch(
         [

@@ -17,6 +17,8 @@ from oneclaw_google_workspace.problems import GoogleError, invalid
 from oneclaw_google_workspace.wording import PASSAGE_CHARACTERS, listing, passage, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from oneclaw_core import ToolContext
     from oneclaw_google_workspace.client import GoogleClient
     from oneclaw_google_workspace.gmail.addresses import MailAddress
@@ -55,7 +57,8 @@ async def gmail_send(
     )
     if not mail.recipients:
         raise invalid("The mail that is answered names nobody to write to. Give to.")
-    await google.ask(f"send {'an answer' if reply_to_message_id else 'a mail'} to {await described(mail)}")
+    what = "an answer" if reply_to_message_id else "a mail"
+    await google.ask(f"send {what} to {await described(mail)}", "send", _whom(mail.recipients))
     sent = await hand_over(
         google, "gmail.users.messages.send", mail, unclear_hint="Look for it with gmail_search in:sent newer_than:1d"
     )
@@ -127,7 +130,11 @@ async def gmail_draft_send(draft_id: str, *, context: ToolContext) -> dict[str, 
     with_files = files_described((file.filename, file.size) for file in files)
     subject = quoted(_subject(draft), PASSAGE_CHARACTERS)
     said = await _said(google, draft)
-    await google.ask(f"send the draft to {shown}{_from_whom(google, payload)}: {subject}{with_files}, saying {said}")
+    await google.ask(
+        f"send the draft to {shown}{_from_whom(google, payload)}: {subject}{with_files}, saying {said}",
+        "send",
+        _whom(each for found in people.values() for each in found),
+    )
     row = {
         **{name.lower(): [str(each) for each in found] for name, found in people.items()},
         "subject": _subject(draft),
@@ -217,6 +224,11 @@ def _alias(google: GoogleClient, payload: dict[str, Any]) -> MailAddress | None:
     """The address that a draft is from, if it is another one than that of the account."""
     own = (google.account.email or "").casefold()
     return next((each for each in addresses_in(header(payload, "From")) if each.key != own), None)
+
+
+def _whom(recipients: Iterable[MailAddress]) -> str:
+    """Name the recipients of a mail as the subject of a permission."""
+    return ", ".join(sorted({each.email.lower() for each in recipients}))
 
 
 def _from_whom(google: GoogleClient, payload: dict[str, Any]) -> str:

@@ -68,7 +68,8 @@ async def gmail_label_manage(
         return await _delete(google, labels, label_id)
     changed = [word for word, key in _WORDS.items() if key in body]
     await google.ask(
-        f"change the label {quoted(labels.name(label_id), _MAX_NAME_CHARACTERS)}: {', '.join(_described(body))}"
+        f"change the label {quoted(labels.name(label_id), _MAX_NAME_CHARACTERS)}: {', '.join(_described(body))}",
+        "organize",
     )
     try:
         after = await google.call("gmail.users.labels.patch", id=label_id, body=body, fields=LABEL_FIELDS)
@@ -100,7 +101,7 @@ async def _create(google: GoogleClient, body: dict[str, Any]) -> dict[str, Any]:
         return {"status": "exists", "id": existing, "name": labels.name(existing)}
     looks = _described({key: value for key, value in body.items() if key != "name"})
     look = f" ({', '.join(looks)})" if looks else ""
-    await google.ask(f"create the label {quoted(body['name'], _MAX_NAME_CHARACTERS)}{look}")
+    await google.ask(f"create the label {quoted(body['name'], _MAX_NAME_CHARACTERS)}{look}", "organize")
     try:
         made, is_new = await create_label(google, body, LABEL_FIELDS)
     except GoogleError as error:
@@ -110,7 +111,7 @@ async def _create(google: GoogleClient, body: dict[str, Any]) -> dict[str, Any]:
 
 async def _delete(google: GoogleClient, labels: MailLabels, label_id: str) -> dict[str, Any]:
     name = labels.name(label_id)
-    await google.ask(f"delete the label {listing([name])} for good, taking it off all its mail, which stays")
+    await google.ask(f"delete the label {listing([name])} for good, taking it off all its mail, which stays", "delete")
     await google.delete("gmail.users.labels.delete", id=label_id)
     return {"status": "deleted", "id": label_id, "name": name}
 

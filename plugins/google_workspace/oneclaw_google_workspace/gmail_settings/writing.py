@@ -20,7 +20,7 @@ from oneclaw_google_workspace.problems import GoogleError, invalid
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
-    from oneclaw_google_workspace.client import GoogleClient
+    from oneclaw_google_workspace.client import GoogleClient, Harm
 
 _SETTINGS_PAGE = "https://mail.google.com/mail/u/0/#settings/fwdandpop"
 _FORWARDING_FIELDS = "enabled,emailAddress,disposition"
@@ -148,7 +148,9 @@ async def _create_filter(google: GoogleClient, wanted: NewFilter) -> dict[str, A
     for each in listed:
         if same(each, body):
             return {"status": "exists", **filter_row(each, labels)}
-    await google.ask(f"create a filter for new mail: {described(body, labels)}")
+    forward_to = wanted.forward_to
+    harm: Harm = "forward" if forward_to else "write"
+    await google.ask(f"create a filter for new mail: {described(body, labels)}", harm, forward_to)
     made = await google.call(
         "gmail.users.settings.filters.create",
         body=body,
@@ -163,7 +165,7 @@ async def _delete_filter(google: GoogleClient, filter_id: str) -> dict[str, Any]
     found = next((each for each in listed if each.get("id") == filter_id), None)
     if found is None:
         raise GoogleError("not_found", f"There is no filter {filter_id[:100]!r}. gmail_settings_get lists them.")
-    await google.ask(f"delete the filter: {described(found, labels)}")
+    await google.ask(f"delete the filter: {described(found, labels)}", "delete")
     await google.delete("gmail.users.settings.filters.delete", id=filter_id)
     return {"status": "deleted", **filter_row(found, labels)}
 
@@ -243,7 +245,7 @@ async def _change_forwarding(
         done = f"forward all new mail to {body['emailAddress']}, {_DISPOSITIONS[body['disposition']]}"
     else:
         done = "forward no mail automatically"
-    await google.ask(done)
+    await google.ask(done, "forward", body.get("emailAddress") if body["enabled"] else None)
     after = await google.call("gmail.users.settings.updateAutoForwarding", body=body, fields=_FORWARDING_FIELDS)
     return {"setting": "forwarding", "before": forwarding_row(before), "after": forwarding_row(after)}
 

@@ -154,7 +154,7 @@ async def tasks_complete(
     task_ids = list(dict.fromkeys(task_ids))
     known, missing = await _look(google, tasklist_id, task_ids)
     named = listing(task.get("title", "") for task in known.values())
-    await google.ask(f"{'reopen' if reopen else 'tick off'} {counted(len(known), 'task')}: {named}")
+    await google.ask(f"{'reopen' if reopen else 'tick off'} {counted(len(known), 'task')}: {named}", "organize")
     body = {"status": "needsAction", "completed": None} if reopen else {"status": "completed"}
     outcomes = await google.batch(
         [
@@ -189,10 +189,10 @@ async def tasks_delete(
     tasklist = await google.call("tasks.tasklists.get", tasklist=tasklist_id, fields="id,title")
     named = listing([tasklist.get("title", tasklist_id)])
     if target == "completed":
-        await google.ask(f"clear the completed tasks of the list {named}")
+        await google.ask(f"clear the completed tasks of the list {named}", "delete")
         await google.call("tasks.tasks.clear", tasklist=tasklist_id)
         return {"cleared": tasklist}
-    await google.ask(f"delete the whole task list {named} with all its tasks, for good")
+    await google.ask(f"delete the whole task list {named} with all its tasks, for good", "delete")
     await google.call("tasks.tasklists.delete", tasklist=tasklist_id)
     return {"deleted_tasklist": tasklist}
 
@@ -279,7 +279,7 @@ async def _delete_tasks(google: GoogleClient, tasklist_id: str, task_ids: list[s
     assigned = [task for task in known.values() if task.get("assignmentInfo")]
     warning = ", and with them what they were assigned from in Docs or Chat" if assigned else ""
     named = listing(task.get("title", "") for task in known.values())
-    await google.ask(f"delete {counted(len(known), 'task')} for good: {named}{warning}")
+    await google.ask(f"delete {counted(len(known), 'task')} for good: {named}{warning}", "delete")
     outcomes = await google.batch(
         [api_request("tasks.tasks.delete", tasklist=tasklist_id, task=task_id) for task_id in known]
     )
