@@ -23,7 +23,6 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 3
-MANY_TEST_FILES = 12
 BLOCKER = """\
 import sys
 
@@ -61,9 +60,7 @@ def test_alone(plugin: Path, wheels: Path, scratch: Path, arguments: list[str]) 
     """Install a plugin's wheel into a new environment and run the plugin's tests there."""
     (wheel,) = wheels.glob(f"oneclaw_{plugin.name}-*.whl")
     python = make_environment(scratch / plugin.name, plugin, wheel)
-    # Each file on one worker: some share a server that takes long to start.
-    processes = ["-n", "2", "--dist", "loadfile"] if count_tests(plugin) > MANY_TEST_FILES else []
-    tests = arguments or [*processes, "-m", "not one_python"]
+    tests = arguments or ["-m", "not one_python"]
     confined = ["--override-ini=pythonpath=tests/support", "--confcutdir=plugins", f"plugins/{plugin.name}/tests"]
     command = [str(python), ".ci/retrying.py", *tests, *confined]
     return subprocess.run(  # noqa: S603  # the command is made above
