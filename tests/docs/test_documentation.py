@@ -105,7 +105,7 @@ def test_the_readme_shows_the_two_commands_that_are_run_on_a_fresh_machine():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line.startswith("pip install uv && uv run")] == [
         'pip install uv && uv run oneclaw run "How many pages does examples/quarterly-report.pdf have?"',
-        "pip install uv && uv run tox -p",
+        "pip install uv && uv run tox -p auto",
     ]
 
 
