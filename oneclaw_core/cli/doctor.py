@@ -240,7 +240,7 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
         remedy = f"set it in the environment variable {config.key_variable} or with: oneclaw keys set {config.name}"
         yield CheckLine("model", Health.PROBLEM, message, remedy)
     else:
-        has_key = config.type != OFFLINE_TYPE and keys.source(config.name) is not None
+        has_key = config.api_key is not None or (config.type != OFFLINE_TYPE and config.name in keys.stored())
         yield CheckLine("model", Health.OK, f"{model} ({source}){', its key is set' if has_key else ''}")
 
 

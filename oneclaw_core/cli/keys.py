@@ -14,6 +14,7 @@ from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_table, print_text, warn
 from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
+from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import OFFLINE_TYPE, no_provider, provider_configs
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS, plugin_of, why_missing
@@ -162,15 +163,17 @@ def set_key(name: str, more: tuple[str, ...], in_file: bool) -> None:
     catalog = load_catalog()
     secret = find_secret(name, catalog) if "." in name else None
     if secret is not None:
-        stored_as, key = secret.stored_as, check_secret(read_secret(f"Secret {secret.key}"))
+        stored_as, key, place = secret.stored_as, check_secret(read_secret(f"Secret {secret.key}")), None
         variable, what = secret.variable, f"the secret {secret.key}"
     else:
         config = _provider(name, catalog)
-        stored_as, key = config.name, check_key(read_secret(f"Key of {config.name}"))
-        variable, what = config.key_variable, f"the key of {config.name}"
+        place = place_of(config)
+        where = "" if config.takes_environment_key else f" at {place}, an address that a tool set,"
+        stored_as, key = config.name, check_key(read_secret(f"Key of {config.name}{where}"))
+        variable, what = config.key_variable if config.takes_environment_key else "", f"the key of {config.name}"
     catalog.home.create()
-    source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file)
-    print_text(f"{what} is stored {_PLACES[source]}")
+    source = KeyStore(catalog.home, os.environ).set(stored_as, key, in_file=in_file, place=place)
+    print_text(f"{what} is stored {_PLACES[source]}" + (f", for {place}" if place and "://" in place else ""))
     _warn_of_environment(variable)
 
 
@@ -185,7 +188,9 @@ def list_keys(as_json: bool) -> None:
     store = KeyStore(catalog.home, os.environ, catalog.known_providers)
     stored = store.stored()
     documents = [
-        _document(name, catalog, store.source(name), stored.get(name))
+        _document(
+            name, catalog, store.source(name) if config.takes_environment_key else stored.get(name), stored.get(name)
+        )
         for name, config in provider_configs(catalog.states.settings, os.environ, catalog.known_providers).items()
         if config.type != OFFLINE_TYPE
     ]

@@ -60,7 +60,7 @@ def list_providers(as_json: bool) -> None:
     from oneclaw_core.config.providers import provider_states
 
     catalog = load_catalog()
-    states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, _stored_keys(catalog.home))
+    states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, *_stored_keys(catalog.home))
     columns = ("name", "type", "base URL", "key", "variable", "state")
     print_listing(as_json, (state.document() for state in states), columns, map(_row, states))
 
@@ -133,7 +133,7 @@ def remove(name: str) -> None:
 
     with_configuration(lambda changes: changes.providers.remove(name))
     print_text(f"provider {name} is removed")
-    if name in _stored_keys(find_home()):
+    if name in _stored_keys(find_home())[0]:
         print_text(f"its key is still stored; remove it with: oneclaw keys remove {name}")
     _warn_of_environment(name)
 
@@ -181,12 +181,14 @@ def _warn_of_environment(name: str) -> None:
         warn(f"the environment variable ONECLAW_MODEL still names a model of {name}")
 
 
-def _stored_keys(home: Home) -> dict[str, KeySource]:
+def _stored_keys(home: Home) -> tuple[dict[str, KeySource], dict[str, str]]:
+    """Return where the stored keys are, and the servers that they are for, by provider."""
+    keys = KeyStore(home, os.environ)
     try:
-        return KeyStore(home, os.environ).stored()
+        return keys.stored(), keys.places()
     except OneClawError as error:
         warn(f"{error} (until then, stored keys do not count)")
-        return {}
+        return {}, {}
 
 
 def _row(state: ProviderState) -> tuple[str, ...]:
@@ -194,7 +196,16 @@ def _row(state: ProviderState) -> tuple[str, ...]:
         state.name,
         state.type,
         state.base_url or "",
-        str(state.key_source or "none") if state.key_variable else "needs none",
-        state.key_variable or "",
+        _key(state),
+        "" if state.is_set_by_tool else state.key_variable or "",
         "enabled" if state.is_enabled else "disabled",
     )
+
+
+def _key(state: ProviderState) -> str:
+    if state.key_variable is None:
+        return "needs none"
+    if state.key_place is not None:
+        return f"not sent: set for {state.key_place}"
+    note = " (address by a tool)" if state.is_set_by_tool else ""
+    return f"{state.key_source or 'none'}{note}"

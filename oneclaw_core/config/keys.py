@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.provider_options import read_headers, secrets_in
+from oneclaw_core.config.provider_options import is_same_place, place_at, place_of, read_headers, secrets_in
 from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.private_files import changing_private, read_private, write_private
 from oneclaw_core.providers.known import KnownProviders
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from oneclaw_core.home import Home
+    from oneclaw_core.providers.base import ProviderConfig
 
 
 MAX_KEY_CHARACTERS = 8_192
@@ -94,22 +95,66 @@ class KeyStore:
         Raises:
             OneClawError: the file is open to others or damaged, or the keyring refuses.
         """
-        variable = self._known.key_variable_of(provider)
-        key = self._environ.get(variable)
-        if key:
-            return key
+        return self._environ.get(self._known.key_variable_of(provider)) or self._get_stored(provider)
+
+    def _get_stored(self, provider: str) -> str | None:
         try:
             return self._secrets.get(provider)
         except SecretUnreadableError as error:
+            variable = self._known.key_variable_of(provider)
             raise OneClawError(f"{error}; or set it in the environment variable {variable}") from None
 
-    async def find(self, provider: str) -> str | None:
-        """The same as :meth:`get`, without holding up the event loop while a keyring is being unlocked."""
-        key = self._environ.get(self._known.key_variable_of(provider))
-        if key:
-            return key
-        place = self._secrets.stored().get(provider)
-        return None if place is None else await self._read(place, lambda: self.get(provider))
+    async def find(self, config: ProviderConfig) -> str | None:
+        """Find the stored key of a provider, for the server that it was set for, without blocking the event loop.
+
+        A key of an earlier version, which says no server, is for the provider's address at this first use, and for the
+        vendor's own address if a plugin brings the provider.
+
+        Args:
+            config: the provider as it is now.
+
+        Raises:
+            OneClawError: the key was set for another server, or cannot be read.
+        """
+        name = config.name
+        stored_in = self._secrets.stored().get(name)
+        if stored_in is None:
+            return None
+        place = place_of(config)
+        if config.takes_environment_key:
+            known = self._known.preconfigured.get(name)
+            # One with the key of another, such as openai_compatible, is no vendor's: it is where the user has set it.
+            is_vendor = known is not None and known.key_variable is None
+            self.bind(name, place_at(known.base_url, known.type) if known is not None and is_vendor else place)
+        stored_for = self.places().get(name)
+        if stored_for is None or not is_same_place(stored_for, place):
+            where = "before a tool changed its address" if stored_for is None else f"for {stored_for}"
+            raise SettingsError(
+                f"the key of {name} was set {where}, and {name} is at {place} now, so the key is not sent: if "
+                f"it is for that server too, set it again with: oneclaw keys set {name}; otherwise take it away with: "
+                f"oneclaw keys remove {name}"
+            )
+        return await self._read(stored_in, lambda: self._get_stored(name))
+
+    def places(self) -> dict[str, str]:
+        """Return the servers that stored keys are for, by provider; keys of earlier versions are not in it.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return self._secrets.addresses()
+
+    def bind(self, provider: str, place: str) -> None:
+        """Say which server a stored key is for, if an earlier version has not said so.
+
+        Args:
+            provider: its name.
+            place: from ``provider_options.place_of``.
+
+        Raises:
+            OneClawError: the file cannot be written.
+        """
+        self._secrets.bind(provider, place)
 
     async def _read(self, place: SecretPlace, get: Callable[[], str | None]) -> str | None:
         if place is SecretPlace.FILE:
@@ -138,7 +183,7 @@ class KeyStore:
             raise SettingsError(f"the headers of {provider} are not in the secret store: {hint}") from None
         for secret in secrets_in(headers):
             remember_secret(secret)
-        if stored_for != place:
+        if not is_same_place(stored_for, place):
             raise SettingsError(
                 f"the headers of {provider} were set for {stored_for}, and it is at {place} now: {hint}"
             )
@@ -194,13 +239,14 @@ class KeyStore:
         stored = self._secrets.stored().items()
         return {name: KeySource(place) for name, place in stored if not name.endswith(_HEADERS)}
 
-    def set(self, provider: str, key: str, *, in_file: bool = False) -> KeySource:
+    def set(self, provider: str, key: str, *, in_file: bool = False, place: str | None = None) -> KeySource:
         """Store a key in the place of what was stored.
 
         Args:
             provider: its name.
             key: as :func:`check_key` gives it.
             in_file: do not use the system keyring.
+            place: the server that it is for, from ``provider_options.place_of``.
 
         Returns:
             Where it is now: in the keyring, or in the file if there is no keyring to be used.
@@ -209,7 +255,7 @@ class KeyStore:
             OneClawError: the keyring refuses, or the file cannot be written.
         """
         self._home.create()
-        return KeySource(self._secrets.set(provider, key, in_file=in_file))
+        return KeySource(self._secrets.set(provider, key, in_file=in_file, address=place))
 
     def remove(self, provider: str) -> KeySource | None:
         """Forget a stored key.

@@ -1,7 +1,7 @@
 """What the user sets for a model service beside its address: headers, the time it may be silent, reasoning.
 
-The values of headers may be secrets. They lie in the secret store, with the scheme and host that they were set for, and
-the settings hold their names alone.
+The values of headers may be secrets. They lie in the secret store, with the scheme, host and port that they were set
+for, and the settings hold their names alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 HEADERS = "headers"
 NONE = "none"
+_PORTS = {"http": 80, "https": 443}
 MOST_HEADERS = 30
 MAX_HEADER_CHARACTERS = 8_192
 MAX_TIMEOUT_SECONDS = 86_400
@@ -151,9 +152,21 @@ def with_options(config: ProviderConfig, stored: Mapping[str, Any]) -> ProviderC
 
 
 def place_of(config: ProviderConfig) -> str:
-    """Return what the headers of a provider belong to: scheme and host, or the type's own place."""
-    parts = http_parts(config.base_url or "")
-    return config.type if parts is None else f"{parts.scheme}://{parts.hostname}"
+    """Return what the key and the headers of a provider belong to: scheme, host and port, or the type's own place."""
+    return place_at(config.base_url, config.type)
+
+
+def place_at(base_url: str | None, type_name: str) -> str:
+    """Return the same for a provider that is about to be configured."""
+    parts = http_parts(base_url or "")
+    if parts is None:
+        return type_name
+    return f"{parts.scheme}://{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"
+
+
+def is_same_place(stored: str, place: str) -> bool:
+    """Return True if a stored place is where a provider is; one of an earlier version has no port."""
+    return stored in (place, place.rpartition(":")[0])
 
 
 def written_headers(headers: Mapping[str, str], place: str) -> str:

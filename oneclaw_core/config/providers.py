@@ -16,6 +16,8 @@ from oneclaw_core.config.provider_options import (
     OPTIONS,
     check_headers,
     check_options,
+    is_same_place,
+    place_at,
     place_of,
     with_options,
     written_headers,
@@ -45,6 +47,8 @@ MODEL_SETTING = "model:"
 # What was found out about a model, beside what the user says about it.
 LEARNED_SETTING = "learned:"
 MODEL_VARIABLE = "ONECLAW_MODEL"
+# In what is stored for a provider: a tool added it, or chose its address.
+_SET_BY_TOOL = "address_set_by_tool"
 # How many requests at the same time, by provider; here without pydantic.
 CONCURRENCY = SettingField(
     "provider_concurrency",
@@ -107,7 +111,8 @@ def _config(
     said = stored.get(PROVIDER_SETTING + name)
     limit = _concurrency(stored, environ).get(name)
     variable = known.key_variable_of(name)
-    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE else None
+    is_by_user = not (isinstance(said, dict) and said.get(_SET_BY_TOOL))
+    key = (environ.get(variable) or None) if type_name != OFFLINE_TYPE and is_by_user else None
     config = ProviderConfig(
         name=name,
         type=type_name,
@@ -118,6 +123,7 @@ def _config(
         is_enabled=not (isinstance(said, dict) and said.get("enabled") is False),
         is_preconfigured=name in known.preconfigured,
         price_vendor=known.price_vendors.get(type_name),
+        takes_environment_key=is_by_user,
     )
     return with_options(config, said) if isinstance(said, dict) and not OPTIONS.isdisjoint(said) else config
 
@@ -143,7 +149,7 @@ async def with_key(config: ProviderConfig, keys: KeyStore) -> ProviderConfig:
         config = replace(config, headers=await keys.find_headers(config.name, place_of(config)))
     if config.api_key is not None or config.type == OFFLINE_TYPE:
         return config
-    return replace(config, api_key=await keys.find(config.name))
+    return replace(config, api_key=await keys.find(config))
 
 
 def lacks_key(config: ProviderConfig, keys: KeyStore) -> bool:
@@ -240,6 +246,8 @@ class ProviderState:
         concurrency: how many requests it is sent at the same time, ``None`` for no limit.
         reasoning: how much its models think unless more is said, ``None`` for the service's own.
         headers: the names of the user's own headers.
+        is_set_by_tool: True if a tool added it or chose its address, so that no key of the environment is sent there.
+        key_place: the server that the stored key was set for, if the provider is at another one; it is not sent then.
     """
 
     name: str
@@ -254,6 +262,8 @@ class ProviderState:
     concurrency: int | None = None
     reasoning: str | None = None
     headers: tuple[str, ...] = ()
+    is_set_by_tool: bool = False
+    key_place: str | None = None
 
     def document(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -271,6 +281,8 @@ class ProviderState:
             "concurrency": self.concurrency,
             "reasoning": self.reasoning,
             "headers": list(self.headers),
+            "set_by_tool": self.is_set_by_tool,
+            "key_place": self.key_place,
         }
 
 
@@ -279,6 +291,7 @@ def provider_states(
     environ: Mapping[str, str],
     known: KnownProviders,
     stored_keys: Mapping[str, KeySource],
+    key_places: Mapping[str, str],
 ) -> list[ProviderState]:
     """Describe every provider: those known from the start, then the user's own.
 
@@ -287,9 +300,10 @@ def provider_states(
         environ: the environment.
         known: what plugins say about providers.
         stored_keys: where the stored keys are, by provider.
+        key_places: the servers that they were set for, by provider.
     """
     configs = provider_configs(stored, environ, known).values()
-    return [_state(config, stored, stored_keys.get(config.name)) for config in configs]
+    return [_state(config, stored, stored_keys.get(config.name), key_places.get(config.name)) for config in configs]
 
 
 class ProviderService:
@@ -319,7 +333,8 @@ class ProviderService:
 
     async def list(self) -> list[ProviderState]:
         """Describe every provider."""
-        return provider_states(await self._store.settings(), self._environ, self._known, self._keys.stored())
+        stored = await self._store.settings()
+        return provider_states(stored, self._environ, self._known, self._keys.stored(), self._keys.places())
 
     async def get(self, name: str) -> ProviderState:
         """Describe one provider.
@@ -367,6 +382,7 @@ class ProviderService:
         display_name: str | None = None,
         *,
         may_replace: bool = False,
+        is_by_tool: bool = False,
     ) -> ProviderState:
         """Add a provider.
 
@@ -376,14 +392,18 @@ class ProviderService:
             base_url: where it is; ``None`` for the type's own place.
             display_name: what people read; by default the name.
             may_replace: change one that was added before.
+            is_by_tool: a model chose the address: no key of the environment is sent there.
 
         Raises:
             UsageError: a value does not fit, or the name is taken.
         """
         await self.check_new(name, type_name, base_url, display_name, may_replace=may_replace)
+        await self._bind_key(name)
         document: dict[str, Any] = {"type": type_name, "base_url": base_url}
         if display_name is not None:
             document["display_name"] = display_name
+        if is_by_tool:
+            document[_SET_BY_TOOL] = True
         await self._store.set_setting(PROVIDER_SETTING + name, document)
         self._keys.set_headers(name, None)
         return await self.get(name)
@@ -422,6 +442,7 @@ class ProviderService:
         display_name: str | None = None,
         base_url: str | None = None,
         is_enabled: bool | None = None,
+        is_by_tool: bool = False,
     ) -> ProviderState:
         """Change what is given of a provider; ``None`` leaves a value as it is.
 
@@ -430,13 +451,18 @@ class ProviderService:
             display_name: what people read.
             base_url: where it is.
             is_enabled: whether its models can be used.
+            is_by_tool: a model chose the address: no key of the environment is sent there.
 
         Raises:
             UsageError: as for :meth:`check_change`.
         """
         await self.check_change(name, display_name=display_name, base_url=base_url, is_enabled=is_enabled)
         wanted = {"display_name": display_name, "base_url": base_url, "enabled": is_enabled}
-        changes = {key: value for key, value in wanted.items() if value is not None}
+        changes: dict[str, object] = {key: value for key, value in wanted.items() if value is not None}
+        if base_url is not None:
+            await self._bind_key(name)
+            if is_by_tool:
+                changes[_SET_BY_TOOL] = True
 
         def changed(said: Any) -> dict[str, Any] | None:
             document = {**(said if isinstance(said, dict) else {}), **changes}
@@ -445,6 +471,28 @@ class ProviderService:
         if changes:
             await self._store.change_setting(PROVIDER_SETTING + name, changed)
         return await self.get(name)
+
+    async def sends_stored_key(self, name: str, type_name: str, base_url: str) -> bool:
+        """Return True if the stored key of a provider would be sent to another address that a tool chooses.
+
+        Args:
+            name: of the provider, which may be a new one.
+            type_name: the wire format it speaks.
+            base_url: the address.
+        """
+        if name not in self._keys.stored():
+            return False
+        place = self._keys.places().get(name)
+        if place is None:
+            configs = provider_configs(await self._store.settings(), self._environ, self._known)
+            place = place_of(configs[name]) if name in configs else ""
+        return is_same_place(place, place_at(base_url, type_name))
+
+    async def _bind_key(self, name: str) -> None:
+        """Keep a key of an earlier version for the address that the provider has until now."""
+        configs = provider_configs(await self._store.settings(), self._environ, self._known)
+        if name in configs and configs[name].takes_environment_key:
+            self._keys.bind(name, place_of(configs[name]))
 
     async def configure(
         self,
@@ -460,7 +508,7 @@ class ProviderService:
         Args:
             name: which.
             headers: the user's own headers, by their names; ``None`` as a value takes one away. They belong to the
-                scheme and host of the provider as it is now.
+                scheme, host and port of the provider as it is now.
             concurrency: how many requests it is sent at the same time; ``None`` leaves that as it is.
             is_limited: False to have no such limit.
             options: ``timeout_seconds`` and ``reasoning``; ``None`` takes one away.
@@ -503,7 +551,7 @@ class ProviderService:
             kept = await self._keys.find_headers(config.name, place)
         wanted = {name: value for name, value in kept.items() if name.lower() not in given}
         wanted |= {name: value for name, value in headers.items() if value is not None}
-        has_key = bool(config.api_key) or self._keys.source(config.name) is not None
+        has_key = bool(config.api_key) or config.name in self._keys.stored()
         checked = check_headers(wanted, has_key=has_key, provider=config.name)
         self._keys.set_headers(config.name, written_headers(checked, place) if checked else None)
         return [*checked] or None
@@ -532,6 +580,7 @@ class ProviderService:
             UsageError: as for :meth:`check_removal`.
         """
         await self.check_removal(name)
+        await self._bind_key(name)
         await self._store.remove_setting(PROVIDER_SETTING + name)
         self._keys.set_headers(name, None)
 
@@ -597,15 +646,21 @@ def _check_display_name(name: str | None) -> None:
         )
 
 
-def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySource | None) -> ProviderState:
+def _state(
+    config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySource | None, key_place: str | None
+) -> ProviderState:
     said = stored.get(PROVIDER_SETTING + config.name)
     display_name = said.get("display_name") if isinstance(said, dict) else None
+    if key_place is None and not config.takes_environment_key:
+        key_place = "the address before"
+    if stored_key is None or (key_place is not None and is_same_place(key_place, place_of(config))):
+        key_place = None
     return ProviderState(
         name=config.name,
         display_name=display_name if isinstance(display_name, str) else config.name,
         type=config.type,
         base_url=None if config.base_url is None else shown_url(config.base_url),
-        key_source=KeySource.ENVIRONMENT if config.api_key else stored_key,
+        key_source=KeySource.ENVIRONMENT if config.api_key else stored_key if key_place is None else None,
         key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
         is_preconfigured=config.is_preconfigured,
         is_enabled=config.is_enabled,
@@ -613,4 +668,6 @@ def _state(config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySou
         concurrency=config.concurrency,
         reasoning=config.reasoning,
         headers=config.header_names,
+        is_set_by_tool=not config.takes_environment_key,
+        key_place=None if config.api_key else key_place,
     )

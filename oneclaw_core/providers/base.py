@@ -40,6 +40,7 @@ class ProviderConfig:
         reasoning: how much its models are to think unless more is said, ``None`` for the service's own.
         header_names: the names of the user's own headers.
         headers: these with their values, to be sent with every request. Never printed, never logged.
+        takes_environment_key: False if a tool chose its address: then no key of the environment is sent there.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ProviderConfig:
     reasoning: ReasoningLevel | None = None
     header_names: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    takes_environment_key: bool = True
 
 
 class ToolLoading(StrEnum):

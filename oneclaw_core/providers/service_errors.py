@@ -93,7 +93,10 @@ class ServiceErrors:
     @property
     def key_places(self) -> str:
         """Where a key can be set, to be put after "set"."""
-        return f"in the environment variable {self.config.key_variable} or with: oneclaw keys set {self.config.name}"
+        variable = (
+            f"in the environment variable {self.config.key_variable} or " if self.config.takes_environment_key else ""
+        )
+        return f"{variable}with: oneclaw keys set {self.config.name}"
 
     def missing_key(self) -> ProviderAuthenticationError:
         """The service answers nobody without a key, and there is none; it was not asked."""

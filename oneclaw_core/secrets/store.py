@@ -30,6 +30,8 @@ _MAX_FILE_BYTES = 1_000_000
 SERVICE = "oneclaw"
 # Time enough to type the password that unlocks it.
 ANSWER_SECONDS = 60.0
+# In an entry, beside its secret.
+_ADDRESS = "address"
 
 Value = TypeVar("Value")
 
@@ -116,13 +118,34 @@ class SecretStore:
             if "key" in entry:
                 remember_secret(entry["key"])
 
-    def set(self, name: str, secret: str, *, in_file: bool = False) -> SecretPlace:
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses that secrets are for, by name; no keyring is asked.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return {name: entry[_ADDRESS] for name, entry in self._read().items() if _ADDRESS in entry}
+
+    def bind(self, name: str, address: str) -> None:
+        """Say which address a secret is for, if that is not said yet.
+
+        Raises:
+            OneClawError: the file cannot be written.
+        """
+        if _ADDRESS in self._read().get(name, {_ADDRESS: ""}):
+            return
+        with self._changing() as entries:
+            if name in entries:
+                entries[name] = {_ADDRESS: address, **entries[name]}
+
+    def set(self, name: str, secret: str, *, in_file: bool = False, address: str | None = None) -> SecretPlace:
         """Store a secret in the place of what was stored.
 
         Args:
             name: of the secret.
             secret: not empty.
             in_file: do not use the system keyring.
+            address: the only one that the secret is for, ``None`` if it is for none.
 
         Returns:
             Where it is now: in the keyring, or in the file if there is no keyring to be used.
@@ -132,6 +155,8 @@ class SecretStore:
         """
         remember_secret(secret)
         entry = {"key": secret} if in_file else self._keyring_entry(name, secret)
+        if address is not None:
+            entry[_ADDRESS] = address
         try:
             with self._changing() as entries:
                 old = entries.pop(name, None)
@@ -240,10 +265,10 @@ class SecretStore:
 
 
 def _is_entry(entry: object) -> bool:
-    if not isinstance(entry, dict) or len(entry) != 1:
+    if not isinstance(entry, dict) or len(entry.keys() - {_ADDRESS}) != 1:
         return False
-    ((name, value),) = entry.items()
-    return name in ("key", "account") and isinstance(value, str) and bool(value)
+    is_text = all(isinstance(value, str) and value for value in entry.values())
+    return is_text and ("key" in entry or "account" in entry)
 
 
 def _place(entry: Mapping[str, str]) -> SecretPlace:

@@ -86,7 +86,7 @@ def test_a_key_typed_in_a_terminal_is_not_shown(home, ok):
         assert terminal.exit_status() == 0
         assert CANARY not in terminal.raw
     assert sources(ok("keys", "list", "--json"))["gemini"] == "file"
-    assert json.loads((home / "keys.json").read_text()) == {"keys": {"gemini": {"key": CANARY}}}
+    assert json.loads((home / "keys.json").read_text()) == {"keys": {"gemini": {"key": CANARY, "address": "gemini"}}}
 
 
 def test_ctrl_c_instead_of_a_key_stores_nothing(home):

@@ -104,7 +104,9 @@ def test_a_header_is_read_from_standard_input_and_taken_away_again(ok, oneclaw, 
     lab(ok)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{SECRET}\n".encode())))
     assert "headers: X-Gateway" in ok("providers", "set", "lab", "--header", "X-Gateway")
-    assert asyncio.run(KeyStore(find_home(), {}).find_headers("lab", "https://lab.example")) == {"X-Gateway": SECRET}
+    assert asyncio.run(KeyStore(find_home(), {}).find_headers("lab", "https://lab.example:443")) == {
+        "X-Gateway": SECRET
+    }
     ok("providers", "set", "lab", "--header", "X-More=two")
     assert described(ok)["headers"] == ["X-Gateway", "X-More"]
     ok("providers", "set", "lab", "--header", "x-gateway=")
@@ -121,7 +123,7 @@ def test_headers_belong_to_the_server_that_they_were_set_for(ok, oneclaw, monkey
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         outcome = oneclaw("run", "--model", "openai_compatible/m", "Hi")
     assert outcome.status != 0
-    assert "were set for https://one.example, and it is at http://127.0.0.1 now" in outcome.stderr
+    assert f"were set for https://one.example:443, and it is at {server.url.removesuffix('/v1')} now" in outcome.stderr
     assert "oneclaw providers set openai_compatible --header" in outcome.stderr
     assert server.requests == []
 
@@ -214,6 +216,6 @@ def test_a_header_that_carries_a_key_is_enough_for_a_vendors_own_service(home):
 
 def test_what_says_who_asks_is_no_secret(ok):
     lab(ok, "https://lab.example/v1", "--header", "HTTP-Referer=https://app.example.com", "--header", f"X-Key={SECRET}")
-    asyncio.run(KeyStore(find_home(), {}).find_headers("lab", "https://lab.example"))
+    asyncio.run(KeyStore(find_home(), {}).find_headers("lab", "https://lab.example:443"))
     assert redact("see https://app.example.com", {}) == "see https://app.example.com"
     assert SECRET not in redact(f"it is {SECRET}", {})

@@ -33,6 +33,8 @@ def test_preconfigured_providers_are_listed_without_their_keys(oneclaw, monkeypa
         "concurrency": None,
         "reasoning": None,
         "headers": [],
+        "set_by_tool": False,
+        "key_place": None,
     }
     assert list(by_name(outcome.json)) == ["offline", "openai", "openai_compatible", "anthropic", "gemini", "ollama"]
     assert (by_name(outcome.json)["ollama"]["key"], by_name(outcome.json)["ollama"]["key_source"]) == ("not set", None)
@@ -59,6 +61,8 @@ def test_a_provider_is_added_and_removed(ok, monkeypatch):
         "concurrency": None,
         "reasoning": None,
         "headers": [],
+        "set_by_tool": False,
+        "key_place": None,
     }
     assert "my-lab" in ok("providers", "list")
 

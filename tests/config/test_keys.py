@@ -25,8 +25,10 @@ from oneclaw_core.config.keys import (
     KeyStore,
     check_key,
 )
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError
 from oneclaw_core.home import Home, find_home
+from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.providers.known import KnownProviders, PreconfiguredProvider
 from oneclaw_core.secrets import store as module
 from oneclaw_core.secrets.redaction import REDACTED, redact
 
@@ -210,7 +212,7 @@ def test_a_keyring_that_is_being_unlocked_does_not_hold_up_the_event_loop(store,
     memory.get_password = locked
 
     async def find():
-        task = asyncio.create_task(KeyStore(home, {}).find("openai"))
+        task = asyncio.create_task(KeyStore(home, {}).find(ProviderConfig("openai", "openai")))
         await asyncio.sleep(0)
         unlocked.set()
         return await task
@@ -436,3 +438,43 @@ def test_what_is_stored_can_always_be_read_again(variables):
     assert 1 < len(stored) < len(names)
     assert variables.remove(stored[0]) is True
     assert variables.set(names[-1], value) is False
+
+
+def lab(url, **said):
+    return ProviderConfig("lab", "openai_compatible", url, **said)
+
+
+def test_a_key_is_for_the_scheme_host_and_port_that_it_was_set_for(store):
+    store.set("lab", KEY, place="https://lab.example:443")
+
+    assert asyncio.run(store.find(lab("https://lab.example/v2"))) == KEY
+    for url in ("http://lab.example/v1", "https://lab.example:8443/v1", "https://evil.example/v1"):
+        with pytest.raises(SettingsError, match=r"set for https://lab\.example:443.*oneclaw keys set lab"):
+            asyncio.run(store.find(lab(url)))
+
+
+def test_a_key_of_an_earlier_version_is_for_the_address_of_its_first_use(store, home):
+    store.set("lab", KEY)
+
+    assert asyncio.run(store.find(lab("https://lab.example/v1"))) == KEY
+    again = KeyStore(home, {})
+    with pytest.raises(SettingsError, match="set for https://lab"):
+        asyncio.run(again.find(lab("https://evil.example/v1")))
+    assert asyncio.run(again.find(lab("https://lab.example/v1"))) == KEY
+
+
+def test_a_key_of_an_earlier_version_is_for_no_address_that_a_tool_chose(store):
+    store.set("lab", KEY)
+
+    with pytest.raises(SettingsError, match="before a tool changed its address"):
+        asyncio.run(store.find(lab("https://evil.example/v1", takes_environment_key=False)))
+
+
+def test_a_key_of_an_earlier_version_for_a_vendor_is_for_the_vendor(home):
+    known = KnownProviders({"openai": PreconfiguredProvider("openai", "openai")})
+    store = KeyStore(home, {}, known)
+    store.set("openai", KEY)
+
+    with pytest.raises(SettingsError, match="set for openai, and openai is at https://proxy"):
+        asyncio.run(store.find(ProviderConfig("openai", "openai", "https://proxy.example/v1")))
+    assert asyncio.run(store.find(ProviderConfig("openai", "openai"))) == KEY

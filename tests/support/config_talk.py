@@ -37,6 +37,16 @@ class Talk:
 
         return asyncio.run(run())
 
+    def say(self, model):
+        """Have a model answer a message in a new session."""
+
+        async def run():
+            async with OneClaw.open(self.home, environ=self.environ) as claw:
+                async for _ in claw.send_message("Hi", model=model):
+                    pass
+
+        asyncio.run(run())
+
 
 @pytest.fixture
 def talk(home):

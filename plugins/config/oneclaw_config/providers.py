@@ -31,13 +31,17 @@ async def create_provider(name: str, type: str, api_base_url: str, *, context: T
         provider_id = f"provider-{provider_id}"
     providers = context.services.configuration.providers
     await providers.check_new(provider_id, type_name, base_url, display_name)
+    consequence = _consequence(await providers.sends_stored_key(provider_id, type_name, base_url))
     await ask_to_change(
-        context, f"add the provider {provider_id} ({type_name}) at {base_url}", f"provider {provider_id} at {base_url}"
+        context,
+        f"add the provider {provider_id} ({type_name}) at {base_url}, {consequence}",
+        f"provider {provider_id} at {base_url}",
     )
-    state = await providers.add(provider_id, type_name, base_url, display_name)
+    state = await providers.add(provider_id, type_name, base_url, display_name, is_by_tool=True)
     key = (
-        f"If it wants a key, the user sets it with: oneclaw keys set {state.name} (or in the environment variable "
-        f"{state.key_variable}). A key can be set by no tool, and must not be written into the conversation."
+        f"If it wants a key, the user sets it with: oneclaw keys set {state.name} (the environment variable "
+        f"{state.key_variable} is not used for an address that a tool set). A key can be set by no tool, and must not "
+        "be written into the conversation."
         if state.key_source is None
         else f"It has a key already (from the {state.key_source})."
     )
@@ -71,11 +75,19 @@ async def update_provider(
         "base_url": api_base_url.strip() if api_base_url is not None and api_base_url != before.base_url else None,
     }
     await providers.check_change(before.name, is_enabled=is_active, **wanted)
+    base_url = wanted["base_url"]
+    consequence = ""
+    if base_url is not None:
+        consequence = f", {_consequence(await providers.sends_stored_key(before.name, before.type, base_url))}"
     await ask_to_change(
-        context, f"change the provider {before.name}: {'; '.join(lines)}", _subject(before.name, wanted)
+        context, f"change the provider {before.name}: {'; '.join(lines)}{consequence}", _subject(before.name, wanted)
     )
-    await providers.change(before.name, is_enabled=is_active, **wanted)
+    await providers.change(before.name, is_enabled=is_active, is_by_tool=True, **wanted)
     return f"Provider {before.name} is changed: {'; '.join(lines)}."
+
+
+def _consequence(sends_stored_key: bool) -> str:
+    return "which will be sent the key that is stored for it" if sends_stored_key else "no key is sent"
 
 
 def _subject(name: str, wanted: Mapping[str, str | None]) -> str:

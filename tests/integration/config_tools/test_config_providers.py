@@ -1,6 +1,11 @@
 """The tools for model services."""
 
 import pytest
+from model_server import ModelServer, text
+
+from oneclaw_core.config.keys import KeyStore
+from oneclaw_core.errors import SettingsError
+from oneclaw_core.home import Home
 
 LAB = {"name": "My Lab", "type": "openai_compatible", "api_base_url": "http://127.0.0.1:9/v1"}
 
@@ -26,7 +31,8 @@ def test_a_provider_is_created_changed_and_deleted(talk):
     assert deleted.result == "Provider my-lab is removed."
     assert "my-lab" not in after.result
     assert [permission for permission, _ in talk.asked] == ["config.write"] * 3
-    assert talk.asked[0][1] == "add the provider my-lab (openai_compatible) at http://127.0.0.1:9/v1"
+    assert talk.asked[0][1] == ("add the provider my-lab (openai_compatible) at http://127.0.0.1:9/v1, no key is sent")
+    assert talk.asked[1][1].endswith("-> http://127.0.0.1:8/v1, no key is sent")
 
 
 def test_nothing_is_changed_where_the_user_says_no(denied_talk):
@@ -109,5 +115,35 @@ def test_a_stored_key_is_never_shown(talk, home):
     )
 
     assert secret not in str(results) + str(talk.asked)
-    assert "It has a key already (from the environment)" in results[0].result
-    assert "key set" in results[1].result
+    assert "MY_LAB_API_KEY is not used for an address that a tool set" in results[0].result
+    assert "added by the user, no key" in results[1].result
+
+
+def test_no_key_of_the_environment_is_sent_to_an_address_that_a_tool_chose(talk):
+    talk.environ = {"MY_LAB_API_KEY": "sk-of-the-environment-0123456789"}
+
+    with ModelServer([text("Hello")] * 2) as server:
+        for calls in (
+            [("create_provider", {**LAB, "api_base_url": server.url})],
+            [("update_provider", {"provider_id": "my-lab", "api_base_url": f"{server.url}/"})],
+        ):
+            talk(*calls)
+            talk.say("my-lab/m")
+
+    assert [request.headers.get("authorization") for request in server.requests] == [None, None]
+
+
+def test_a_stored_key_stays_with_its_server_when_a_tool_moves_the_provider(talk, home):
+    keys = KeyStore(Home(home, ""), {})
+    with ModelServer([text("Hello")]) as server, ModelServer([]) as other:
+        keys.set("my-lab", "sk-stored-0123456789", in_file=True, place=server.url.removesuffix("/v1"))
+        talk(("create_provider", {**LAB, "api_base_url": server.url}))
+        talk.say("my-lab/m")
+        talk(("update_provider", {"provider_id": "my-lab", "api_base_url": other.url}))
+        with pytest.raises(SettingsError, match=r"so the key is not sent: .* oneclaw keys set my-lab"):
+            talk.say("my-lab/m")
+
+    assert [request.headers.get("authorization") for request in server.requests] == ["Bearer sk-stored-0123456789"]
+    assert other.requests == []
+    assert talk.asked[0][1].endswith("which will be sent the key that is stored for it")
+    assert talk.asked[1][1].endswith("no key is sent")
