@@ -1,6 +1,7 @@
 """Run isolated tools: each call in a fresh process, so that a crash or a hang affects nothing else.
 
-The request is pickled. The answer is JSON, so that nothing a tool sends is unpickled here.
+The environment of the process holds no keys. The request is pickled. The answer is JSON, so that nothing a tool sends
+is unpickled here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.process.python_runner import describe_end, python_process
+from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
@@ -61,7 +63,7 @@ async def call_in_process(
         ToolDefinitionError: an argument cannot be sent to another process.
     """
     request = _pack(Request(target, arguments, context.without_services(), is_converted))
-    async with python_process("oneclaw_core.tools.isolated_call:serve") as process:
+    async with python_process("oneclaw_core.tools.isolated_call:serve", environ=without_secrets()) as process:
         try:
             answer = await _exchange(process, request)
         except _AnswerTooLongError:

@@ -93,6 +93,12 @@ def talk(characters: int) -> str:
     return "x" * characters
 
 
+@tool(isolation="process")
+def variables() -> list[str]:
+    """Give the names of the environment variables."""
+    return sorted(os.environ)
+
+
 def plain(number: int, context: ToolContext) -> str:
     return f"{number} in {'the test' if 'pytest' in sys.modules else 'a worker'} for {context.session_id}"
 

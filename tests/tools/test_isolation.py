@@ -71,6 +71,16 @@ def test_attachments_and_groups_to_load_come_back_with_the_result(context):
     assert run(isolated_functions.picture, {}, context) == expected
 
 
+def test_the_process_gets_no_keys_of_the_environment(context, monkeypatch):
+    monkeypatch.setenv("LAB_API_KEY", "sk-canary-0123456789")
+    monkeypatch.setenv("LAB_REGION", "north")
+
+    names = run(isolated_functions.variables, {}, context).result
+
+    assert "LAB_API_KEY" not in names
+    assert {"LAB_REGION", "PATH"} <= set(names)
+
+
 def test_the_function_itself_stays_callable_here(context):
     made = isolated_functions.report(datetime.date(2026, 1, 1), context)
     assert made.pid == os.getpid()
