@@ -282,7 +282,7 @@ async def current_sections(context: PluginContext, session: SessionInfo) -> Iter
     """Return sections of the system prompt for what may change within a session; called once a turn. 5 s.
 
     They stand behind those of ``prompt_sections``. A session keeps those that it began with. The model is told of a
-    change with the user's message: of lines that begin with ``- `` which came and which went, else the whole text.
+    change with the user's message: which of the lines that begin with a dash came and went, else the whole text.
     """
 
 
