@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
-from oneclaw_core.worker_loop import is_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
@@ -130,6 +129,9 @@ class ToolContext:
         Raises:
             OneClawError: the tool runs in a worker process, or was executed by hand.
         """
+        # Worker processes wait for the imports of this module, and need no asyncio.
+        from oneclaw_core.worker_loop import is_worker_thread
+
         if self._services is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
         return self._services.for_other_loop() if is_worker_thread() else self._services
