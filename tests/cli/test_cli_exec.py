@@ -45,7 +45,12 @@ def test_a_plain_sentence_is_enough(oneclaw):
 
 
 def test_wrong_arguments_are_told_of(oneclaw):
-    for arguments in ({}, {"command": 5}, {"command": "ls", "timeout": 5}, {"command": "ls", "timeout_seconds": "5"}):
+    for arguments in (
+        {},
+        {"command": 5},
+        {"command": "ls", "timeout": 5},
+        {"command": "ls", "timeout_seconds": "soon"},
+    ):
         outcome = oneclaw("call", "--allow", "shell.execute", "exec", json.dumps(arguments))
         assert outcome.json["error_type"] == "validation_error"
 
