@@ -108,6 +108,7 @@ def _parts(request: PermissionRequest) -> list[tuple[str, str]]:
         parts.append((kind.noun, request.subject))
         if kind.argument is not None and arguments.get(kind.argument) == request.subject:
             del arguments[kind.argument]
+    arguments = {name: value for name, value in arguments.items() if not _is_in(value, request.detail)}
     if arguments or request.subject is None:
         parts.append(("arguments", json.dumps(arguments, ensure_ascii=False)))
     if request.detail:
@@ -115,6 +116,11 @@ def _parts(request: PermissionRequest) -> list[tuple[str, str]]:
     if request.task is not None:
         parts.append(("in the task", request.task))
     return parts
+
+
+def _is_in(value: object, detail: str) -> bool:
+    """Return True if an argument of several lines need not be shown, since the detail has it, and with its lines."""
+    return isinstance(value, str) and "\n" in value and value in detail
 
 
 def _grants(request: PermissionRequest, columns: int) -> Iterator[str]:

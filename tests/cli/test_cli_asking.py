@@ -171,6 +171,14 @@ def test_a_question_fits_on_the_screen_and_bars_what_others_wrote(columns, rows)
         assert any(" rows: d shows all …]" in row for row in others)
 
 
+def test_code_in_the_detail_is_shown_line_by_line_and_once():
+    code = "\n".join(f"line({number});" for number in range(300))
+    arguments = {"name": "t", "js_code": code}
+    shown = question(PermissionRequest("tools.write", "create_js_tool", arguments, f"create t:\n{code}")).split("\n")
+    assert [row for row in shown if "line(" in row] == [f"    │ {line}" for line in code.split("\n")]
+    assert '  arguments: {"name": "t"}' in shown
+
+
 def test_many_spaces_are_seen_and_counted():
     assert shell_question("ls" + " " * 500 + "; rm -rf /")[2:] == ["    │ ls␣[500 spaces]␣; rm -rf /"]
     assert shell_question("if true\n    echo  a␣ ")[2:] == ["    │ if true", "    │     echo␣␣a\\u2423␣"]

@@ -46,6 +46,17 @@ def test_a_tool_is_created_called_listed_changed_and_deleted(oneclaw, call_tool)
     ]
 
 
+def test_the_question_holds_all_of_the_code(oneclaw, call_tool):
+    code = "function execute() {\n" + "  step();\n" * 400 + "  return 'the end'\n}"
+
+    call_tool("create_js_tool", GREET, js_code=code)
+    call_tool("update_js_tool", name="greet", js_code=code.replace("the end", "another end"))
+
+    created, changed = (request.detail for request in oneclaw.user.asked)
+    assert code in created
+    assert code.replace("the end", "another end") in changed
+
+
 def test_a_schema_as_text_is_kept_whole(oneclaw, call_tool):
     schema = {"type": "object", "properties": {"all": {"type": "array", "items": {"type": "object"}, "default": [{}]}}}
 

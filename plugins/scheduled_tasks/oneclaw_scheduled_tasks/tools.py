@@ -104,7 +104,7 @@ async def schedule_task(
         task = await service.new(await limited(words, context, service))
         await context.ask_permission(
             WRITE_PERMISSION,
-            f"schedule the task '{task.name}' {task.schedule_text}: {_short(task.prompt)}",
+            f"schedule the task '{task.name}' {task.schedule_text}: {task.prompt}",
             f"new task {task.name}",
         )
         await service.add(task)
@@ -136,7 +136,7 @@ async def run_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     async with TaskService.open(context.services) as service:
         task = await service.get(task_id)
         await context.ask_permission(
-            WRITE_PERMISSION, f"run the task '{task.name}' now: {_short(task.prompt)}", f"run of task {task.name}"
+            WRITE_PERMISSION, f"run the task '{task.name}' now: {task.prompt}", f"run of task {task.name}"
         )
         await service.run(task.id)
     return f"Task '{task.name}' runs as soon as a worker is free; its schedule stays as it is."
@@ -191,7 +191,9 @@ async def update_scheduled_task(
         if not changes:
             return f"Nothing to change: task '{before.name}' is as it was."
         await context.ask_permission(
-            WRITE_PERMISSION, f"change the task '{before.name}': {'; '.join(changes)}", f"task {before.name}"
+            WRITE_PERMISSION,
+            f"change the task '{before.name}': {'; '.join(describe_changes(before, after, is_whole=True))}",
+            f"task {before.name}",
         )
         await service.store_change(before, after)
     return f"Task '{after.name}' is changed: {'; '.join(changes)}. Next run: {after.local_text(after.next_at)}."
@@ -211,8 +213,14 @@ async def delete_scheduled_task(task_id: str, *, context: ToolContext) -> str:
     return f"Task '{task.name}' and the log of its runs are deleted."
 
 
-def describe_changes(before: Task, after: Task) -> list[str]:
-    """Say what differs between two states of a task, each part as ``what: before -> after``."""
+def describe_changes(before: Task, after: Task, *, is_whole: bool = False) -> list[str]:
+    """Say what differs between two states of a task, each part as ``what: before -> after``.
+
+    Args:
+        before: the task as it was.
+        after: the task as it is to be.
+        is_whole: show all of what is new, however long.
+    """
     shown: list[tuple[str, Any, Any]] = [("schedule", before.schedule_text, after.schedule_text)]
     for key in (
         "name", "prompt", "agent", "model", "missed", "grace_seconds", "retries", "retry_delay_seconds", "max_seconds",
@@ -223,7 +231,8 @@ def describe_changes(before: Task, after: Task) -> list[str]:
     shown.append(("enabled", _yes(before.is_enabled), _yes(after.is_enabled)))
     shown.append(("repeat calls", _yes(before.repeats_calls), _yes(after.repeats_calls)))
     shown.append(("notified", _yes(before.is_notified), _yes(after.is_notified)))
-    return [f"{key}: {_short(old)} -> {_short(new)}" for key, old, new in shown if old != new]
+    shown_new = str if is_whole else _short
+    return [f"{key}: {_short(old)} -> {shown_new(new or 'none')}" for key, old, new in shown if old != new]
 
 
 def _listed(lines: Sequence[str], offset: int, shown_characters: int | None) -> str:

@@ -57,6 +57,19 @@ def test_a_task_is_scheduled_listed_changed_run_and_deleted(talk, tasks):
     assert talk.asked[0][1] == "schedule the task 'Water' daily at 09:00 (Europe/Berlin): Tell me to drink"
 
 
+def test_questions_hold_all_of_a_prompt(talk, tasks):
+    prompt = "Water the plants. " * 50 + "Then tell me."
+    talk(("schedule_task", {**DAILY[1], "prompt": prompt}))
+    ((task, _),) = tasks.call(list_tasks)
+    talk(
+        ("run_scheduled_task", {"task_id": task.id}),
+        ("update_scheduled_task", {"task_id": task.id, "prompt": prompt + " Again."}),
+    )
+
+    assert all(prompt in detail for _, detail in talk.asked)
+    assert talk.asked[-1][1].endswith("Then tell me. Again.")
+
+
 def test_running_a_task_makes_a_run_and_leaves_the_schedule(talk, tasks):
     talk(DAILY)
     ((before, _),) = tasks.call(list_tasks)

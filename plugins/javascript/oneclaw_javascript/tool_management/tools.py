@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from oneclaw_core import ToolContext
+    from oneclaw_javascript.user_tools.changes import ToolChange
     from oneclaw_javascript.user_tools.user_tool import UserTool
 
 _DESCRIPTION_CHARACTERS = 200
@@ -78,7 +79,7 @@ async def create_js_tool(
         required_permissions=required_permissions,
         timeout_seconds=timeout_seconds,
     )
-    await context.ask_permission(_WRITE_PERMISSION, change.summary, f"new tool {name.strip()}")
+    await context.ask_permission(_WRITE_PERMISSION, _shown(change), f"new tool {name.strip()}")
     await tools.make(change)
     if not context.selection.allows(change.name, None):
         return f"Tool '{change.name}' is created. It is not among this agent's tools; others can call it at once."
@@ -123,7 +124,7 @@ async def update_js_tool(
     )
     if change is None:
         return f"Nothing to change: tool '{name.strip()}' is as it was."
-    await context.ask_permission(_WRITE_PERMISSION, change.summary, f"tool {name.strip()}")
+    await context.ask_permission(_WRITE_PERMISSION, _shown(change), f"tool {name.strip()}")
     await tools.make(change)
     return f"Tool '{change.name}' is changed. The change counts from your next answer on."
 
@@ -136,6 +137,13 @@ async def delete_js_tool(name: str, *, context: ToolContext) -> str:
     await context.ask_permission(_WRITE_PERMISSION, change.summary, f"deletion of tool {name.strip()}")
     await tools.make(change)
     return f"Tool '{change.name}' is deleted."
+
+
+def _shown(change: ToolChange) -> str:
+    """Return what the user decides on: what is done, and all of the code if it is new."""
+    if change.code is None or change.code == change.replaces[1]:
+        return change.summary
+    return f"{change.summary}\n{change.code.decode()}"
 
 
 def _line(tool: UserTool) -> str:
