@@ -35,6 +35,7 @@ _CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]")
 # The disk is full, the user's share of it is used up, or the file may grow no more.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+RAW_VARIABLE = "ONECLAW_RAW_OUTPUT"
 _STDOUT = 1
 _STDERR = 2
 
@@ -52,6 +53,18 @@ def printable(text: str) -> str:
     Newlines and tabs stay; carriage returns go; other control characters, escape sequences among them, become visible.
     """
     return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r", ""))
+
+
+def shown_on(stream: TextIO, text: str) -> str:
+    """Return a text as it is written to a stream: printable, for a file or a pipe may reach a terminal later.
+
+    Args:
+        stream: where it is written.
+        text: from a model, a tool or a plugin; to the letter if the user set ``ONECLAW_RAW_OUTPUT``, which counts
+            where no terminal is.
+    """
+    is_raw = os.environ.get(RAW_VARIABLE) and not is_terminal(stream)
+    return text if is_raw else printable(text)
 
 
 def printable_line(text: str, limit: int | None = None) -> str:
@@ -86,14 +99,14 @@ def styled(text: str, stream: TextIO, **style: Any) -> str:
 
 
 def print_text(text: str = "", *, stream: TextIO | None = None) -> None:
-    """Print a line, or several; printable if that is for a terminal, to the letter if not.
+    """Print a line, or several, as :func:`shown_on` has it.
 
     Args:
         text: what to print.
         stream: by default stdout.
     """
     stream = stream or sys.stdout
-    click.echo(printable(text) if is_terminal(stream) else text, file=stream)
+    click.echo(shown_on(stream, text), file=stream)
 
 
 def claim_stdout() -> None:
@@ -144,13 +157,29 @@ def print_json(document: Any, *, indent: int | None = 2, stream: TextIO | None =
         stream: by default stdout.
     """
     stream = stream or sys.stdout
-    text = json.dumps(document, ensure_ascii=False, indent=indent)
-    text = _CONTROL_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    text = json_text(document, indent=indent)
     try:
         text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(document, ensure_ascii=True, indent=indent)
+        text = json_text(document, indent=indent, ensure_ascii=True)
     click.echo(text, file=stream)
+
+
+def json_text(document: Any, *, indent: int | None = None, ensure_ascii: bool = False) -> str:
+    """Write a document as JSON in which every control character is escaped.
+
+    Args:
+        document: what JSON can hold.
+        indent: ``None`` for a document on one line.
+        ensure_ascii: escape all that is not ASCII too.
+    """
+    text = json.dumps(document, ensure_ascii=ensure_ascii, indent=indent)
+    return _CONTROL_IN_JSON.sub(_escaped_in_json, text)
+
+
+def _escaped_in_json(match: re.Match[str]) -> str:
+    # The json module writes DEL, which is ASCII, as it is.
+    return "\\u007f" if match[0] == "\x7f" else json.dumps(match[0])[1:-1]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -163,7 +192,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     if is_terminal(sys.stdout):
         _draw_table(columns, _cells(rows))
     else:
-        click.echo(table_text(columns, rows))
+        click.echo(shown_on(sys.stdout, table_text(columns, rows)))
 
 
 def print_listing(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.options import stored_conversation_options
-from oneclaw_core.cli.output import json_option, print_json, print_text, reserved_stdout
+from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable, reserved_stdout
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
 from oneclaw_core.providers.base import ToolLoading
@@ -89,7 +90,8 @@ def _print_wire(preview: RequestPreview, *, as_json: bool) -> None:
     if as_json:
         print_json({"method": "POST", "url": wire.url, "headers": dict(wire.headers), "body": json.loads(body)})
     else:
-        print_text(body)
+        # Programs get the bytes that would be sent.
+        click.echo(printable(body) if is_terminal(sys.stdout) else body)
 
 
 def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:

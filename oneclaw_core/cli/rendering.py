@@ -8,7 +8,7 @@ import sys
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
-from oneclaw_core.cli.output import is_terminal, print_json, printable, printable_line, styled
+from oneclaw_core.cli.output import is_terminal, print_json, printable, printable_line, shown_on, styled
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
@@ -118,7 +118,7 @@ class TurnView:
         self._end_thought_line()
         self._has_text = True
         self._is_at_line_start = text.endswith("\n")
-        self._stdout.write(printable(text) if is_terminal(self._stdout) else text)
+        self._stdout.write(shown_on(self._stdout, text))
         self._stdout.flush()
 
     def _write_reasoning(self, text: str) -> None:

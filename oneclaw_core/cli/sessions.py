@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import (
+    RAW_VARIABLE,
     is_terminal,
     json_option,
+    json_text,
     print_json,
     print_listing,
     print_table,
@@ -134,7 +136,7 @@ def export(name: str, format_name: str, output: str | None) -> None:
     async def work(store: Store) -> None:
         session = await _find(store, name)
         if output is None or output == "-":
-            await _write(store, session, format_name, _write_to_stdout, is_file=False)
+            await _write(store, session, format_name, partial(click.echo, nl=False), is_file=False)
         else:
             with _new_file(output) as file:
                 await _write(store, session, format_name, file.write, is_file=True)
@@ -215,29 +217,26 @@ async def _write(
         # A file is UTF-8; what stdout leads to is not known, and ASCII holds everything.
         await _write_json(store, session, write, ensure_ascii=not is_file)
     else:
-        await _write_markdown(store, session, write)
+        await _write_markdown(store, session, write, is_file=is_file)
 
 
 async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, ensure_ascii: bool) -> None:
 
-    head = json.dumps(session_document(session), indent=2, ensure_ascii=ensure_ascii)
+    head = json_text(session_document(session), indent=2, ensure_ascii=ensure_ascii)
     write(head.removesuffix("\n}") + ',\n  "messages": [')
     separator = "\n"
     async for message in _messages(store, session):
-        write(f"{separator}    {json.dumps(message_document(message), ensure_ascii=ensure_ascii)}")
+        write(f"{separator}    {json_text(message_document(message), ensure_ascii=ensure_ascii)}")
         separator = ",\n"
     write("\n  ]\n}\n")
 
 
-async def _write_markdown(store: Store, session: Session, write: Callable[[str], object]) -> None:
-
-    write(markdown_head(session))
+async def _write_markdown(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:
+    is_raw = os.environ.get(RAW_VARIABLE) and (is_file or not is_terminal(sys.stdout))
+    shown: Callable[[str], str] = str if is_raw else printable
+    write(shown(markdown_head(session)))
     async for message in _messages(store, session):
-        write(markdown_entry(message))
-
-
-def _write_to_stdout(text: str) -> None:
-    click.echo(printable(text) if is_terminal(sys.stdout) else text, nl=False)
+        write(shown(markdown_entry(message)))
 
 
 @contextmanager

@@ -50,8 +50,13 @@ def test_json_can_be_read_back_whatever_the_encoding(document):
 
 
 def test_json_keeps_text_readable_and_escapes_control_characters(capsys):
-    print_json(["Grüße", "\x9b\u202e"], indent=None)
-    assert capsys.readouterr().out == '["Grüße", "\\u009b\\u202e"]\n'
+    print_json(["Grüße", "\x9b\u202e\x7f\u2028"], indent=None)
+    assert capsys.readouterr().out == '["Grüße", "\\u009b\\u202e\\u007f\\u2028"]\n'
+
+
+def test_a_piped_table_steers_no_terminal(capsys):
+    print_table(("name",), [("\x1b[2Ja",)])
+    assert capsys.readouterr().out == "name\n\\x1b[2Ja\n"
 
 
 def test_a_table_is_aligned_text_when_nobody_looks(capsys):

@@ -222,8 +222,10 @@ def test_nobody_is_asked_where_nobody_sits(oneclaw, serve, install_plugin):
     assert result["result"] == "Dear diary"
 
 
-def test_piped_text_is_to_the_letter(oneclaw, serve):
-    serve(text("\x1b[2Jcleared\r\n"))
+def test_piped_text_steers_no_terminal_later_unless_it_is_to_be_raw(oneclaw, serve, monkeypatch):
+    serve(text("\x1b[2Jcleared\r\n"), text("\x1b[2Jcleared\r\n"))
+    assert oneclaw("run", *MODEL, "hello").stdout == "\\x1b[2Jcleared\n"
+    monkeypatch.setenv("ONECLAW_RAW_OUTPUT", "1")
     assert oneclaw("run", *MODEL, "hello").stdout == "\x1b[2Jcleared\r\n"
 
 

@@ -145,19 +145,26 @@ def test_a_session_is_shown_in_full_as_json(ok, story):
     assert user["sequence"] < call["sequence"] < result["sequence"] < answer["sequence"]
 
 
-def test_escape_sequences_in_a_conversation_do_not_reach_a_terminal(ok, home, monkeypatch):
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_escape_sequences_in_a_conversation_do_not_reach_a_terminal(ok, home, monkeypatch, tmp_path, is_terminal):
     async def hostile(store):
         session = await store.create_session("hostile", agent="General Assistant")
-        await store.append(session.id, [Message(type=MessageType.USER, content="\x1b]0;gotcha\x07 \x9b31m")])
+        await store.append(session.id, [Message(type=MessageType.USER, content="\x1b]0;gotcha\x07 \x9b31m\x7f")])
 
     in_store(hostile)
-    monkeypatch.setattr("oneclaw_core.cli.output.is_terminal", lambda stream: True)
-    monkeypatch.setattr("oneclaw_core.cli.sessions.is_terminal", lambda stream: True)
+    if is_terminal:
+        monkeypatch.setattr("oneclaw_core.cli.output.is_terminal", lambda stream: True)
+        monkeypatch.setattr("oneclaw_core.cli.sessions.is_terminal", lambda stream: True)
 
-    for arguments in (("show", "hostile"), ("export", "hostile")):
-        shown = ok("sessions", *arguments)
-        assert "gotcha" in shown
-        assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+    export = ("export", "hostile")
+    files = [tmp_path / "hostile.md", tmp_path / "hostile.json"]
+    ok("sessions", *export, "--output", str(files[0]))
+    ok("sessions", *export, "--format", "json", "--output", str(files[1]))
+    shown = [ok("sessions", *each) for each in (("show", "hostile"), export, (*export, "--format", "json"))]
+    for each in (*shown, *(file.read_text() for file in files)):
+        assert "gotcha" in each
+        assert not {"\x1b", "\x07", "\x7f", "\x9b"} & set(each)
+    assert json.loads(shown[2]) == json.loads(files[1].read_text())
 
 
 def test_an_export_as_json_is_what_is_shown_as_json(ok, story, tmp_path):
