@@ -120,7 +120,8 @@ def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException |
 
     Args:
         call: takes nothing.
-        pass_on: called in the thread with what the function returned or raised; that can be set on a future.
+        pass_on: called in the thread with what the function returned or raised; that can be set on a future. No two
+            calls have the same.
     """
     watch = _watch.get()
 
@@ -132,12 +133,14 @@ def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException |
         except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
             error = passable(raised)
         if watch is not None:
-            watch.end(job)
+            watch.end(pass_on)
         _idle.append(thread)
         pass_on(value, error)
+        del value, error  # the traceback of an error keeps this frame
 
+    # The watch is told of pass_on: a job that refers to itself keeps its result until garbage is collected.
     if watch is not None:
-        watch.begin(job)
+        watch.begin(pass_on)
     _idle_worker().jobs.put(job)
 
 
