@@ -246,7 +246,15 @@ def show(name: str, as_json: bool) -> None:
     for message in missing:
         warn(message)
     if as_json:
-        documents = [{"name": each.name, "description": each.description, "group": group} for each, group in tools]
+        documents = [
+            {
+                "name": each.name,
+                "description": each.description,
+                "group": group,
+                "required_permissions": list(each.required_permissions),
+            }
+            for each, group in tools
+        ]
         print_json(agent_document(agent) | {"available_tools": documents})
         return
     print_text(f"{agent.name}: {agent.description}" if agent.description else agent.name)
@@ -258,8 +266,11 @@ def show(name: str, as_json: bool) -> None:
             print_text(f"{key}: {value!s}")
     print_text(f"tools: {_selected(agent.selection)}")
     print_text(f"\n{agent.system_prompt}\n")
-    rows = [(each.name, group, one_line(each.description, _DESCRIPTION_CHARACTERS)) for each, group in tools]
-    print_table(("tool", "group", "description"), rows)
+    rows = [
+        (each.name, group, ", ".join(each.required_permissions), one_line(each.description, _DESCRIPTION_CHARACTERS))
+        for each, group in tools
+    ]
+    print_table(("tool", "group", "needs permission", "description"), rows)
 
 
 @agents.command("create")

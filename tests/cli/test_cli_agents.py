@@ -234,6 +234,16 @@ def test_the_groups_in_a_chat_are_those_of_the_agent(ok, oneclaw, tmp_path, monk
     assert "pdf " not in after
 
 
+def test_showing_an_agent_marks_the_tools_that_need_permissions(ok):
+    ok("agents", "create", "Poet", *PROMPT, "--tools", "get_current_time,read_file")
+    heading, *rows = ok("agents", "show", "Poet").split("\n\n")[-1].splitlines()
+    start = heading.index("needs permission")
+    marks = {row.split()[0]: row[start:].split()[0] for row in rows}
+    assert (marks["read_file"], marks["get_current_time"]) == ("files.read", "Get")
+    tools = {each["name"]: each for each in ok("agents", "show", "Poet", "--json")["available_tools"]}
+    assert tools["read_file"]["required_permissions"] == ["files.read"]
+
+
 def test_the_built_in_agent_is_listed_and_shown(ok):
     (agent,) = ok("agents", "list", "--json")
     shown = ok("agents", "show", "general assistant", "--json")
