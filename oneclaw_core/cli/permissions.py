@@ -84,7 +84,8 @@ def grant(name: str, **scope: Any) -> None:
 def deny(name: str, **scope: Any) -> None:
     """Never let a tool have a permission, without asking.
 
-    NAME can end in a pattern, as for grant. What is denied goes before what is granted.
+    NAME can end in a pattern, as for grant, or name several at once: google.gmail is all that begins so. What is denied
+    goes before what is granted.
     """
     _decide(name, Decision.DENY, "denied", **scope)
 
@@ -176,7 +177,10 @@ def _decide(
 
     known = permissions_by_name(load_catalog().registry)
     rule = PermissionRule.check(name)
-    if rule.permission not in known:
+    parts = [each for each in known if each.startswith(f"{rule.permission}.")]
+    if parts and rule.permission not in known and decision is Decision.GRANT:
+        raise UsageError(f"{rule.permission} has parts, and each is granted by itself: {', '.join(parts)}")
+    if rule.permission not in known and not parts:
         if not is_permission_name(rule.permission):
             raise UsageError(
                 f"{rule.permission!r} is no permission's name: it is lower-case words separated by dots, such as "

@@ -194,3 +194,13 @@ def test_the_log_tells_what_was_granted_and_refused(oneclaw, ok):
     assert found == [("echo two", "granted", "option", "exec"), ("echo one", "refused", "default", "exec")]
     assert "granted by option" in ok("permissions", "log")
     assert "no session" in oneclaw("permissions", "log", "--session", "none").stderr
+
+
+def test_all_permissions_that_begin_alike_are_denied_at_once_and_granted_one_by_one(oneclaw):
+    outcome = oneclaw("permissions", "deny", "network")
+    assert (outcome.stdout, outcome.stderr) == ("network is denied\n", "")
+    refused = oneclaw("call", "http_request", '{"url": "http://192.0.2.1/"}').stdout
+    assert "oneclaw permissions reset network" in refused
+    outcome = oneclaw("permissions", "grant", "network")
+    assert outcome.status == 2
+    assert "each is granted by itself: network.public, network.private" in outcome.stderr
