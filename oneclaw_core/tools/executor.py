@@ -366,7 +366,7 @@ class ToolExecutor:
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=replace(self._paths, denied=self._denied(scope, "files.read", "files.write")),
+            paths=replace(self._paths, denied=self._denied(scope, "files.read", "files.write", with_patterns=True)),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -389,9 +389,9 @@ class ToolExecutor:
         _log.info("the arguments of a call of %s were read leniently", call.name)
         return arguments
 
-    def _denied(self, scope: CallScope, *permissions: str) -> frozenset[str]:
+    def _denied(self, scope: CallScope, *permissions: str, with_patterns: bool = False) -> frozenset[str]:
         task = scope.turn.task if scope.turn is not None else None
-        return self._permissions.denied(*permissions, agent=scope.agent_name, task=task)
+        return self._permissions.denied(*permissions, agent=scope.agent_name, task=task, with_patterns=with_patterns)
 
     def _asker(
         self, tool_name: str, plugin: str | None, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None

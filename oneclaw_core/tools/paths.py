@@ -38,7 +38,8 @@ class PathGuard:
         workspace: the directory in the home where tools read and write.
         start_directory: where the program was started: tools may read there, not write.
         home: closed to tools but for the workspace, also where it lies in the start directory.
-        denied: those of ``files.read`` and ``files.write`` that the user has denied.
+        denied: what the user has denied of ``files.read`` and ``files.write``: these names, or with a path such as
+            ``files.write:/home/ada/notes``, which stands for the file, or all below the directory.
     """
 
     workspace: Path
@@ -55,7 +56,7 @@ class PathGuard:
             An absolute path without symbolic links, which need not exist.
 
         Raises:
-            PermissionDeniedError: it lies outside both directories, or can be no file's path.
+            PermissionDeniedError: it lies outside both directories, is denied, or can be no file's path.
         """
         self._require("files.read")
         wanted = _expand(path)
@@ -64,6 +65,7 @@ class PathGuard:
         inside = [each for each in resolved_candidates if self._is_readable(each)]
         found = next((each for each in inside if _exists(each)), None)
         if found is not None:
+            self._require("files.read", found)
             return found
         bases = (self.start_directory, self.workspace)
         # A link that leads out is no missing file; what is behind it is not looked at.
@@ -78,6 +80,7 @@ class PathGuard:
                 f"the workspace {self.workspace} and the start directory {self.start_directory}",
                 "files.read",
             )
+        self._require("files.read", inside[0])
         return inside[0]
 
     def working_directory(self, wanted: str | None) -> Path:
@@ -116,7 +119,7 @@ class PathGuard:
             An absolute path without symbolic links; neither it nor its parents need exist.
 
         Raises:
-            PermissionDeniedError: it lies outside the workspace, or can be no file's path.
+            PermissionDeniedError: it lies outside the workspace, is denied, or can be no file's path.
         """
         self._require("files.write")
         resolved = _resolve(self.workspace / _expand(path))
@@ -125,6 +128,7 @@ class PathGuard:
                 f"{str(path)!r} is not a file in the workspace {self.workspace}, the only place where tools may write",
                 "files.write",
             )
+        self._require("files.write", resolved)
         _exists(resolved)
         return resolved
 
@@ -136,12 +140,16 @@ class PathGuard:
                 return str(path.relative_to(resolved))
         return str(path)
 
-    def _require(self, permission: str) -> None:
-        if permission in self.denied:
+    def _require(self, permission: str, path: Path | None = None) -> None:
+        denied = permission if permission in self.denied else None
+        if path is not None:
+            parts = (path, *path.parents)
+            denied = next((name for each in parts if (name := f"{permission}:{each}") in self.denied), denied)
+        if denied is not None:
             # Imported here, for the process of an isolated call starts faster without.
             from oneclaw_core.tools.permissions import denied_for_good
 
-            raise denied_for_good(permission)
+            raise denied_for_good(denied)
 
     def _is_readable(self, path: Path) -> bool:
         if _is_inside(path, self.workspace):

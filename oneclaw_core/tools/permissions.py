@@ -153,22 +153,30 @@ class PermissionPolicy:
         for grant in decided:
             self._decided.setdefault(grant.permission, []).append(grant)
 
-    def denied(self, *permissions: str, agent: str | None = None, task: str | None = None) -> frozenset[str]:
+    def denied(
+        self, *permissions: str, agent: str | None = None, task: str | None = None, with_patterns: bool = False
+    ) -> frozenset[str]:
         """Return those of some permissions that the user has denied for good.
 
         Args:
             permissions: their names.
             agent: on whose behalf they are needed.
             task: for which scheduled task.
+            with_patterns: True to return denials of a part too, as ``PERMISSION:PATTERN``.
         """
         if not self._decided:
             return frozenset()
-        return frozenset(
-            each
-            for each in permissions
-            if PermissionRule(each) not in self._allowed
-            and self._denial(PermissionRequest(each, "", {}, agent=agent, task=task)) is not None
-        )
+        found = set()
+        for each in permissions:
+            request = PermissionRequest(each, "", {}, agent=agent, task=task)
+            if PermissionRule(each) in self._allowed:
+                continue
+            if self._denial(request) is not None:
+                found.add(each)
+            for grant in self._remembered(each) if with_patterns else ():
+                if grant.decision is Decision.DENY and grant.pattern is not None and _holds_for(grant, request):
+                    found.add(f"{each}:{grant.pattern}")
+        return frozenset(found)
 
     async def require(self, request: PermissionRequest) -> str:
         """Return if the permission is granted, asking the user where nothing is decided.

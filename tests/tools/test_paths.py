@@ -107,6 +107,24 @@ def test_what_the_user_has_denied_is_denied_to_every_tool(guard):
         no_writing.writable("a.txt")
 
 
+def test_a_denied_path_is_denied_with_all_below(guard):
+    secret = guard.workspace / "secret"
+    (secret / "deep").mkdir(parents=True)
+    (secret / "deep" / "a.txt").write_text("a")
+    (guard.workspace / "link").symlink_to(secret)
+    (guard.workspace / "secretary").write_text("b")
+    denied = frozenset({f"files.read:{secret.resolve()}", f"files.write:{secret.resolve()}"})
+    limited = PathGuard(guard.workspace, guard.start_directory, denied=denied)
+
+    for path in ("secret", "secret/deep/a.txt", "link/deep/a.txt", secret / "missing"):
+        with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset files\.read:"):
+            limited.readable(path)
+        with pytest.raises(PermissionDeniedError, match=r"oneclaw permissions reset files\.write:"):
+            limited.writable(path)
+    assert limited.readable("secretary")
+    assert limited.writable("secretary")
+
+
 def test_kernel_directories_are_closed_also_when_started_at_the_root(tmp_path):
     guard = PathGuard(tmp_path, Path("/"))
     assert guard.readable(__file__) == Path(__file__).resolve()

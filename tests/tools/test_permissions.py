@@ -347,6 +347,23 @@ def test_a_denial_of_a_part_of_a_name_holds_for_all_its_permissions():
     assert policy.denied("google.gmail.send", "google.drive.read") == {"google.gmail.send"}
 
 
+def test_denials_of_a_part_are_returned_on_request():
+    decided = [
+        Grant("files.read", "/notes", DENY),
+        Grant("files.read", "/old", DENY, until=datetime.now(UTC) - timedelta(1)),
+        Grant("files.read", "/ada", DENY, agent="Ada"),
+        Grant("files.read", "/public"),
+    ]
+    policy = PermissionPolicy(decided, Household().remember)
+
+    assert policy.denied("files.read", "files.write") == frozenset()
+    assert policy.denied("files.read", "files.write", with_patterns=True) == {"files.read:/notes"}
+    with_ada = policy.denied("files.read", agent="Ada", with_patterns=True)
+    assert with_ada == {"files.read:/notes", "files.read:/ada"}
+    allowing = PermissionPolicy(decided, Household().remember, allowed=["files.read"])
+    assert allowing.denied("files.read", with_patterns=True) == frozenset()
+
+
 def test_what_a_person_decided_is_recorded_and_defaults_are_not():
     household = Household(PermissionAnswer.ONCE, PermissionAnswer.NO)
     policy = household.policy({"network.private:router.lan": GRANT})
