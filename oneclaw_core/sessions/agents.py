@@ -45,6 +45,8 @@ _INSERT = f"INSERT INTO agents ({', '.join(_WRITTEN)}) VALUES ({', '.join(f':{ea
 _CHANGED = tuple(each for each in _WRITTEN if each not in ("id", "created_at"))
 _UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGED)} WHERE id = :it"
 _DELETE = "DELETE FROM agents WHERE id = :it"
+_DELETE_GRANTS = "DELETE FROM grants WHERE agent = :name"
+_RENAME_GRANTS = "UPDATE grants SET agent = :new_name WHERE agent = :old_name"
 _HAND_OVER = "UPDATE sessions SET agent = :new_name WHERE agent = :old_name"
 
 
@@ -89,7 +91,7 @@ def create(connection: Connection, agent: Agent) -> Agent:
 
 
 def change(connection: Connection, name_or_id: str, change: Callable[[Agent], Agent]) -> Agent:
-    """Change a stored agent; its sessions follow a change of its name.
+    """Change a stored agent; its sessions and the decisions on its permissions follow a change of its name.
 
     Args:
         connection: of the transaction.
@@ -112,12 +114,16 @@ def change(connection: Connection, name_or_id: str, change: Callable[[Agent], Ag
     except ConstraintError:
         raise _duplicate(new.name) from None
     if new.name != old.name:
+        connection.execute(_DELETE_GRANTS, {"name": new.name})
+        connection.execute(_RENAME_GRANTS, {"old_name": old.name, "new_name": new.name})
         _hand_over(connection, old.name, new.name)
     return new
 
 
 def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
     """Delete a stored agent; its sessions continue with the General Assistant.
+
+    The decisions on its permissions are deleted too, so that a later agent of the same name has none of them.
 
     Returns:
         The agent that is gone, and how many sessions it had.
@@ -128,6 +134,7 @@ def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
     """
     agent = _changeable(connection, name_or_id, "deleted")
     connection.execute(_DELETE, {"it": agent.id})
+    connection.execute(_DELETE_GRANTS, {"name": agent.name})
     return agent, _hand_over(connection, agent.name, GENERAL_ASSISTANT.name)
 
 

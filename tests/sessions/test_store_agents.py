@@ -14,6 +14,7 @@ from histories import assistant, database_path, opened, user
 
 from oneclaw_core.errors import AgentError, DuplicateError, NotFoundError, ProtectedError, StoreDamagedError
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits
+from oneclaw_core.types.permissions import Grant
 from oneclaw_core.types.tools import ToolSelection
 
 
@@ -116,6 +117,28 @@ def test_deleting_leaves_the_sessions_to_the_general_assistant(tmp_path: Path) -
             assert (await store.turn_setup("one", None)).agent is GENERAL_ASSISTANT
             with pytest.raises(NotFoundError, match="there is no agent 'Poet'"):
                 await store.delete_agent("Poet")
+
+    asyncio.run(main())
+
+
+def test_decisions_on_permissions_follow_the_agent_and_end_with_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.create_agent(agent("Ada"))
+            await store.set_grant(Grant("shell.execute", agent="Ada"))
+            await store.set_grant(Grant("shell.execute", agent="Bo"))
+            await store.set_grant(Grant("network.private"))
+
+            await store.change_agent("Ada", lambda old: replace(old, name="Bo"))
+            grants = (await store.user_states()).grants
+            assert [(each.permission, each.agent) for each in grants] == [
+                ("network.private", None),
+                ("shell.execute", "Bo"),
+            ]
+
+            await store.delete_agent("Bo")
+            await store.create_agent(agent("Bo"))
+            assert [each.permission for each in (await store.user_states()).grants] == ["network.private"]
 
     asyncio.run(main())
 
