@@ -60,7 +60,7 @@ def _scope_options(command: Decorated) -> Decorated:
             help="The only directory that it holds in, for what runs in one, such as commands.",
         ),
         click.option("--task", metavar="NAME", help="The only scheduled task that it holds for."),
-        click.option("--agent", metavar="NAME", help="The only agent that it holds for."),
+        click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
     ):
         command = option(command)
     return command
@@ -171,8 +171,9 @@ def _decide(
     until: datetime | None,
 ) -> None:
     from oneclaw_core.cli.running import with_store
+    from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.tools.permission_meanings import is_permission_name
-    from oneclaw_core.tools.permission_rules import PermissionRule
+    from oneclaw_core.tools.permission_rules import PermissionRule, subject_kind
     from oneclaw_core.tools.permissions import grant_in_words
 
     known = permissions_by_name(load_catalog().registry)
@@ -191,16 +192,27 @@ def _decide(
         )
     if until is not None and until <= datetime.now():
         raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")
-    decided = Grant(
-        rule.permission,
-        rule.pattern,
-        decision,
-        until.astimezone() if until is not None else None,
-        agent,
-        task,
-        str(Path(directory).resolve()) if directory is not None else None,
-    )
-    with_store(lambda store: store.set_grant(decided))
+    if directory is not None and subject_kind(rule.permission).directory_argument is None:
+        warn(f"--in: {rule.permission} then holds only for tools that say in which directory they use it")
+    place = str(Path(directory).resolve()) if directory is not None else None
+
+    async def decide(store: Store) -> Grant:
+        found = await store.find_agent(agent) if agent is not None else None
+        if agent is not None and found is None:
+            raise not_found(agent)
+        decided = Grant(
+            rule.permission,
+            rule.pattern,
+            decision,
+            until.astimezone() if until is not None else None,
+            found.name if found is not None else None,
+            task,
+            place,
+        )
+        await store.set_grant(decided)
+        return decided
+
+    decided = with_store(decide)
     is_plain = not any((agent, task, directory, until))
     print_text(f"{rule if is_plain else grant_in_words(decided)} is {outcome}")
 

@@ -1,5 +1,7 @@
 """`oneclaw permissions`."""
 
+from pathlib import Path
+
 import pytest
 
 NEEDY = """
@@ -167,8 +169,9 @@ def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_
 def test_a_grant_can_be_for_an_agent_a_task_a_directory_and_a_time(oneclaw, ok, tmp_path):
     directory = tmp_path / "project"
     directory.mkdir()
+    ok("agents", "create", "Ada", "--system-prompt", "You count.")
     words = ok(
-        "permissions", "grant", "shell.execute:make *", "--agent", "Ada", "--task", "report", "--in", str(directory),
+        "permissions", "grant", "shell.execute:make *", "--agent", "ada", "--task", "report", "--in", str(directory),
         "--until", "2100-01-01",
     )  # fmt: skip
     sentence = (
@@ -182,6 +185,26 @@ def test_a_grant_can_be_for_an_agent_a_task_a_directory_and_a_time(oneclaw, ok, 
     assert "permission_denied" in outcome.stdout
     outcome = oneclaw("permissions", "grant", "shell.execute", "--until", "2000-01-01")
     assert (outcome.status, "is over" in outcome.stderr) == (2, True)
+
+
+def test_a_decision_that_could_never_hold_is_refused_or_warned_of(oneclaw, ok, tmp_path):
+    outcome = oneclaw("permissions", "deny", "network.public", "--agent", "Adaa")
+    assert (outcome.status, "there is no agent 'Adaa'" in outcome.stderr) == (2, True)
+    assert not [each for each in ok("permissions", "list", "--json") if each.get("decision")]
+
+    outcome = oneclaw("permissions", "deny", "network.public", "--in", str(tmp_path))
+    assert (outcome.status, "only for tools that say" in outcome.stderr) == (0, True)
+
+
+def test_a_denied_path_is_closed_to_tools(oneclaw, ok, home):
+    workspace = Path(home, "workspace")
+    ok("permissions", "deny", f"files.write:{workspace / 'secret'}")
+
+    refused = oneclaw("call", "write_file", '{"path": "secret/a.txt", "content": "a"}')
+
+    assert "permission_denied" in refused.stdout
+    assert not (workspace / "secret").exists()
+    ok("call", "write_file", '{"path": "public.txt", "content": "a"}')
 
 
 def test_the_log_tells_what_was_granted_and_refused(oneclaw, ok):
