@@ -228,23 +228,25 @@ def _add_grants_and_permission_log(connection: Connection) -> None:
         )""",
     ):
         connection.execute(statement)
+    decided: dict[tuple[str, str], tuple[str, int]] = {}
+    derived: dict[tuple[str, str], tuple[str, int]] = {}
     for name, decision, updated_at in connection.execute(
         "SELECT name, decision, updated_at FROM permissions"
     ).fetchall():
         permission, _, pattern = name.partition(":")
+        decided[permission, pattern] = decision, updated_at
         whole, _, part = permission.rpartition(".")
-        permissions = [permission]
         if part == "write" and "." in whole:
             # That was everything a service can do: what is granted is now what does no harm, what is denied is all.
-            parts = ("organize",) if decision == "grant" else ("organize", "send", "share", "delete")
-            permissions += [f"{whole}.{each}" for each in parts]
-        for each in permissions:
-            connection.execute(
-                """INSERT INTO grants (permission, pattern, agent, task, directory, decision, source, created_at)
-                VALUES (:permission, :pattern, '', '', '', :decision, 'version 0.1', :moment)
-                ON CONFLICT (permission, pattern, agent, task, directory) DO NOTHING""",
-                {"permission": each, "pattern": pattern, "decision": decision, "moment": updated_at},
-            )
+            parts = ("organize",) if decision == "grant" else ("organize", "send", "share", "forward", "delete")
+            derived |= {(f"{whole}.{each}", pattern): (decision, updated_at) for each in parts}
+    # What was decided by name goes before what follows from another decision.
+    for (permission, pattern), (decision, updated_at) in {**derived, **decided}.items():
+        connection.execute(
+            """INSERT INTO grants (permission, pattern, agent, task, directory, decision, source, created_at)
+            VALUES (:permission, :pattern, '', '', '', :decision, 'version 0.1', :moment)""",
+            {"permission": permission, "pattern": pattern, "decision": decision, "moment": updated_at},
+        )
     connection.execute("DROP TABLE permissions")
 
 

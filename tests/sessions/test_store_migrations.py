@@ -140,7 +140,13 @@ def test_a_grant_of_version_1_is_narrowed_to_what_does_no_harm(old_home: Path) -
     with closing(sqlite3.connect(database_path(old_home))) as connection, connection:
         connection.executemany(
             "INSERT INTO permissions (name, decision, updated_at) VALUES (?, ?, 0)",
-            [("google.gmail.write", "grant"), ("google.drive.write", "deny"), ("files.write", "deny")],
+            [
+                ("google.gmail.write", "grant"),
+                ("google.drive.write", "deny"),
+                ("files.write", "deny"),
+                ("my.service.write", "grant"),
+                ("my.service.organize", "deny"),
+            ],
         )
 
     async def main() -> dict[str, list[str]]:
@@ -151,9 +157,10 @@ def test_a_grant_of_version_1_is_narrowed_to_what_does_no_harm(old_home: Path) -
             return found
 
     assert asyncio.run(main()) == {
-        "grant": ["google.gmail.organize", "google.gmail.write", "network.private"],
+        "grant": ["google.gmail.organize", "google.gmail.write", "my.service.write", "network.private"],
         "deny": [
             "files.write",
-            *(f"google.drive.{part}" for part in ("delete", "organize", "send", "share", "write")),
+            *(f"google.drive.{part}" for part in ("delete", "forward", "organize", "send", "share", "write")),
+            "my.service.organize",
         ],
     }
