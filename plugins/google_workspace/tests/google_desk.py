@@ -109,6 +109,7 @@ class Desk:
 
     Attributes:
         asked: permission and detail of every question but those for the network.
+        subjects: what the permissions of these questions are for.
         answer: what the user answers.
     """
 
@@ -116,6 +117,7 @@ class Desk:
         self.home = home
         self.start_directory = start_directory
         self.asked = []
+        self.subjects = []
         self.answer = PermissionAnswer.ONCE
 
     def __call__(self, tool, **arguments):
@@ -139,6 +141,7 @@ class Desk:
 
         async def ask(request):
             self.asked.append((request.permission, request.detail))
+            self.subjects.append(request.subject)
             return self.answer
 
         async def run():

@@ -74,6 +74,7 @@ def test_the_question_warns_of_everybody_and_of_losing_the_file(drive, desk, que
     assert drive.access(file) == {ANA: "owner", "anyone": "reader", "example.com": "commenter"}
     desk("drive_share_file", file_id=file, email=BO, role="owner")
     assert question() == 'make bo@example.com the OWNER of "Budget", who can then take away your own access'
+    assert desk.subjects == ["anyone", "anyone", "example.com", "bo@example.com as owner"]
     assert drive.access(file) | {BO: "owner", ANA: "writer"} == drive.access(file)
 
 
@@ -88,6 +89,7 @@ def test_a_right_is_changed_and_its_end_too_without_changing_the_right(drive, de
     assert question() == 'change the access of bo@example.com to "Budget" from writer to reader, for good'
     desk("drive_share_file", file_id=file, action="update", permission_id=answer["permission"]["id"], role="owner")
     assert "to OWNER, who can then take away your own access" in question()
+    assert desk.subjects == ["bo@example.com", "bo@example.com", "bo@example.com as owner"]
     assert drive.access(file) == {ANA: "writer", BO: "owner"}
 
 

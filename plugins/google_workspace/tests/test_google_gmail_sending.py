@@ -458,6 +458,16 @@ def test_of_a_draft_the_user_sees_what_its_readers_will_see(gmail, desk):
     assert desk.asked[1][1] == f'send the draft to bo@example.net: "Hi", saying "Pay **now**"{AS_ANA}'
 
 
+def test_a_lasting_answer_for_a_draft_leaves_out_no_recipient(gmail, desk):
+    draft = desk("gmail_draft_create", to=[BO], subject="Hi", body="x")["draft_id"]
+    mail = gmail.mails[gmail.drafts[draft]]
+    mail.raw = b'Cc: cy@example.net, "m u"@example.org\r\n' + mail.raw
+
+    desk.result("gmail_draft_send", draft_id=draft)
+
+    assert desk.subjects[-1] == '"m u"@example.org, bo@example.net, cy@example.net'
+
+
 def test_an_overwritten_draft_stays_from_its_alias_until_another_one_is_named(gmail, desk):
     gmail.add_alias("shop@example.com", "Anas Laden")
     gmail.add_alias("club@example.com")

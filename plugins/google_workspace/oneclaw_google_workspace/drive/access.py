@@ -124,8 +124,8 @@ class Access:
 
     @property
     def subject(self) -> str:
-        """Who gets access: an address, a domain, or ``anyone``."""
-        return (self.email or self.domain or "anyone").lower()
+        """Who gets access: an address, a domain, or ``anyone``; ``... as owner`` for whom the file is given away to."""
+        return share_subject(self.email or self.domain or "anyone", self.role)
 
     def grant_question(self, title: str) -> str:
         """What the user is asked before access is given."""
@@ -140,6 +140,16 @@ class Access:
             words.append("and notify them" if self.notify and not self.message else "")
             words.append("without telling them" if not self.notify else "")
         return " ".join(word for word in words if word)
+
+
+def share_subject(whom: str, role: str | None) -> str:
+    """Return the subject of the permission to share, in which ownership differs from access.
+
+    Args:
+        whom: an address, a domain, or ``anyone``.
+        role: that they get; ``None`` for a reader.
+    """
+    return f"{whom.lower()} as owner" if role == "owner" else whom.lower()
 
 
 def expiry(text: str | None) -> str | None:

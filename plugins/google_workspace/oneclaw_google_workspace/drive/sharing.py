@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_google_workspace.answers import compact, google_tool
 from oneclaw_google_workspace.connecting import connect
-from oneclaw_google_workspace.drive.access import NEVER, PEOPLE, Access, expiry
+from oneclaw_google_workspace.drive.access import NEVER, PEOPLE, Access, expiry, share_subject
 from oneclaw_google_workspace.drive.references import refer
 from oneclaw_google_workspace.drive.rows import PERMISSION_FIELDS, is_inherited, permission_row, who
 from oneclaw_google_workspace.problems import GoogleError, invalid
@@ -110,7 +110,8 @@ async def _update(google: GoogleClient, file: dict[str, Any], access: Access, be
     if access.expires:
         words.append("for good" if access.expires == NEVER else f"until {access.expires}")
     change = ", ".join(word for word in words if word) or f"to {role}"
-    await google.ask(f"change the access of {_named(before)} to {_title(file)} {change}", "share", who(before))
+    subject = share_subject(who(before), role)
+    await google.ask(f"change the access of {_named(before)} to {_title(file)} {change}", "share", subject)
     body = compact({"role": role, "expirationTime": access.expires if access.expires != NEVER else None})
     async with google.alone(_ALONE):
         after = await _patch(

@@ -58,7 +58,7 @@ async def gmail_send(
     if not mail.recipients:
         raise invalid("The mail that is answered names nobody to write to. Give to.")
     what = "an answer" if reply_to_message_id else "a mail"
-    await google.ask(f"send {what} to {await described(mail)}", "send", _whom(mail.recipients))
+    await google.ask(f"send {what} to {await described(mail)}", "send", _whom(each.email for each in mail.recipients))
     sent = await hand_over(
         google, "gmail.users.messages.send", mail, unclear_hint="Look for it with gmail_search in:sent newer_than:1d"
     )
@@ -133,7 +133,7 @@ async def gmail_draft_send(draft_id: str, *, context: ToolContext) -> dict[str, 
     await google.ask(
         f"send the draft to {shown}{_from_whom(google, payload)}: {subject}{with_files}, saying {said}",
         "send",
-        _whom(each for found in people.values() for each in found),
+        _whom(each for text in named.values() if "@" in text for each in text.split(",")),
     )
     row = {
         **{name.lower(): [str(each) for each in found] for name, found in people.items()},
@@ -226,9 +226,9 @@ def _alias(google: GoogleClient, payload: dict[str, Any]) -> MailAddress | None:
     return next((each for each in addresses_in(header(payload, "From")) if each.key != own), None)
 
 
-def _whom(recipients: Iterable[MailAddress]) -> str:
+def _whom(recipients: Iterable[str]) -> str:
     """Name the recipients of a mail as the subject of a permission."""
-    return ", ".join(sorted({each.email.lower() for each in recipients}))
+    return ", ".join(sorted({each.strip().lower() for each in recipients}))
 
 
 def _from_whom(google: GoogleClient, payload: dict[str, Any]) -> str:
