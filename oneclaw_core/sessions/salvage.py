@@ -42,6 +42,7 @@ _NOT_COPIED = frozenset({"schema_version", "search_state"})
 # Tables whose rows look alike are told apart by a column with few values.
 _TELLING: Mapping[str, tuple[str, frozenset[str]]] = {
     "messages": ("type", frozenset(map(str, MessageType))),
+    "grants": ("decision", frozenset({"grant", "deny"})),
     "permissions": ("decision", frozenset({"grant", "deny"})),
     "tool_states": ("kind", frozenset({"tool", "group"})),
 }

@@ -177,6 +177,14 @@ def test_the_architecture_names_modules_that_exist():
     assert [name for name in sorted(named) if not (core / name).is_dir() and not (core / f"{name}.py").exists()] == []
 
 
+@pytest.mark.skipif(not IS_CHECKOUT, reason="the tests of plugins are in the checkout alone")
+def test_the_threat_model_names_tests_that_exist():
+    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]*\btest_\w+\.py)`", text))
+    assert len(named) > 20
+    assert {each for each in named if not (ROOT / "tests" / each).exists() and not (ROOT / each).exists()} == set()
+
+
 def test_the_error_tree_is_that_of_the_code():
     page = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
     branches = [line.strip() for line in errors.__doc__.splitlines() if "── " in line]
