@@ -242,11 +242,12 @@ def test_three_timeouts_switch_a_hook_off(tmp_path):
 
     async def work():
         plugins = plugins_at_work(tmp_path, {"limits": {"gate": 0.01}}, gate=plugin(before_turn=before_turn))
-        verdicts = [await plugins.before_turn(TURN) for _ in range(4)]
-        assert "switched off" in verdicts[3].answer.reason
+        reasons = [(await plugins.before_turn(TURN)).answer.reason for _ in range(4)]
+        assert ["did not end within" in reason for reason in reasons] == [True, True, True, False]
+        assert "switched off" in reasons[3]
 
     asyncio.run(work())
-    assert len(calls) == 3
+    assert len(calls) <= 3  # on a busy machine the time may be over before the hook begins
 
 
 def test_context_managers_are_left_when_another_plugin_starts_in_vain(tmp_path):
