@@ -136,10 +136,10 @@ def restore(file: Path) -> None:
 )
 @json_option
 def salvage(file: Path, target: Path | None, as_json: bool) -> None:
-    """Rescue what can be read from the damaged SQLite database FILE into a new one.
+    """Rescue what can be read of a damaged SQLite file, FILE.
 
-    FILE is not changed. The recent transactions in FILE-wal are read, too, if that file is there. Tells what was saved
-    and what was lost; the exit status is 1 if there is nothing to save.
+    What is found goes into a new database; FILE is not changed. The recent transactions in FILE-wal are read, too, if
+    that file is there. Tells what was saved and what was lost; the exit status is 1 if there is nothing to save.
     """
     from oneclaw_core.sessions.salvage import salvage as rescue
 

@@ -91,7 +91,9 @@ def add(name: str, type_name: str, base_url: str | None, display_name: str | Non
 @click.argument("name")
 @_service_options
 def set_options(name: str, **options: Any) -> None:
-    """Set how a model service is asked, also one that is known from the start.
+    """Set how a model service is asked.
+
+    That can be one that is known from the start, too.
 
     The value of a header is a secret: it is stored like a key, for the server where the provider is now, and not shown.
     """
