@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.threads import run_in_thread, start_in_background, watched_threads
-from oneclaw_core.worker_loop import LoopBlockedError
 
 if TYPE_CHECKING:
     import asyncio
@@ -128,6 +127,8 @@ async def call_isolated(
         ForeignError: it raised something.
     """
     import asyncio
+
+    from oneclaw_core.worker_loop import LoopBlockedError
 
     with watched_threads() as watch:
         task = _start(_outcome_of(call, is_async, worker, name))
