@@ -166,7 +166,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
     assert providers == {
         "builtin": [],
         "offline": ["offline"],
-        "openai": ["openai", "openai_compatible"],
+        "openai": ["openai", "openai_compatible", "ollama"],
         "anthropic": ["anthropic"],
         "gemini": ["gemini"],
     }

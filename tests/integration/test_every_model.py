@@ -562,7 +562,8 @@ def test_a_key_is_sent_to_the_service_and_shown_nowhere(tmp_path, wire):
         arguments = ("run", "--session", "s", "--model", wire.full_model, "Hello")
         run = oneclaw if wire.provider == "gemini" else ended
         finished = run(home, addresses(server) | {wire.key_variable: KEY}, *arguments)
-        shown = command(home, "keys", "set", "--file", wire.provider, stdin=OTHER_KEY + "\n")
+        setting = ("keys", "set", "--file", wire.provider)  # for the server that the provider is at
+        shown = command(home, *setting, environ=addresses(server), stdin=OTHER_KEY + "\n")
         with pytest.raises(ProviderAuthenticationError, match=wire.key_variable) as refused:
             said(home, addresses(server), wire, "Hello")
         assert said(home, addresses(server), wire, "Hello")[-1].text == "Hello."
