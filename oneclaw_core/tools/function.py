@@ -22,8 +22,6 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from docstring_parser import Docstring
-
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.parameters import FunctionParameters
@@ -279,7 +277,7 @@ class FunctionTool(Generic[_P, _R]):
         """What the model is told; the docstring without its sections if none was given."""
         if self._given_description is not None:
             return self._given_description.strip()
-        return (self._docstring.description or "").strip() if self._docstring is not None else ""
+        return self._docstring[0]
 
     # Not a cached_property: for type checkers other than mypy, that cannot stand for the property of the protocol Tool.
     @property
@@ -294,7 +292,7 @@ class FunctionTool(Generic[_P, _R]):
         return self._definition
 
     def _define(self) -> ToolDefinition:
-        parameters = self._parameters.schema(self._parameter_descriptions())
+        parameters = self._parameters.schema(self._docstring[1])
         description = self.description
         if not description:
             raise ToolDefinitionError(
@@ -359,27 +357,10 @@ class FunctionTool(Generic[_P, _R]):
         return FunctionTarget(self.function.__module__, self.function.__name__, f"tool {self.name!r}")
 
     @cached_property
-    def _docstring(self) -> Docstring | None:
-        import docstring_parser
+    def _docstring(self) -> tuple[str, dict[str, str]]:
+        from oneclaw_core.tools.docstring import parse_docstring
 
-        text = self.function.__doc__
-        if not text:
-            return None
-        try:
-            return docstring_parser.parse(text)
-        except docstring_parser.ParseError:  # then it is a description without sections
-            whole = docstring_parser.Docstring()
-            whole.short_description = inspect.cleandoc(text)
-            return whole
-
-    def _parameter_descriptions(self) -> dict[str, str]:
-        if self._docstring is None:
-            return {}
-        return {
-            name.strip(): " ".join((each.description or "").split())
-            for each in self._docstring.params
-            for name in each.arg_name.split(",")
-        }
+        return parse_docstring(self.function.__doc__ or "")
 
     def _check_isolation(self, function: types.FunctionType | types.MethodType) -> None:
         if self.isolation != "process":

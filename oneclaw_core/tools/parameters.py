@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
+import math
+import re
 import sys
 import types
 import typing
-from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.tools.arguments import MOST_FAULTS, json_pointer
 from oneclaw_core.tools.context import ToolContext
+from oneclaw_core.tools.plain_schema import is_field, plain_arguments_schema
+from oneclaw_core.tools.schema import compact_schema
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import TypeAdapter, ValidationError
     from pydantic.fields import FieldInfo
@@ -35,6 +40,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
 
 
+_BUILTIN_TYPES = {each.__name__: each for each in (str, int, float, bool, list, dict)}
+
+
 def resolve_hint(hint: Any, function: Callable[..., Any], local_names: Mapping[str, Any]) -> Any:
     """Turn a type hint into the type it means, also when it is written as text.
 
@@ -46,7 +54,11 @@ def resolve_hint(hint: Any, function: Callable[..., Any], local_names: Mapping[s
     Raises:
         Exception: whatever evaluating a hint can raise, mostly ``NameError``.
     """
+    if type(hint) is type:
+        return hint
     module_names = getattr(inspect.unwrap(function), "__globals__", {})
+    if isinstance(hint, str) and hint in _BUILTIN_TYPES and hint not in module_names and hint not in local_names:
+        return _BUILTIN_TYPES[hint]
     # Linters move an import that only hints use under `if TYPE_CHECKING`; ToolContext must be found nevertheless.
     own_names = {"ToolContext": ToolContext, "oneclaw_core": sys.modules["oneclaw_core"]}
     names = {name: value for name, value in own_names.items() if name not in module_names}
@@ -120,7 +132,10 @@ class FunctionParameters:
                 self._parameters[name] = parameter
         self.context_names = tuple(context_names)
         self._fields = {name: _field(self.hints[name], each) for name, each in self._parameters.items()}
-        self._adapter = self._make_adapter()
+        self._required = [name for name, each in self._parameters.items() if not _is_optional(each, self._fields[name])]
+        self._is_plain = self._plain_schema() is not None
+        if not self._is_plain:
+            self._adapter  # noqa: B018  # built now, so that a fault is raised here; plain hints have none
 
     def schema(self, descriptions: Mapping[str, str]) -> dict[str, Any]:
         """The JSON Schema of the arguments.
@@ -131,20 +146,15 @@ class FunctionParameters:
         Raises:
             ToolDefinitionError: a type has no JSON Schema.
         """
-        from pydantic.errors import PydanticUserError
-
-        try:
-            schema = self._adapter.json_schema()
-        except PydanticUserError as error:
-            raise self._blame(error, lambda adapter: adapter.json_schema()) from error
-        properties = schema.setdefault("properties", {})
+        schema = self._plain_schema() or self._full_schema()
+        properties = schema["properties"]
         for name, parameter in self._parameters.items():
             described = properties.get(_json_name(name, self._fields[name]))
             if described is not None:
                 if descriptions.get(name):
                     described.setdefault("description", descriptions[name])
                 _note_default(described, parameter.default)
-        return compact_schema(schema)
+        return schema if self._is_plain else compact_schema(schema)
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
         """Turn JSON data into the values that the function takes.
@@ -155,6 +165,8 @@ class FunctionParameters:
         Returns:
             Values by parameter name, or a ``validation_error`` that lists what is wrong, or the first of it.
         """
+        if self._is_plain and self._needs_no_conversion(arguments):
+            return {name: copy.deepcopy(value) for name, value in arguments.items()}
         from pydantic import ValidationError
 
         try:
@@ -168,6 +180,11 @@ class FunctionParameters:
                 "validation_error", f"Tool '{self._tool_name}' was called with wrong arguments:\n{text}"
             )
         return converted
+
+    def _needs_no_conversion(self, arguments: Mapping[str, Any]) -> bool:
+        return all(name in arguments for name in self._required) and all(
+            name in self.hints and _is_exactly(value, self.hints[name]) for name, value in arguments.items()
+        )
 
     def _resolve(
         self, parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any]
@@ -187,7 +204,23 @@ class FunctionParameters:
                 "import what it names at module level, outside 'if TYPE_CHECKING'",
             ) from error
 
-    def _make_adapter(self) -> TypeAdapter[Any]:
+    def _plain_schema(self) -> dict[str, Any] | None:
+        if any(is_field(each.default) for each in self._parameters.values()):
+            return None
+        return plain_arguments_schema(self.hints, self._required)
+
+    def _full_schema(self) -> dict[str, Any]:
+        from pydantic.errors import PydanticUserError
+
+        try:
+            schema = self._adapter.json_schema()
+        except PydanticUserError as error:
+            raise self._blame(error, lambda adapter: adapter.json_schema()) from error
+        schema.setdefault("properties", {})
+        return schema
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
         import typing_extensions
         from pydantic import ConfigDict, TypeAdapter
         from pydantic.errors import PydanticUserError
@@ -208,11 +241,9 @@ class FunctionParameters:
             raise self._blame(error, lambda adapter: None) from error
 
     def _annotated(self) -> dict[str, tuple[Any, FieldInfo | None]]:
-        from pydantic.fields import FieldInfo
-
         return {
             name: (
-                Annotated[self.hints[name], each.default] if isinstance(each.default, FieldInfo) else self.hints[name],
+                Annotated[self.hints[name], each.default] if is_field(each.default) else self.hints[name],
                 self._fields[name],
             )
             for name, each in self._parameters.items()
@@ -239,10 +270,8 @@ class FunctionParameters:
 
 def _field(hint: Any, parameter: inspect.Parameter) -> FieldInfo | None:
     """The ``Field(...)`` of a parameter, written as its default or within ``Annotated``."""
-    from pydantic.fields import FieldInfo
-
     metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((each for each in (parameter.default, *metadata) if isinstance(each, FieldInfo)), None)
+    return next((each for each in (parameter.default, *metadata) if is_field(each)), None)
 
 
 def _is_optional(parameter: inspect.Parameter, field: FieldInfo | None) -> bool:
@@ -263,6 +292,9 @@ def _note_default(described: dict[str, Any], default: Any) -> None:
         described.pop("default", None)
         _leave_out_null(described)
     elif default is not inspect.Parameter.empty and "default" not in described:
+        if type(default) is bool or (type(default) in (str, int) and _SURVIVES_JSON[type(default)](default)):
+            described["default"] = default
+            return
         from pydantic_core import to_jsonable_python
 
         try:
@@ -282,6 +314,45 @@ def _leave_out_null(described: dict[str, Any]) -> None:
             described.setdefault(key, value)
     elif choices:
         described["anyOf"] = remaining
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _is_exactly(value: object, hint: Any) -> bool:
+    """Return True if JSON data has the very types of a plain hint, so that pydantic would leave it as it is.
+
+    Args:
+        value: JSON data.
+        hint: one of those that ``plain_arguments_schema`` knows.
+    """
+    if type(hint) is type:
+        return type(value) is hint and _SURVIVES_JSON.get(hint, _never)(value)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _is_exactly(value, arguments[0])
+    if origin is Literal:
+        return type(value) is str and value in arguments
+    if origin in (Union, types.UnionType):
+        return any(_is_exactly(value, each) for each in arguments)
+    if origin is list and type(value) is list:
+        return all(_is_exactly(each, arguments[0]) for each in value)
+    if origin is dict and type(value) is dict:
+        return all(_is_exactly(key, str) and _is_exactly(each, arguments[1]) for key, each in value.items())
+    return False
+
+
+def _never(value: object) -> bool:
+    return False
+
+
+_SURVIVES_JSON: dict[type, Callable[[Any], bool]] = {
+    str: lambda value: value.isascii() or _LONE_SURROGATE.search(value) is None,
+    int: lambda value: abs(value) < 2**63,
+    float: math.isfinite,
+    bool: lambda value: True,
+    types.NoneType: lambda value: True,
+}
 
 
 def _faults(error: ValidationError, arguments: Mapping[str, Any]) -> Iterable[str]:
@@ -315,64 +386,3 @@ def _without_advice(hint: Any, error: Exception) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
-
-
-_MAPS_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_PREFIX = "#/$defs/"
-
-
-def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what a model does not need, and put definitions where they are used.
-
-    Titles repeat the names they stand by. A definition that is used once, or is a mere list of values, moves to the
-    place of its use; others, recursive ones among them, stay in ``$defs``.
-
-    Args:
-        schema: as pydantic makes it; not changed.
-    """
-    definitions: dict[str, Any] = schema.get("$defs", {})
-    uses = Counter(_references(schema))
-    moving = {
-        name: definition
-        for name, definition in definitions.items()
-        if uses[name] == 1 or (not any(_references(definition)) and "properties" not in definition)
-    }
-    compact: dict[str, Any] = _compact(schema, moving)
-    staying = {name: each for name, each in compact.pop("$defs", {}).items() if name not in moving}
-    return {**compact, "$defs": staying} if staying else compact
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, list):
-        for each in schema:
-            yield from _references(each)
-    elif isinstance(schema, dict):
-        target = schema.get("$ref")
-        if isinstance(target, str) and target.startswith(_PREFIX):
-            yield target.removeprefix(_PREFIX)
-        for each in schema.values():
-            yield from _references(each)
-
-
-def _compact(schema: Any, moving: dict[str, Any]) -> Any:
-    if isinstance(schema, list):
-        return [_compact(each, moving) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    target = schema.get("$ref")
-    if isinstance(target, str) and target.removeprefix(_PREFIX) in moving:
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_compact(moving[target.removeprefix(_PREFIX)], moving), **_compact(beside, moving)}
-    return {
-        key: _compact_value(key, value, moving)
-        for key, value in schema.items()
-        if key not in ("title", "discriminator")  # the latter is OpenAPI's and means nothing in JSON Schema
-    }
-
-
-def _compact_value(key: str, value: Any, moving: dict[str, Any]) -> Any:
-    if key in _MAPS_OF_SCHEMAS:
-        return {name: _compact(each, moving) for name, each in value.items()}
-    if key in ("default", "const", "enum", "examples", "required"):
-        return value
-    return _compact(value, moving)
