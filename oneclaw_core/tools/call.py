@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
+from oneclaw_core.errors import LoopBlockedError, OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
     create_guarded_client,
@@ -26,7 +26,7 @@ from oneclaw_core.tools.function import invoke
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
-from oneclaw_core.worker_loop import HEARTBEAT_SECONDS, LoopBlockedError, is_worker_thread, run_on
+from oneclaw_core.worker_loop import HEARTBEAT_SECONDS, is_worker_thread, run_on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator

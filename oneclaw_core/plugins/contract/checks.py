@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import describe_error
+from oneclaw_core.errors import LoopBlockedError, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,6 @@ async def run_check(registration: Registration, function: Callable[..., Any], co
         context: of the plugin.
     """
     from oneclaw_core.plugins.isolation import ForeignError, call_isolated
-    from oneclaw_core.worker_loop import LoopBlockedError
 
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     call = partial(_gathered_async if is_async else _gathered, function, context)
