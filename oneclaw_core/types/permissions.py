@@ -66,7 +66,8 @@ class PermissionUse:
         detail: what the tool said that it was about to do.
         tool_name: the tool that needed it.
         is_granted: whether it was let through.
-        decided_by: ``option`` (``--allow``), ``grant`` or ``user``.
+        decided_by: ``option`` (``--allow``), ``grant``, ``user``, ``denial`` (remembered), or ``default`` where no
+            person could be asked.
         session_id: the conversation, ``None`` outside one.
         agent: on whose behalf, ``None`` for a plugin at work by itself.
         task: the scheduled task, ``None`` for a turn of the user's.
