@@ -128,8 +128,6 @@ async def call_isolated(
     """
     import asyncio
 
-    from oneclaw_core.worker_loop import LoopBlockedError
-
     with watched_threads() as watch:
         task = _start(_outcome_of(call, is_async, worker, name))
     try:
