@@ -174,7 +174,9 @@ class PermissionPolicy:
             if self._denial(request) is not None:
                 found.add(each)
             for grant in self._remembered(each) if with_patterns else ():
-                if grant.decision is Decision.DENY and grant.pattern is not None and _holds_for(grant, request):
+                if grant.decision is Decision.GRANT or grant.pattern is None or not _holds_for(grant, request):
+                    continue
+                if not any(grants(rule, each, grant.pattern) for rule in self._allowed):
                     found.add(f"{each}:{grant.pattern}")
         return frozenset(found)
 
