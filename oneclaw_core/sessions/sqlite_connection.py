@@ -324,7 +324,7 @@ def damaged(path: Path) -> StoreDamagedError:
     """Return the error for a file that is damaged."""
     return StoreDamagedError(
         f"{path} is damaged or not a database: move it away, with its -wal and -shm files if there are any, "
-        "to start afresh, put a backup copy in its place, or rescue what can be read with oneclaw db salvage FILE"
+        "to start afresh, or put a backup copy in its place, or rescue what can be read with oneclaw db salvage FILE"
     )
 
 
