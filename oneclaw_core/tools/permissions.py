@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.permission_rules import PermissionRule, denies, grants, subject_kind
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
@@ -78,9 +79,11 @@ class PermissionRequest:
     @property
     def grant_for_good(self) -> Grant | None:
         """What ``PermissionAnswer.ALWAYS`` grants; ``None`` where no lasting grant can say what it is for."""
-        pattern = None
+        pattern, kind = None, subject_kind(self.permission)
+        if kind.directory_argument is not None and self.directory is None:
+            return None
         if self.subject is not None:
-            pattern = subject_kind(self.permission).exact_pattern(self.subject)
+            pattern = kind.exact_pattern(self.subject)
             if pattern is None:
                 return None
         return Grant(self.permission, pattern, task=self.task, directory=self.directory, source="question")
@@ -271,8 +274,9 @@ class PermissionPolicy:
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
         if answer == PermissionAnswer.SESSION:
-            # Without a subject, nobody has seen what another tool would use it for.
-            tool_name = request.tool_name if request.subject is None else None
+            # Nobody has seen what another tool would use it for, nor, outside a session, who else there is.
+            is_for_one = request.subject is None or request.session_id is None
+            tool_name = request.tool_name if is_for_one else None
             granted = self._granted_in_session.setdefault(request.session_id, [])
             granted.append((request.grant_for_session, tool_name))
         elif answer == PermissionAnswer.ALWAYS:
@@ -302,8 +306,8 @@ class PermissionPolicy:
         await self._record(
             PermissionUse(
                 permission=request.permission,
-                subject=request.subject,
-                detail=request.detail,
+                subject=redact(request.subject) if request.subject is not None else None,
+                detail=redact(request.detail),
                 tool_name=request.tool_name,
                 is_granted=is_granted,
                 decided_by=decided_by,

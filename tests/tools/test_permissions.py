@@ -144,7 +144,9 @@ def test_a_denial_counts_also_in_a_session_that_was_granted_before():
 
 
 def command(text, session="s1"):
-    return PermissionRequest("shell.execute", "exec", {"command": text}, session_id=session, subject=text)
+    return PermissionRequest(
+        "shell.execute", "exec", {"command": text}, session_id=session, subject=text, directory="/srv"
+    )
 
 
 def test_shell_commands_are_asked_for():
@@ -372,3 +374,23 @@ def test_what_a_person_decided_is_recorded_and_defaults_are_not():
     found = [(each.subject, each.is_granted, each.decided_by, each.grant) for each in household.uses]
     granted_by = ("network.private", "router.lan", None, None, None)
     assert found == [("router.lan", True, "grant", granted_by), ("a", True, "user", None), ("b", False, "user", None)]
+
+
+def test_always_is_not_offered_for_a_command_in_a_directory_that_is_not_known():
+    assert PermissionRequest("shell.execute", "exec", {}, subject="make").grant_for_good is None
+    known = PermissionRequest("shell.execute", "exec", {}, subject="make", directory="/srv").grant_for_good
+    assert (known.name, known.directory) == ("shell.execute:make", "/srv")
+
+
+def test_an_answer_outside_a_session_is_for_whom_it_was_asked():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    policy = household.policy()
+    one, other = (PermissionRequest("network.private", f"plugin {name}", {}, subject="nas") for name in ("a", "b"))
+    assert is_granted(policy, one, one, other) == [True, True, False]
+
+
+def test_the_log_holds_no_known_secret(monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    household = Household(PermissionAnswer.ONCE)
+    is_granted(household.policy(), command("curl -H sk-0123456789abcdef"))
+    assert [each.subject for each in household.uses] == ["curl -H [redacted]"]
