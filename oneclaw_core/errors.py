@@ -113,37 +113,6 @@ class PluginError(OneClawError):
     """A plugin could not be loaded, or broke in one of its hooks."""
 
 
-class LoopBlockedError(PluginError):
-    """A call was lost, because code of its plugin blocked the event loop that it ran on.
-
-    Attributes:
-        is_culprit: True if the call itself blocks it.
-        has_begun: True if the call had begun, so that it may have had an effect.
-    """
-
-    def __init__(self, plugin: str, culprit: str, *, is_culprit: bool, has_begun: bool) -> None:
-        self.is_culprit, self.has_begun = is_culprit, has_begun
-        culprit = culprit or "unknown code"
-        if is_culprit:
-            text = (
-                f"it blocks the event loop of its plugin {plugin}. It cannot be stopped and may go on in the "
-                "background, so it may still have its effect. Do not repeat it without asking the user"
-            )
-        elif has_begun:
-            text = (
-                f"it was running when {culprit} blocked the event loop of the plugin {plugin}, so its outcome is "
-                "unknown. Do not repeat it; look for what it did, or tell the user"
-            )
-        else:
-            text = f"it was not run, because {culprit} blocks the event loop of the plugin {plugin}; call it again"
-        super().__init__(text)
-
-    @property
-    def error_type(self) -> str:
-        """The error type of a tool call that was lost."""
-        return "unknown_outcome" if self.has_begun and not self.is_culprit else "timeout"
-
-
 class NotReadyError(PluginError):
     """A plugin raises it in ``plugin_started`` if it cannot start yet; it is started again at a later need."""
 

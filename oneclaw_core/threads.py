@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from oneclaw_core.errors import PluginError
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
@@ -24,6 +26,37 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 10.0
 
 _T = TypeVar("_T")
+
+
+class LoopBlockedError(PluginError):
+    """A call was lost, because code of its plugin blocked the event loop that it ran on.
+
+    Attributes:
+        is_culprit: True if the call itself blocks it.
+        has_begun: True if the call had begun, so that it may have had an effect.
+    """
+
+    def __init__(self, plugin: str, culprit: str, *, is_culprit: bool, has_begun: bool) -> None:
+        self.is_culprit, self.has_begun = is_culprit, has_begun
+        culprit = culprit or "unknown code"
+        if is_culprit:
+            text = (
+                f"it blocks the event loop of its plugin {plugin}. It cannot be stopped and may go on in the "
+                "background, so it may still have its effect. Do not repeat it without asking the user"
+            )
+        elif has_begun:
+            text = (
+                f"it was running when {culprit} blocked the event loop of the plugin {plugin}, so its outcome is "
+                "unknown. Do not repeat it; look for what it did, or tell the user"
+            )
+        else:
+            text = f"it was not run, because {culprit} blocks the event loop of the plugin {plugin}; call it again"
+        super().__init__(text)
+
+    @property
+    def error_type(self) -> str:
+        """The error type of a tool call that was lost."""
+        return "unknown_outcome" if self.has_begun and not self.is_culprit else "timeout"
 
 
 class ThreadWatch:

@@ -12,8 +12,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.errors import LoopBlockedError, PluginError
-from oneclaw_core.threads import run_in_thread, start_in_background, watched_threads
+from oneclaw_core.errors import PluginError
+from oneclaw_core.threads import LoopBlockedError, run_in_thread, start_in_background, watched_threads
 
 if TYPE_CHECKING:
     import asyncio

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import LoopBlockedError, OAuthError, OneClawError, PermissionDeniedError
+from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
     create_guarded_client,
@@ -21,7 +21,7 @@ from oneclaw_core.http.clients import (
     refuse_on_loop,
 )
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.threads import watched_threads
+from oneclaw_core.threads import LoopBlockedError, watched_threads
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text

@@ -8,7 +8,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import LoopBlockedError, describe_error
+from oneclaw_core.errors import describe_error
+from oneclaw_core.threads import LoopBlockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
