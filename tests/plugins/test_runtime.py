@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 
 import pytest
 from stand_ins import plugin, plugins_at_work
@@ -261,7 +262,7 @@ def test_context_managers_are_left_when_another_plugin_starts_in_vain(tmp_path):
             seen.append("left")
 
     async def work():
-        starting = asyncio.Event()
+        starting = threading.Event()  # set on the plugin's own loop
 
         async def plugin_started():
             starting.set()
@@ -275,7 +276,7 @@ def test_context_managers_are_left_when_another_plugin_starts_in_vain(tmp_path):
                 raise AssertionError("it was not cancelled")
 
         entering = asyncio.create_task(enter())
-        await starting.wait()
+        assert await asyncio.to_thread(starting.wait, 10)
         entering.cancel()
         await asyncio.wait({entering})
         assert entering.cancelled()
@@ -385,10 +386,9 @@ def test_texts_for_a_message_are_gathered_with_their_plugins(tmp_path):
 
 
 def test_a_task_of_a_plugin_ends_when_the_plugin_stops(tmp_path):
-    ended = asyncio.Event()
+    started, ended = threading.Event(), threading.Event()  # set on the plugin's own loop
 
     async def work():
-        started = asyncio.Event()
 
         async def forever():
             try:
@@ -402,7 +402,7 @@ def test_a_task_of_a_plugin_ends_when_the_plugin_stops(tmp_path):
 
         plugins = plugins_at_work(tmp_path, poller=plugin(plugin_started=start))
         await plugins.context_of("poller")
-        await started.wait()
+        assert await asyncio.to_thread(started.wait, 10)
         await plugins.aclose()
 
     asyncio.run(work())
