@@ -389,7 +389,6 @@ def test_a_task_of_a_plugin_ends_when_the_plugin_stops(tmp_path):
     started, ended = threading.Event(), threading.Event()  # set on the plugin's own loop
 
     async def work():
-
         async def forever():
             try:
                 started.set()
