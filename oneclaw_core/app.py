@@ -412,7 +412,7 @@ class OneClaw:
         Raises:
             SettingsError: a value does not fit.
         """
-        return self._parts.settings.read(await self.store.settings())
+        return self._parts.settings.validated(await self.store.settings())
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""

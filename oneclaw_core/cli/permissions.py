@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
+    from oneclaw_core.tools.permission_meanings import PermissionMeaning
     from oneclaw_core.types.permissions import PermissionUse
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
@@ -218,44 +219,29 @@ def _decide(
 
 
 def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
-    from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
-
-    meanings = catalog.registry.get_permission_meanings()
+    """Describe each permission as a whole, then the decisions that hold for a part of one."""
     tools = permissions_by_name(catalog.registry)
     everywhere = {each.permission: each for each in catalog.states.grants if _is_everywhere(each)}
-    for grant in everywhere.values():
-        tools.setdefault(grant.permission, [])
-    documents = []
-    for name, tool_names in tools.items():
-        meaning = meanings.get(name)
-        decided = everywhere.get(name)
-        documents.append(
-            {
-                "name": name,
-                "meaning": meaning.text if meaning is not None else "",
-                "meaning_by": meaning.plugin if meaning is not None else None,
-                "state": _state(decided)
-                if decided is not None
-                else "granted by default"
-                if name in GRANTED_BY_DEFAULT
-                else "asks",
-                "tools": tool_names,
-                **_decision_document(decided),
-            }
-        )
-    documents += [
-        {
-            "name": grant.name,
-            "meaning": "",
-            "meaning_by": None,
-            "state": _state(grant),
-            "tools": tools.get(grant.permission, []),
-            **_decision_document(grant),
-        }
-        for grant in catalog.states.grants
-        if not _is_everywhere(grant)
+    parts = [each for each in catalog.states.grants if not _is_everywhere(each)]
+    meanings = catalog.registry.get_permission_meanings()
+    names = dict.fromkeys((*tools, *everywhere))
+    return [
+        *(_document(name, tools.get(name, []), everywhere.get(name), meanings.get(name)) for name in names),
+        *(_document(grant.name, tools.get(grant.permission, []), grant) for grant in parts),
     ]
-    return documents
+
+
+def _document(
+    name: str, tools: list[str], decided: Grant | None, meaning: PermissionMeaning | None = None
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "meaning": meaning.text if meaning is not None else "",
+        "meaning_by": meaning.plugin if meaning is not None else None,
+        "state": _state(name, decided),
+        "tools": tools,
+        **_decision_document(decided),
+    }
 
 
 def _is_everywhere(grant: Grant) -> bool:
@@ -291,7 +277,11 @@ def _explanation(document: Mapping[str, Any]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _state(grant: Grant) -> str:
-    if grant.until is not None and grant.until <= datetime.now(UTC):
+def _state(name: str, decided: Grant | None) -> str:
+    from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
+
+    if decided is None:
+        return "granted by default" if name in GRANTED_BY_DEFAULT else "asks"
+    if decided.until is not None and decided.until <= datetime.now(UTC):
         return "ended"
-    return "granted" if grant.decision is Decision.GRANT else "denied"
+    return "granted" if decided.decision is Decision.GRANT else "denied"

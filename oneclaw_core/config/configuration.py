@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
 from oneclaw_core.config.model_service import ModelService
 from oneclaw_core.config.models import ModelLists
-from oneclaw_core.config.providers import ProviderService
+from oneclaw_core.config.provider_service import ProviderService
 from oneclaw_core.config.setting_service import SettingService
 from oneclaw_core.distributions import unknown_name
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError

@@ -1,4 +1,4 @@
-"""What the user says about models, in place of what their services say."""
+"""The user's overrides of what services say about models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORT_MEDIA_TYPES = {"image": "image/", "images": "image/", "pdf": "application
 
 
 class ModelOverrides(BaseModel):
-    """What the user says about one model; ``None`` leaves it to the service and the provider type."""
+    """The user's overrides for one model; ``None`` leaves a value to the service and the provider type."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -98,7 +98,7 @@ class ModelOverrides(BaseModel):
         return replace(info, **{name: value for name, value in said.items() if value is not None})
 
     def document(self) -> dict[str, Any]:
-        """What was said, in the form in which it is stored."""
+        """The content in its stored form."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -1,4 +1,4 @@
-"""What the user sets for a model service beside its address: headers, the time it may be silent, reasoning.
+"""Options of a provider beside its address: headers, timeout, reasoning.
 
 The values of headers may be secrets. They lie in the secret store, with the scheme, host and port that they were set
 for, and the settings hold their names alone.

@@ -1,0 +1,491 @@
+"""Describe the configured providers, and change them.
+
+Keys are neither shown nor changed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from oneclaw_core.config.keys import KeySource
+from oneclaw_core.config.provider_options import (
+    HEADERS,
+    OPTIONS,
+    check_headers,
+    check_options,
+    is_same_place,
+    place_at,
+    place_of,
+    written_headers,
+)
+from oneclaw_core.config.providers import (
+    CONCURRENCY,
+    OFFLINE_MODEL,
+    OFFLINE_TYPE,
+    PROVIDER_SETTING,
+    SET_BY_TOOL,
+    check_provider_name,
+    no_provider,
+    provider_configs,
+)
+from oneclaw_core.distributions import PROVIDER_PLUGINS, missing_type
+from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
+from oneclaw_core.providers.known import key_variable_of
+from oneclaw_core.providers.service_url import http_parts, shown_url
+from oneclaw_core.secrets.redaction import is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers.known import KnownProviders
+    from oneclaw_core.sessions.store import Store
+
+MAX_DISPLAY_NAME_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """A provider as it is now.
+
+    Attributes:
+        name: the first part of ``PROVIDER/MODEL``.
+        display_name: what people read.
+        type: the wire format it speaks.
+        base_url: where it is, without a password and the values in its query; ``None`` for the type's own place.
+        key_source: where its key comes from, ``None`` if it has none.
+        key_variable: the environment variable its key is read from, ``None`` for a type that wants none.
+        is_preconfigured: known from the start.
+        is_enabled: whether its models can be used.
+        timeout_seconds: how long it may stay silent.
+        concurrency: how many requests it is sent at the same time, ``None`` for no limit.
+        reasoning: how much its models think unless more is said, ``None`` for the service's own.
+        headers: the names of the user's own headers.
+        is_set_by_tool: True if a tool added it or chose its address, so that no key of the environment is sent there.
+        key_place: the server that the stored key was set for, if the provider is at another one; it is not sent then.
+    """
+
+    name: str
+    display_name: str
+    type: str
+    base_url: str | None
+    key_source: KeySource | None
+    key_variable: str | None
+    is_preconfigured: bool
+    is_enabled: bool
+    timeout_seconds: float = 300
+    concurrency: int | None = None
+    reasoning: str | None = None
+    headers: tuple[str, ...] = ()
+    is_set_by_tool: bool = False
+    key_place: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "type": self.type,
+            "base_url": self.base_url,
+            "enabled": self.is_enabled,
+            "key": "set" if self.key_source else "not set",
+            "key_source": self.key_source and str(self.key_source),
+            "key_variable": self.key_variable,
+            "preconfigured": self.is_preconfigured,
+            "timeout_seconds": self.timeout_seconds,
+            "concurrency": self.concurrency,
+            "reasoning": self.reasoning,
+            "headers": list(self.headers),
+            "set_by_tool": self.is_set_by_tool,
+            "key_place": self.key_place,
+        }
+
+
+def provider_states(
+    stored: Mapping[str, Any],
+    environ: Mapping[str, str],
+    known: KnownProviders,
+    stored_keys: Mapping[str, KeySource],
+    key_places: Mapping[str, str],
+) -> list[ProviderState]:
+    """Describe every provider: those known from the start, then the user's own.
+
+    Args:
+        stored: settings from the store.
+        environ: the environment.
+        known: what plugins say about providers.
+        stored_keys: where the stored keys are, by provider.
+        key_places: the servers that they were set for, by provider.
+    """
+    configs = provider_configs(stored, environ, known).values()
+    return [_state(config, stored, stored_keys.get(config.name), key_places.get(config.name)) for config in configs]
+
+
+class ProviderService:
+    """Changes which model services there are.
+
+    Args:
+        store: where that is stored.
+        provider_types: the wire formats that plugins bring.
+        known_providers: what plugins say about providers.
+        keys: the user's keys.
+        environ: the environment.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        provider_types: Collection[str],
+        known_providers: KnownProviders,
+        keys: KeyStore,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._store = store
+        self._types = provider_types
+        self._known = known_providers
+        self._keys = keys
+        self._environ = environ
+
+    async def list(self) -> list[ProviderState]:
+        """Describe every provider."""
+        stored = await self._store.settings()
+        return provider_states(stored, self._environ, self._known, self._keys.stored(), self._keys.places())
+
+    async def get(self, name: str) -> ProviderState:
+        """Describe one provider.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        states = {state.name: state for state in await self.list()}
+        if name not in states:
+            raise no_provider(name, states, self._known)
+        return states[name]
+
+    async def check_new(
+        self,
+        name: str,
+        type_name: str,
+        base_url: str | None = None,
+        display_name: str | None = None,
+        *,
+        may_replace: bool = False,
+    ) -> None:
+        """Refuse what :meth:`add` would refuse, before anybody is asked whether it may be done.
+
+        Raises:
+            UsageError: a value does not fit, or the name is taken.
+        """
+        check_provider_name(name)
+        if self._is_preconfigured(name):
+            raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
+        if type_name not in self._types:
+            if type_name in PROVIDER_PLUGINS:
+                raise UsageError(missing_type(type_name, self._types, self._known.absent_plugins))
+            known = ", ".join(self._types) or "none"
+            raise UsageError(f"there is no provider type {type_name!r}; there are: {known}")
+        check_base_url(base_url, name)
+        _check_display_name(display_name)
+        if not may_replace and PROVIDER_SETTING + name in await self._store.settings():
+            raise DuplicateError(f"there is a provider {name!r} already: change it, or choose another name")
+
+    async def add(
+        self,
+        name: str,
+        type_name: str,
+        base_url: str | None = None,
+        display_name: str | None = None,
+        *,
+        may_replace: bool = False,
+        is_by_tool: bool = False,
+    ) -> ProviderState:
+        """Add a provider.
+
+        Args:
+            name: unique; see :func:`check_provider_name`.
+            type_name: the wire format it speaks.
+            base_url: where it is; ``None`` for the type's own place.
+            display_name: what people read; by default the name.
+            may_replace: change one that was added before.
+            is_by_tool: a model chose the address: no key of the environment is sent there.
+
+        Raises:
+            UsageError: a value does not fit, or the name is taken.
+        """
+        await self.check_new(name, type_name, base_url, display_name, may_replace=may_replace)
+        await self._bind_key(name)
+        document: dict[str, Any] = {"type": type_name, "base_url": base_url}
+        if display_name is not None:
+            document["display_name"] = display_name
+        if is_by_tool:
+            document[SET_BY_TOOL] = True
+        await self._store.set_setting(PROVIDER_SETTING + name, document)
+        self._keys.set_headers(name, None)
+        return await self.get(name)
+
+    async def check_change(
+        self,
+        name: str,
+        *,
+        display_name: str | None = None,
+        base_url: str | None = None,
+        is_enabled: bool | None = None,
+    ) -> None:
+        """Refuse what :meth:`change` would refuse.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ProtectedError: a provider known from the start can only be enabled and disabled.
+            InUseError: the default model, or an agent's, is of the provider that is to be disabled.
+            UsageError: a value does not fit.
+        """
+        await self.get(name)
+        if self._is_preconfigured(name) and (display_name is not None or base_url is not None):
+            raise ProtectedError(
+                f"the provider {name!r} is known from the start; it can be enabled and disabled, nothing else. "
+                "Add one of your own instead"
+            )
+        check_base_url(base_url, name)
+        _check_display_name(display_name)
+        if is_enabled is False:
+            await self._check_unused(name, "disabled")
+
+    async def change(
+        self,
+        name: str,
+        *,
+        display_name: str | None = None,
+        base_url: str | None = None,
+        is_enabled: bool | None = None,
+        is_by_tool: bool = False,
+    ) -> ProviderState:
+        """Change what is given of a provider; ``None`` leaves a value as it is.
+
+        Args:
+            name: which.
+            display_name: what people read.
+            base_url: where it is.
+            is_enabled: whether its models can be used.
+            is_by_tool: a model chose the address: no key of the environment is sent there.
+
+        Raises:
+            UsageError: as for :meth:`check_change`.
+        """
+        await self.check_change(name, display_name=display_name, base_url=base_url, is_enabled=is_enabled)
+        wanted = {"display_name": display_name, "base_url": base_url, "enabled": is_enabled}
+        changes: dict[str, object] = {key: value for key, value in wanted.items() if value is not None}
+        if base_url is not None:
+            await self._bind_key(name)
+            if is_by_tool:
+                changes[SET_BY_TOOL] = True
+
+        def changed(said: Any) -> dict[str, Any] | None:
+            document = {**(said if isinstance(said, dict) else {}), **changes}
+            return None if self._is_preconfigured(name) and document == {"enabled": True} else document
+
+        if changes:
+            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+        return await self.get(name)
+
+    async def sends_stored_key(self, name: str, type_name: str, base_url: str) -> bool:
+        """Return True if the stored key of a provider would be sent to another address that a tool chooses.
+
+        Args:
+            name: of the provider, which may be a new one.
+            type_name: the wire format it speaks.
+            base_url: the address.
+        """
+        if name not in self._keys.stored():
+            return False
+        place = self._keys.places().get(name)
+        if place is None:
+            configs = provider_configs(await self._store.settings(), self._environ, self._known)
+            place = place_of(configs[name]) if name in configs else ""
+        return is_same_place(place, place_at(base_url, type_name))
+
+    async def _bind_key(self, name: str) -> None:
+        """Keep a key of an earlier version for the address that the provider has until now."""
+        configs = provider_configs(await self._store.settings(), self._environ, self._known)
+        if name in configs and configs[name].takes_environment_key:
+            self._keys.bind(name, place_of(configs[name]))
+
+    async def configure(
+        self,
+        name: str,
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        concurrency: int | None = None,
+        is_limited: bool = True,
+        **options: object,
+    ) -> ProviderState:
+        """Set how a provider is asked, also one that is known from the start.
+
+        Args:
+            name: which.
+            headers: the user's own headers, by their names; ``None`` as a value takes one away. They belong to the
+                scheme, host and port of the provider as it is now.
+            concurrency: how many requests it is sent at the same time; ``None`` leaves that as it is.
+            is_limited: False to have no such limit.
+            options: ``timeout_seconds`` and ``reasoning``; ``None`` takes one away.
+
+        Raises:
+            NotFoundError: there is no such provider.
+            UsageError: a value is not acceptable; nothing is changed then.
+        """
+        await self.get(name)
+        stored = await self._store.settings()
+        config = provider_configs(stored, self._environ, self._known)[name]
+        changes = check_options(options)
+        if config.type == OFFLINE_TYPE and (changes or headers):
+            raise UsageError(f"{name} asks no service: nothing like that can be set for it")
+        if concurrency is not None and concurrency < 1:
+            raise UsageError("a provider is sent at least 1 request at the same time")
+        if headers:
+            changes[HEADERS] = await self._store_headers(config, headers)
+
+        def changed(said: Any) -> dict[str, Any] | None:
+            document = {**(said if isinstance(said, dict) else {}), **changes}
+            return {key: value for key, value in document.items() if key not in OPTIONS or value is not None} or None
+
+        def limited(said: Any) -> dict[str, Any] | None:
+            limits = {key: value for key, value in (said or {}).items() if key != name}
+            return (limits | ({name: concurrency} if is_limited else {})) or None
+
+        if changes:
+            await self._store.change_setting(PROVIDER_SETTING + name, changed)
+        if concurrency is not None or not is_limited:
+            await self._store.change_setting(CONCURRENCY.key, limited)
+        return await self.get(name)
+
+    async def _store_headers(self, config: ProviderConfig, headers: Mapping[str, str | None]) -> Any:
+        """Store headers in addition to those there are, and return the names of all."""
+        place = place_of(config)
+        given = {name.lower() for name in headers}
+        kept: Mapping[str, str] = {}
+        if any(name.lower() not in given for name in config.header_names):
+            kept = await self._keys.find_headers(config.name, place)
+        wanted = {name: value for name, value in kept.items() if name.lower() not in given}
+        wanted |= {name: value for name, value in headers.items() if value is not None}
+        has_key = bool(config.api_key) or config.name in self._keys.stored()
+        checked = check_headers(wanted, has_key=has_key, provider=config.name)
+        self._keys.set_headers(config.name, written_headers(checked, place) if checked else None)
+        return [*checked] or None
+
+    async def check_removal(self, name: str) -> None:
+        """Refuse what :meth:`remove` would refuse.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ProtectedError: it is known from the start.
+            InUseError: the default model, or an agent's, is of this provider.
+        """
+        if self._is_preconfigured(name):
+            raise ProtectedError(
+                f"the provider {name!r} is known from the start and cannot be removed; "
+                f"disable it instead: oneclaw providers disable {name}"
+            )
+        if PROVIDER_SETTING + name not in await self._store.settings():
+            raise NotFoundError(f"there is no provider {name!r}; list them with: oneclaw providers list")
+        await self._check_unused(name, "removed")
+
+    async def remove(self, name: str) -> None:
+        """Remove a provider that was added, and its headers; a stored key stays.
+
+        Raises:
+            UsageError: as for :meth:`check_removal`.
+        """
+        await self.check_removal(name)
+        await self._bind_key(name)
+        await self._store.remove_setting(PROVIDER_SETTING + name)
+        self._keys.set_headers(name, None)
+
+    def _is_preconfigured(self, name: str) -> bool:
+        return name in self._known.preconfigured
+
+    async def _check_unused(self, name: str, what: str) -> None:
+        """Refuse to leave the default model, or an agent's, without its provider."""
+        model = (await self._store.settings()).get("model")
+        if str(model).partition("/")[0] == name or (model is None and OFFLINE_MODEL.startswith(f"{name}/")):
+            raise InUseError(
+                f"the provider {name!r} cannot be {what}: the default model {model or OFFLINE_MODEL} is of it. "
+                "Choose another one first: oneclaw models default PROVIDER/MODEL"
+            )
+        users = [
+            agent.name for agent in await self._store.list_agents() if (agent.model or "").partition("/")[0] == name
+        ]
+        if users:
+            raise InUseError(
+                f"the provider {name!r} cannot be {what}: the agent {users[0]!r} prefers a model of it. "
+                "Give that agent another model first: oneclaw agents edit NAME --model PROVIDER/MODEL"
+            )
+
+
+def check_base_url(url: str | None, name: str) -> None:
+    """Check where a provider is said to be.
+
+    Args:
+        url: what the user wrote; ``None`` is fine.
+        name: of the provider, for the message.
+
+    Raises:
+        UsageError: it is no HTTP address, or holds a password or another secret.
+    """
+    if url is None:
+        return
+    parts = http_parts(url)
+    # Whitespace and control characters would be taken out by some and sent by others.
+    if parts is None or any(character <= " " for character in url):
+        raise UsageError("the base URL does not fit: it must be like https://host/v1 or http://localhost:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "the base URL must hold no user or password, for it is stored as it is: "
+            f"set the environment variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
+        )
+    if parts.fragment or url.endswith("#"):
+        raise UsageError("the base URL must have no part behind a #: nothing of that is ever sent")
+    secret = next((each for each, _ in parse_qsl(parts.query) if is_secret_name(each)), None)
+    if secret is not None:
+        raise UsageError(
+            f"the base URL must hold no secret, such as {secret!r}, for it is stored as it is: set the environment "
+            f"variable {key_variable_of(name)} instead, or use: oneclaw keys set {name}"
+        )
+
+
+def _check_display_name(name: str | None) -> None:
+    if name is None:
+        return
+    is_line = bool(name) and name.isprintable() and name == name.strip()
+    if not is_line or len(name) > MAX_DISPLAY_NAME_CHARACTERS:
+        raise UsageError(
+            f"a display name is one line of 1 to {MAX_DISPLAY_NAME_CHARACTERS} characters, without spaces around it"
+        )
+
+
+def _state(
+    config: ProviderConfig, stored: Mapping[str, Any], stored_key: KeySource | None, key_place: str | None
+) -> ProviderState:
+    said = stored.get(PROVIDER_SETTING + config.name)
+    display_name = said.get("display_name") if isinstance(said, dict) else None
+    if key_place is None and not config.takes_environment_key:
+        key_place = "the address before"
+    if stored_key is None or (key_place is not None and is_same_place(key_place, place_of(config))):
+        key_place = None
+    return ProviderState(
+        name=config.name,
+        display_name=display_name if isinstance(display_name, str) else config.name,
+        type=config.type,
+        base_url=None if config.base_url is None else shown_url(config.base_url),
+        key_source=KeySource.ENVIRONMENT if config.api_key else stored_key if key_place is None else None,
+        key_variable=None if config.type == OFFLINE_TYPE else config.key_variable,
+        is_preconfigured=config.is_preconfigured,
+        is_enabled=config.is_enabled,
+        timeout_seconds=config.read_timeout_seconds,
+        concurrency=config.concurrency,
+        reasoning=config.reasoning,
+        headers=config.header_names,
+        is_set_by_tool=not config.takes_environment_key,
+        key_place=None if config.api_key else key_place,
+    )
