@@ -142,4 +142,4 @@ GOALS = (
     Budget("tokens billed with three groups loaded, all tools cached", "65 % less", _saved(CACHED, 0.65)),
     Budget("the same, all tools sent without a cache", "90 % less", _saved(UNCACHED, 0.9)),
 )
-"""What else OneClaw aims at."""
+"""Goals beside the budgets of the design."""

@@ -40,7 +40,7 @@ async def median_seconds(once: Callable[[], Awaitable[object]]) -> float:
 
 
 async def turns_per_second(one: Callable[[int], Awaitable[object]], size: int) -> dict[str, float]:
-    """How many turns sessions get done side by side, after each had one, and what a turn takes of this process.
+    """Measure turns a second of parallel sessions, and the processor time of a turn, after a warm-up turn each.
 
     Args:
         one: runs the next turn of the session of that number; raises what made it fail.
@@ -76,7 +76,7 @@ def tokens_of(definitions: Iterable[object]) -> int:
 
 
 def tokens_of_text(text: str) -> int:
-    """How many tokens a text costs."""
+    """Count the tokens of a text."""
     # Unlike tiktoken, it brings the vocabulary along and needs no network.
     import bpe_openai
 

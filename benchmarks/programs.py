@@ -25,12 +25,12 @@ _FIRST_SECONDS = 120
 
 @dataclass(frozen=True)
 class Program:
-    """How a program is told of the model service.
+    """Configuration that points a program at the model service.
 
     Attributes:
         command: sends the message.
         files: of its home, by path; ``{url}`` stands for the service.
-        setup: commands that are run once, with ``{url}`` likewise.
+        setup: commands that are run once; ``{url}`` stands for the service here too.
     """
 
     command: tuple[str, ...]

@@ -113,7 +113,7 @@ class Report:
         return [row for row in table.rows if row.measure == measure and SUBJECT in row.rounds] if table else []
 
     def figures(self, work: str, measure: str = "") -> list[float]:
-        """What OneClaw measured in each of these rows."""
+        """Return the figures that OneClaw measured in each of these rows."""
         return [row.figures()[SUBJECT] for row in self.rows(work, measure)]
 
     def save(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What contestants need beside themselves: a database server, and homes of programs, made when first needed."""
+"""Fixtures of contestants, made at first use: a database server, and homes of programs."""
 
 from __future__ import annotations
 

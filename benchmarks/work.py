@@ -178,7 +178,7 @@ WORKS = (
         "tools",
         note=(
             "One call of a function that gives back its argument. Checking arguments and permission, the timeout and "
-            "what becomes of the result are in it where the framework has them."
+            "the processing of the result are included where the framework has them."
         ),
     ),
     Work(

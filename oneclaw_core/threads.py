@@ -171,7 +171,7 @@ def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException |
         pass_on(value, error)
         del value, error  # the traceback of an error keeps this frame
 
-    # The watch is told of pass_on: a job that refers to itself keeps its result until garbage is collected.
+    # The watch gets pass_on: a job that refers to itself keeps its result until garbage is collected.
     if watch is not None:
         watch.begin(pass_on)
     _idle_worker().jobs.put(job)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
 HEARTBEAT_SECONDS = 0.5
-"""How long an event loop may take to answer before it counts as blocked."""
+"""Seconds without an answer after which an event loop counts as blocked."""
 END_SECONDS = 1.0
 """The time that cancelled tasks have to clean up before their loop is closed."""
 _LOOP_FILES = (__file__, str(Path(asyncio.__file__).parent), threading.__file__)
@@ -178,7 +178,7 @@ class _Job(Generic[_T]):
     def submit_to(self, thread: _LoopThread) -> None:
         """Have a thread begin it."""
         self.thread = thread
-        # Whoever takes the only item decides whether it begins. Taking it is atomic.
+        # The side that takes the only item decides whether it begins. Taking it is atomic.
         self._ticket = [None]
         thread.jobs.add(self)
         if self.watch is not None:

@@ -156,7 +156,7 @@ async def _connected(seconds: float, plugins: Iterable[str] | None = None) -> As
 
 
 async def http_turn(size: int) -> float:
-    """A turn in a session of its own, in a home with all plugins."""
+    """Run a turn in a new session, in a home with all plugins."""
     async with _connected(0) as claw:
         _register(claw, list(plain_tools(size)))
         return await median_seconds(lambda: _send(claw, model="lab/groups"))

@@ -173,7 +173,7 @@ def _one_line(text: str, limit: int) -> str:
 
 
 def _visible(line: str) -> str:
-    """Make characters visible that nobody sees, and spaces where there are several."""
+    """Make invisible characters and repeated spaces visible."""
     shown = "".join(each if each.isprintable() and each not in _UNSEEN else ascii(each)[1:-1] for each in line)
     return _SPACES.sub(_counted_spaces, shown)
 

@@ -281,7 +281,7 @@ async def prompt_sections(context: PluginContext, session: SessionInfo) -> Itera
 async def current_sections(context: PluginContext, session: SessionInfo) -> Iterable[PromptSection] | None:
     """Return sections of the system prompt for what may change within a session; called once a turn. 5 s.
 
-    They stand behind those of ``prompt_sections``. A session keeps those that it began with. The model is told of a
+    They stand behind those of ``prompt_sections``. A session keeps those that it began with. The model is informed of a
     change with the user's message: which of the lines that begin with a dash came and went, else the whole text.
     """
 

@@ -85,7 +85,7 @@ class AnsweredCall:
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """The same as :attr:`envelope`, for services that take objects."""
+        """The :attr:`envelope` as an object, for services that take objects."""
         fields = self.result.to_dict()
         if self.is_json:
             with suppress(ValueError, RecursionError):

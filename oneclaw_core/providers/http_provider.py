@@ -239,7 +239,7 @@ class HttpProvider(ABC):
 
     @property
     def image_limits(self) -> ImageLimits | None:
-        """What the service takes of images; ``None`` if it is not known. Larger ones are made smaller."""
+        """Limits of the service for images; ``None`` if unknown. Larger images are resized."""
         return None
 
     @property

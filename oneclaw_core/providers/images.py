@@ -33,7 +33,7 @@ _INSTALL = 'pip install "oneclaw-core[images]"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageLimits:
-    """What a service takes of images; ``None`` is no limit.
+    """Limits of a service for images; ``None`` is no limit.
 
     Attributes:
         max_bytes: of one image, before it is encoded in base64.

@@ -257,7 +257,7 @@ class Database:
             try:
                 loop.call_soon_threadsafe(_set_outcomes, [each for each in jobs if each.loop is loop])
             except RuntimeError:
-                if not loop.is_closed():  # else nobody waits any more
+                if not loop.is_closed():  # else nothing waits any more
                     raise
         for each in jobs:
             if each.settled is not None:

@@ -88,14 +88,14 @@ _REPAIRS = (
         "",
         "UPDATE usage SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)",
     ),
-    # The full-text index is made anew.
+    # The full-text index is rebuilt.
     ("", "UPDATE sessions SET search_number = NULL"),
 )
 
 
 @dataclass(slots=True)
 class Salvaged:
-    """What was saved of a damaged database, and what was lost.
+    """Report of what was saved from a damaged database, and what was lost.
 
     Attributes:
         path: the new database.

@@ -32,7 +32,7 @@ class DamagedPageError(ValueError):
 
 @dataclass(slots=True)
 class TablePages:
-    """What was found of a table.
+    """Rows that were found of a table.
 
     Attributes:
         rows: that can be read, in no order.

@@ -55,7 +55,7 @@ _log = logging.getLogger("oneclaw.executor")
 
 
 class LoopBlocks:
-    """How long tools of the program have blocked its event loop, in seconds; one object for all calls."""
+    """Seconds for which tools of the program have blocked its event loop; one object for all calls."""
 
     seconds = 0.0
 

@@ -126,7 +126,7 @@ async def invoke(tool: Tool | ToolFunction, arguments: dict[str, Any], context: 
 
 @lru_cache(maxsize=1024)
 def _calling_convention(tool_type: type) -> tuple[bool, bool, bool]:
-    """Whether ``execute`` is one of the core, which passes calls on; whether it is async, and takes the context."""
+    """Return whether ``execute`` is a core function that passes calls on, is async, and takes the context."""
     execute = tool_type.execute  # type: ignore[attr-defined]  # the registry has checked that it is there
     parameters = [
         each

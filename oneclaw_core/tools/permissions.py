@@ -71,14 +71,14 @@ class PermissionRequest:
 
     @property
     def grant_for_session(self) -> Grant:
-        """What ``PermissionAnswer.SESSION`` grants, to this agent in this session."""
+        """The grant that ``PermissionAnswer.SESSION`` gives to this agent in this session."""
         is_whole = self.subject is None or subject_kind(self.permission).is_whole_in_session
         pattern = None if is_whole else self.subject
         return Grant(self.permission, pattern, agent=self.agent, directory=self.directory, source="question")
 
     @property
     def grant_for_good(self) -> Grant | None:
-        """What ``PermissionAnswer.ALWAYS`` grants; ``None`` where no lasting grant can say what it is for."""
+        """The grant that ``PermissionAnswer.ALWAYS`` stores; ``None`` where no pattern can stand for the subject."""
         pattern, kind = None, subject_kind(self.permission)
         if kind.directory_argument is not None and self.directory is None:
             return None
@@ -117,7 +117,7 @@ class PermissionPolicy:
     """Decides on permissions: by what was allowed for this run, what is remembered, the defaults, and asking.
 
     Args:
-        decided: what the user decided for good.
+        decided: the lasting decisions of the user.
         remember: called with a lasting decision of the user.
         ask: asks the user; ``None`` where there is nobody to ask.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
@@ -159,7 +159,7 @@ class PermissionPolicy:
     def denied(
         self, *permissions: str, agent: str | None = None, task: str | None = None, with_patterns: bool = False
     ) -> frozenset[str]:
-        """Return those of some permissions that the user has denied for good.
+        """Return those of some permissions that the user has denied permanently.
 
         Args:
             permissions: their names.
@@ -274,7 +274,7 @@ class PermissionPolicy:
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
         if answer == PermissionAnswer.SESSION:
-            # Nobody has seen what another tool would use it for, nor, outside a session, who else there is.
+            # The user has not seen what another tool would use it for, or, outside a session, another caller.
             is_for_one = request.subject is None or request.session_id is None
             tool_name = request.tool_name if is_for_one else None
             granted = self._granted_in_session.setdefault(request.session_id, [])

@@ -138,7 +138,7 @@ class TurnParts:
         Args:
             session: whose lock the caller holds, unless it only looks.
             agent: with its toolset for this turn; another one ends the prompt cache, and is told its own lists.
-            is_new: True to begin anew with what there is now.
+            is_new: True to use the current lists instead of stored ones.
             is_cached: True if the model's service may have the session's prompt in a cache.
         """
         await self.refresh_tools()

@@ -425,7 +425,7 @@ class ModelCalls:
         """
         try:
             if self._prices is not None:
-                # Whoever is cancelled here may ask again, to record what was used.
+                # A caller that is cancelled here may ask again, to record what was used.
                 await asyncio.shield(self._prices)
             cost = cost_of(self._chosen.config, self._chosen.info.name, usage, self._chosen.prices)
         except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price

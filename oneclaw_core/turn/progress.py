@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # With the requests that made the calls first these are at most 20, also where two calls alternate.
 MOST_REPEATS = 18
 POLL_SECONDS = 5
-# Nobody should be asked the same question more often than three times, and an answer that the token limit cuts is long.
+# The same request is not repeated more than three times, and an answer that the token limit cuts is long.
 COSTLY_REPEATS = MOST_REPEATS // 2
 # The error type of a call that the token limit cut.
 CUT_OFF = "cut_off"

@@ -38,7 +38,7 @@ TOOLS = "tools"
 def prompt_lists(
     agent: Agent, registry: ToolRegistry, current_sections: Sequence[PromptSection] = ()
 ) -> dict[str, str]:
-    """Write the lists that a model is told of, as they are now.
+    """Write the current lists of skills and groups for a model.
 
     Args:
         agent: with its toolset for this turn.

@@ -281,7 +281,7 @@ class Deadline:
         self._alarms: set[_Alarm] = set()
 
     def remaining_seconds(self) -> float:
-        """How long the turn may still take, in seconds; 0 if it is to end."""
+        """Seconds that are left for the turn; 0 if it is to end."""
         return 0.0 if self.is_stopped else max(self._moment - time.monotonic(), 0.0)
 
     def stop(self) -> None:

@@ -73,7 +73,7 @@ INTERRUPTED = Message(
     error_type="interrupted",
 )
 
-# What the user has set is read with the calls; a listener can take longer than this to be told of them.
+# What the user has set is read with the calls; a listener can learn of them later than this.
 _FRESH_SECONDS = 0.05
 
 # How long a write of something that is known already is repeated while the database is not available.

@@ -67,7 +67,7 @@ class TurnHooks:
         self._observe("history_compacted", session=self.info.session, summary=summary)
 
     def count_unheard(self, usage: UsageEvent) -> None:
-        """Count usage in the outcome of the turn that comes when nobody listens any more."""
+        """Count usage in the outcome of the turn after its listeners are gone."""
         self._unheard.append(usage)
 
     @asynccontextmanager

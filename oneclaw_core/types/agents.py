@@ -22,7 +22,7 @@ MAX_MODEL_CHARACTERS = 300
 MAX_PARAMETERS_CHARACTERS = 10_000
 MAX_SELECTED_NAMES = 10_000
 ReasoningLevel = Literal["off", "low", "medium", "high"]
-"""How much a model thinks before it answers, in words that mean the same with every service."""
+"""A portable level of reasoning, which each provider translates."""
 REASONING_LEVELS: tuple[ReasoningLevel, ...] = get_args(ReasoningLevel)
 # What a database's integers hold, with room to add to it.
 _MOST = 10**15

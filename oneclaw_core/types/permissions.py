@@ -1,4 +1,4 @@
-"""What the user decided on permissions, and what became of these decisions."""
+"""Decisions of the user on permissions, and the log of their use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Decision(StrEnum):
-    """What the user decided for good."""
+    """A lasting decision of the user."""
 
     GRANT = "grant"
     DENY = "deny"
@@ -52,7 +52,7 @@ class Grant:
 
     @property
     def key(self) -> tuple[str, str | None, str | None, str | None, str | None]:
-        """What two grants share if one takes the place of the other."""
+        """The key by which one grant replaces another."""
         return self.permission, self.pattern, self.agent, self.task, self.directory
 
 

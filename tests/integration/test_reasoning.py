@@ -1,4 +1,4 @@
-"""How much a model thinks: one level for every service, for an agent, a model or one run."""
+"""Reasoning: one portable level for an agent, a model or a run."""
 
 import asyncio
 import json

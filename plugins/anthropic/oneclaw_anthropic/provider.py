@@ -70,7 +70,7 @@ class AnthropicProvider(HttpProvider):
 
     @property
     def image_limits(self) -> ImageLimits:
-        """What the service takes of images."""
+        """Return the limits of the service for images."""
         return IMAGE_LIMITS
 
     async def list_models(self) -> list[ModelInfo]:

@@ -94,7 +94,7 @@ class GeminiAnswer:
 
     @property
     def may_end(self) -> bool:
-        """Whether the service has given a reason for the end, be it of an answer without any parts."""
+        """True if the service gave a reason for the end, even of an answer without parts."""
         return self._finish_reason is not None
 
     @property

@@ -46,7 +46,7 @@ class GeminiProvider(HttpProvider):
 
     @property
     def image_limits(self) -> ImageLimits:
-        """What the service takes of images."""
+        """Return the limits of the service for images."""
         return IMAGE_LIMITS
 
     @property

@@ -34,7 +34,7 @@ SILENCE_SECONDS = 60
 
 
 Harm = Literal["organize", "write", "send", "share", "forward", "delete"]
-"""What a change does: arrange what is there, change it, send or show it to others, or do away with it."""
+"""The harm that a change can do; the last part of its permission."""
 
 
 class GoogleClient:

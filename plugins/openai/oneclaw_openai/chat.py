@@ -40,7 +40,7 @@ class OpenAIChatProvider(HttpProvider):
 
     @property
     def image_limits(self) -> ImageLimits | None:
-        """What the server takes of images; ``None`` if it is not known."""
+        """Limits of the server for images; ``None`` if unknown."""
         return dialect_of(self._url.origin).image_limits
 
     @property

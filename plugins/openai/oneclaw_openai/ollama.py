@@ -44,7 +44,7 @@ _LEAST_ADVISED = 16_384
 
 @dataclass(frozen=True, slots=True)
 class ContextInUse:
-    """How much an Ollama server reads with a model.
+    """The context that an Ollama server uses for a model.
 
     Attributes:
         tokens: prompt and answer together.

@@ -245,7 +245,7 @@ class ResponsesAnswer:
 
 
 def _cut_item(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent back of a call that was cut; its id and arguments are those of the history."""
+    """The part of a cut call that is sent back; its id and arguments are those of the history."""
     return {key: call[key] for key in ("type", "id", "name", "namespace") if call.get(key)}
 
 

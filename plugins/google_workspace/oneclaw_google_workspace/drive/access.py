@@ -124,7 +124,7 @@ class Access:
 
     @property
     def subject(self) -> str:
-        """Who gets access: an address, a domain, or ``anyone``; ``... as owner`` for whom the file is given away to."""
+        """The new reader: an address, a domain, or ``anyone``; ``... as owner`` for a new owner."""
         return share_subject(self.email or self.domain or "anyone", self.role)
 
     def grant_question(self, title: str) -> str:
