@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import shlex
 import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import (
     ContextTooLongError,
@@ -37,7 +36,9 @@ from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.request import model_request, shown_history, tool_names
+from oneclaw_core.turn.store_retry import retried
 from oneclaw_core.turn.summary import explanation_request
+from oneclaw_core.turn.unusable_answers import cut_calls, empty_answer
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
@@ -75,13 +76,6 @@ INTERRUPTED = Message(
 
 # What the user has set is read with the calls; a listener can learn of them later than this.
 _FRESH_SECONDS = 0.05
-
-# How long a write of something that is known already is repeated while the database is not available.
-STORE_RETRY_SECONDS = 30.0
-_FIRST_PAUSE_SECONDS = 0.05
-_LONGEST_PAUSE_SECONDS = 5.0
-
-_Value = TypeVar("_Value")
 
 _log = logging.getLogger("oneclaw.turn")
 
@@ -300,7 +294,7 @@ class Turn:
             if response.tool_calls or response.cut_calls or response.text.strip():
                 return self._store_answer
             await self._record_unstored(self._answer)
-            fault = _empty_answer(self._context.model.full_name, response)
+            fault = empty_answer(self._context.model.full_name, response)
             if was_empty or response.stop_reason in (StopReason.CONTENT_FILTER, StopReason.REFUSAL):
                 raise fault
             await self._emit(RetryEvent(str(fault), 0))
@@ -523,12 +517,12 @@ class Turn:
             for call in response.tool_calls
         ]
         if response.cut_calls:
-            messages += _cut_calls(answer)
+            messages += cut_calls(answer.response)
         try:
             stored, self._states = await self._store.store_answer(self._session_id, messages, answer.usage)
         except StoreUnavailableError as error:
             again = partial(self._store_once, messages, answer.usage)
-            stored, self._states = await self._retried(again, error, self._show_away)
+            stored, self._states = await retried(again, error, self._context.deadline, self._show_away)
         self._states_read_at = time.monotonic()
         self._results = {each.tool_call_id or "": each for each in stored if each.type is MessageType.TOOL_RESULT}
         self._history += stored[: len(stored) - len(self._results)]
@@ -550,43 +544,15 @@ class Turn:
             try:
                 results = await self._store.finish_calls(self._session_id, waiting)
             except StoreUnavailableError as error:
-                results = await self._retried(partial(self._store.finish_calls, self._session_id, waiting), error)
+                results = await retried(
+                    partial(self._store.finish_calls, self._session_id, waiting), error, self._context.deadline
+                )
             for stored in results:
                 call_id = stored.tool_call_id or ""
                 self._results[call_id] = stored
                 self._open_calls.pop(call_id, None)
             # Only now: what is not stored for sure is stored at the turn's end.
             del self._outcomes[: len(waiting)]
-
-    async def _retried(
-        self,
-        write: Callable[[], Awaitable[_Value]],
-        error: StoreUnavailableError,
-        tell: Callable[[StoreError, float], Awaitable[None]] | None = None,
-    ) -> _Value:
-        """Repeat a write that failed until it succeeds: what it is to store is known, and would be lost.
-
-        Args:
-            write: can be repeated, also where the first time it was done after all.
-            error: of the first time.
-            tell: called before each pause, with the error and the pause in seconds.
-
-        Raises:
-            StoreError: it failed for ``STORE_RETRY_SECONDS``, or until the turn's deadline.
-        """
-        end = time.monotonic() + min(STORE_RETRY_SECONDS, self._context.deadline.remaining_seconds())
-        pause_seconds = _FIRST_PAUSE_SECONDS
-        while time.monotonic() + pause_seconds < end:
-            _log.warning("the store is tried again in %.2f s: %s", pause_seconds, error)
-            if tell is not None:
-                await tell(error, pause_seconds)
-            await asyncio.sleep(pause_seconds)
-            pause_seconds = min(pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
-            try:
-                return await write()
-            except StoreUnavailableError as latest:
-                error = latest
-        raise error
 
     async def _show_away(self, error: StoreError, pause_seconds: float) -> None:
         await self._emit(RetryEvent(str(error), pause_seconds))
@@ -630,39 +596,6 @@ class Turn:
                 names = ", ".join(sorted({outcome.tool_name or "" for outcome in self._outcomes}))
                 kind = StoreUnavailableError if isinstance(error, StoreUnavailableError) else StoreError
                 raise kind(f"{error}; not stored: the results of calls that ran ({names})") from error
-
-
-def _cut_calls(answer: _Answer) -> list[Message]:
-    """Return the calls of an answer that the token limit cut, and behind them their results.
-
-    Stored together, so that no such call ever runs. Services want an object for arguments.
-    """
-    limit = answer.response.usage.output_tokens
-    count = "" if limit is None else f"{limit:,} "
-    told = f"The call was cut by the limit of {count}output tokens and did not run; split the work into smaller calls."
-    call = Message(type=MessageType.TOOL_CALL, tool_input="{}", tool_status=ToolCallStatus.PENDING)
-    failure = Message(
-        type=MessageType.TOOL_RESULT, content=told, tool_status=ToolCallStatus.ERROR, error_type=CUT_OFF, duration_ms=0
-    )
-    # Under ids of our own: an id that is taken would be replaced when the call is stored, and not in its result.
-    names = [(f"call_{uuid.uuid4().hex}", each.name) for each in answer.response.cut_calls]
-    return [replace(entry, tool_call_id=id_, tool_name=name) for entry in (call, failure) for id_, name in names]
-
-
-def _empty_answer(model: str, response: ModelResponse) -> ProviderError:
-    quoted = shlex.quote(model)
-    hints = {
-        StopReason.LENGTH_LIMIT: (
-            "it spent all tokens before it said anything: let it think less with: oneclaw models set "
-            f"{quoted} reasoning low, or allow more with: oneclaw models set {quoted} max_output_tokens NUMBER"
-        ),
-        StopReason.CONTENT_FILTER: "say it differently, or start a new session",
-        StopReason.REFUSAL: "say it differently, or start a new session",
-    }
-    hint = hints.get(response.stop_reason, "try again, or choose another model")
-    return ProviderError(
-        f"{model} answered with nothing (finish reason: {response.finish_reason or response.stop_reason}); {hint}"
-    )
 
 
 def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:

@@ -14,7 +14,7 @@ from oneclaw_core import MessageType, ToolCall, tool
 from oneclaw_core.errors import StoreUnavailableError
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import sqlite_backend
-from oneclaw_core.turn import turn as turn_module
+from oneclaw_core.turn import store_retry
 
 pytestmark = pytest.mark.one_python
 
@@ -69,7 +69,7 @@ def outage(database_environ, tmp_path, monkeypatch, request):
 @pytest.mark.parametrize("lasts", ["for a while", "for good"])
 def test_away_in_the_middle_of_a_turn(tmp_path, database_environ, outage, monkeypatch, point, lasts):
     is_long = lasts == "for good"
-    monkeypatch.setattr(turn_module, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)
+    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)
     timers, ran = [], []
 
     def go_away():

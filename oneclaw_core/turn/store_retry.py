@@ -1,0 +1,55 @@
+"""Retry writes to the store while the database is not available."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from oneclaw_core.errors import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from oneclaw_core.turn.stream import Deadline
+
+STORE_RETRY_SECONDS = 30.0
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 5.0
+
+_Value = TypeVar("_Value")
+
+_log = logging.getLogger("oneclaw.turn")
+
+
+async def retried(
+    write: Callable[[], Awaitable[_Value]],
+    error: StoreUnavailableError,
+    deadline: Deadline,
+    tell: Callable[[StoreUnavailableError, float], Awaitable[None]] | None = None,
+) -> _Value:
+    """Repeat a failed write until it succeeds: its content is known, and would be lost.
+
+    Args:
+        write: can be repeated, also if the first write succeeded after all.
+        error: of the first write.
+        deadline: of the turn.
+        tell: called before each pause, with the error and the pause in seconds.
+
+    Raises:
+        StoreError: it failed for ``STORE_RETRY_SECONDS``, or until the deadline.
+    """
+    end = time.monotonic() + min(STORE_RETRY_SECONDS, deadline.remaining_seconds())
+    pause_seconds = _FIRST_PAUSE_SECONDS
+    while time.monotonic() + pause_seconds < end:
+        _log.warning("the store is tried again in %.2f s: %s", pause_seconds, error)
+        if tell is not None:
+            await tell(error, pause_seconds)
+        await asyncio.sleep(pause_seconds)
+        pause_seconds = min(pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
+        try:
+            return await write()
+        except StoreUnavailableError as latest:
+            error = latest
+    raise error
