@@ -1,0 +1,143 @@
+"""The rule for files that hold secrets."""
+
+import pytest
+
+from oneclaw_core.tools.hidden_paths import (
+    hidden_root,
+    is_hidden,
+    is_private_directory,
+    protected_root,
+)
+
+
+@pytest.fixture(autouse=True)
+def user_home(tmp_path, monkeypatch):
+    """A user's directory that the tests own."""
+    home = tmp_path / "users" / "ada"
+    home.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A directory outside the user's own."""
+    directory = tmp_path / "project"
+    directory.mkdir()
+    return directory
+
+
+HIDDEN = """
+    .env .env.local .env.production .env-backup .envrc prod.env .ENV .Env.Local deploy/.env
+    .ssh/id_rsa .ssh/config .SSH/id_rsa id_rsa id_ed25519 id_ed25519_sk id_rsa.bak ID_RSA backup/id_ecdsa_work
+    server.pem private.KEY store.p12 store.pfx release.jks wallet.kdbx putty.ppk ssh_host_ed25519_key
+    .netrc _netrc .npmrc .pypirc .pgpass .git-credentials .htpasswd .docker/config.json .kube/config
+    .aws/credentials .aws/config .gnupg/private-keys-v1.d/x credentials credentials.json secrets.yaml
+    client_secret_123.json service-account.json terraform.tfstate .bash_history
+    .e\u200bnv .s\ufeffsh/id
+""".split()  # noqa: SIM905  # easier to read and to extend
+READABLE = """
+    .env.example .env.sample .env.template .env.local.example .env.dist example.env sample.env .envrc.example
+    environment.py env.txt .envoy id_rsa.pub id_rsa_key.pub keys.py key.txt monkey pem.md README.md cacert.pem
+    ca-bundle.pem .gitignore .github/workflows/ci.yml .config/app.toml .git/config credentials.py secrets.md
+""".split()  # noqa: SIM905  # easier to read and to extend
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_files_with_secrets_are_hidden(project, name):
+    assert is_hidden(project / name)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_other_files_are_readable(project, name):
+    assert not is_hidden(project / name)
+
+
+def test_a_link_to_a_hidden_file_is_hidden(project):
+    (project / ".env").write_text("KEY=1")
+    (project / "notes.txt").symlink_to(".env")
+    assert hidden_root(project / "notes.txt") == project / ".env"
+
+
+def test_a_link_into_a_hidden_folder_is_hidden(project):
+    (project / ".ssh").mkdir()
+    (project / "docs").symlink_to(".ssh")
+    assert is_hidden(project / "docs" / "anything")
+
+
+def test_a_hidden_name_that_links_to_an_ordinary_file_is_hidden(project):
+    (project / "settings.txt").write_text("KEY=1")
+    (project / ".env").symlink_to("settings.txt")
+    assert is_hidden(project / ".env")
+
+
+def test_dots_in_a_path_do_not_hide_what_it_leads_to(project):
+    assert is_hidden(project / "docs" / ".." / ".env")
+    assert is_hidden(f"{project}/docs/../.ssh/./id")
+
+
+def test_a_loop_of_links_is_judged_by_its_name(project):
+    (project / ".env").symlink_to("b")
+    (project / "b").symlink_to(".env")
+    assert is_hidden(project / ".env")
+
+
+def test_dot_folders_of_the_users_directory_are_hidden(user_home):
+    assert hidden_root(user_home / ".config" / "app" / "token") == user_home / ".config"
+    assert is_hidden(user_home / ".zshrc")
+    assert is_hidden(user_home / "Library" / "Keychains" / "login.db")
+    assert not is_hidden(user_home / "notes.txt")
+    assert not is_hidden(user_home / "project" / ".config" / "app.toml")
+
+
+def test_the_users_directory_is_known_under_another_name(user_home, project):
+    (project / "link").symlink_to(user_home)
+    assert is_hidden(project / "link" / ".config" / "token")
+
+
+def test_the_home_of_oneclaw_is_hidden_except_what_is_opened(user_home):
+    home = user_home / ".local" / "share" / "oneclaw"
+    workspace = home / "workspace"
+    assert is_hidden(home / "oneclaw.db", home)
+    assert is_hidden(workspace / "a.txt", home)
+    assert not is_hidden(workspace / "a.txt", home, [workspace])
+    assert hidden_root(workspace / ".env", home, [workspace]) == workspace / ".env"
+    assert is_hidden(home / "oneclaw.db", home, [workspace])
+
+
+def test_a_directory_that_is_opened_opens_nothing_around_it(user_home):
+    assert is_hidden(user_home / ".config" / "a", opened=[user_home / ".config" / "nvim"])
+    assert is_hidden(user_home / ".config" / "a", opened=[user_home])
+    assert not is_hidden(user_home / ".config" / "nvim" / "init.lua", opened=[user_home / ".config" / "nvim"])
+
+
+def test_the_outermost_name_is_the_root(project):
+    assert hidden_root(project / ".ssh" / "keys" / "id_rsa") == project / ".ssh"
+    assert hidden_root(project / "readme") is None
+
+
+def test_public_certificates_of_the_system_are_readable():
+    assert not is_hidden("/etc/ssl/certs/Some_Authority.pem")
+    assert is_hidden("/etc/ssl/private/server.key")
+    assert is_hidden("/etc/shadow")
+
+
+@pytest.mark.parametrize("name", [".git/config", ".GIT/hooks/pre-commit", "sub/.git", ".vscode/tasks.json", ".hg/hgrc"])
+def test_what_steers_other_programs_is_protected(project, name):
+    assert protected_root(project / name) is not None
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".github/workflows/ci.yml", "git/config", "src/a.py"])
+def test_other_files_are_not_protected(project, name):
+    assert protected_root(project / name) is None
+
+
+def test_directories_that_are_no_projects(user_home, project):
+    (user_home / ".config").mkdir()
+    (user_home / "work").mkdir()
+    assert is_private_directory(user_home)
+    assert is_private_directory(user_home.parent)
+    assert is_private_directory(user_home / ".config")
+    assert is_private_directory(project.joinpath("/"))
+    assert not is_private_directory(user_home / "work")
+    assert not is_private_directory(project)
