@@ -300,6 +300,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "type": str(message.type),
         "created_at": timestamp(message.created_at),
         "content": message.content,
+        "is_incomplete": True if message.is_incomplete else None,
         "tool_call_id": message.tool_call_id,
         "tool_name": message.tool_name,
         "tool_input": message.tool_input,
@@ -332,7 +333,8 @@ def compact_text(message: Message) -> str:
         case MessageType.USER:
             return f"You: {message.content}\n"
         case MessageType.ASSISTANT:
-            return f"OneClaw: {message.content}\n" if message.content else ""
+            speaker = "OneClaw (broken off)" if message.is_incomplete else "OneClaw"
+            return f"{speaker}: {message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
         case MessageType.TOOL_RESULT:
@@ -359,7 +361,8 @@ def markdown_entry(message: Message) -> str:
         case MessageType.USER:
             return f"\n## User\n\n{message.content}\n"
         case MessageType.ASSISTANT:
-            return f"\n## Assistant\n\n{message.content}\n" if message.content else ""
+            speaker = "Assistant (broken off)" if message.is_incomplete else "Assistant"
+            return f"\n## {speaker}\n\n{message.content}\n" if message.content else ""
         case MessageType.TOOL_CALL:
             return f"\n### Call of `{message.tool_name}`\n\n{_fenced(message.tool_input or '', 'json')}"
         case MessageType.TOOL_RESULT:

@@ -44,6 +44,7 @@ _COLUMNS = (
     "provider_data",
     "created_at",
     "is_json",
+    "is_incomplete",
     "attachment_count",
 )
 # By position: names cost more than the rest, where thousands of rows are read.
@@ -295,6 +296,7 @@ def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
         "provider_data": _to_json(message.provider_data),
         "created_at": moment,
         "is_json": True if message.is_json else None,
+        "is_incomplete": True if message.is_incomplete else None,
         "attachment_count": len(message.attachments) or None,
     }
 
@@ -341,6 +343,7 @@ def _to_message(row: Sequence[Any]) -> Message:
         provider_data,
         created_at,
         is_json,
+        is_incomplete,
         _,
     ) = row
     try:
@@ -354,6 +357,7 @@ def _to_message(row: Sequence[Any]) -> Message:
             error_type=error_type,
             shown_characters=shown_characters,
             is_json=bool(is_json),
+            is_incomplete=bool(is_incomplete),
             duration_ms=duration_ms,
             provider_data=_from_json(provider_data),
             sequence=sequence,

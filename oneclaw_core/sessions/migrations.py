@@ -256,6 +256,12 @@ def _add_prompt_lists(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE sessions ADD COLUMN prompt_lists {text}")
 
 
+def _mark_incomplete_answers(connection: Connection) -> None:
+    """Migrate version 11 to version 12; answers that were stored before count as complete."""
+    boolean = connection.dialect.types[ColumnType.BOOLEAN]
+    connection.execute(f"ALTER TABLE messages ADD COLUMN is_incomplete {boolean}")
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -268,6 +274,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _write_fewer_indexes,
     _add_grants_and_permission_log,
     _add_prompt_lists,
+    _mark_incomplete_answers,
 )
 
 

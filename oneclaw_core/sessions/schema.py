@@ -154,6 +154,11 @@ messages = Table(
             ColumnType.BOOLEAN,
             remark="True for a result that is no text; NULL for all others, and for those stored before version 8.",
         ),
+        Column(
+            "is_incomplete",
+            ColumnType.BOOLEAN,
+            remark="True for an answer that broke off; NULL for all others, and for those stored before version 12.",
+        ),
     ),
     primary_key=("sequence",),
     indexes=(

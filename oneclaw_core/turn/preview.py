@@ -12,12 +12,12 @@ from oneclaw_core.turn.compaction import with_summary
 from oneclaw_core.turn.context import check_texts, session_info
 from oneclaw_core.turn.conversations import no_session
 from oneclaw_core.turn.request import model_request, prepare_request, shown_history, tool_names
+from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import ModelRequest, WireRequest
     from oneclaw_core.turn.context import TurnParts
     from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.types.messages import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,9 @@ async def next_request(
     if found is not None:
         start = await parts.store.load_turn(found.id, settings.history_max_characters, prompt.sections)
         parts.apply_states(start)
-        history = with_summary(shown_history(start.history), start.summary)
+        # The user's message would follow.
+        *shown, _ = shown_history([*start.history, Message(type=MessageType.USER)])
+        history = with_summary(shown, start.summary)
         groups = restore_loaded_groups(start.group_loads)
     request = model_request(
         persona,

@@ -69,9 +69,11 @@ def tool_names(lists: Mapping[str, str]) -> frozenset[str]:
 def shown_history(messages: Iterable[Message]) -> list[Message]:
     """Cut the results in a history to what a model is shown of them, and put them in the order of their calls.
 
-    They were stored in the order in which they came, which a turn does not keep to either.
+    They were stored in the order in which they came, which a turn does not keep to either. An answer that broke off is
+    shown where the user replied to it; where the turn was resumed, the model answered anew.
     """
     shown: list[Message] = []
+    broken_off: Message | None = None
     places: dict[str | None, int] = {}
     results: list[Message] = []
     for message in messages:
@@ -83,6 +85,11 @@ def shown_history(messages: Iterable[Message]) -> list[Message]:
         if results:
             shown += _in_call_order(results, places)
             results = []
+        if broken_off is not None and message.type is MessageType.USER:
+            shown.append(broken_off)
+        broken_off = message if message.is_incomplete else None
+        if broken_off is not None:
+            continue
         if message.type is MessageType.TOOL_CALL:
             places[message.tool_call_id] = len(places)
         shown.append(message)

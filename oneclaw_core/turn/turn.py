@@ -460,7 +460,7 @@ class Turn:
         except BaseException:
             # The user has read it: it belongs to the history.
             read = "".join(text_so_far)
-            partial = [Message(type=MessageType.ASSISTANT, content=read)] if read else []
+            partial = [Message(type=MessageType.ASSISTANT, content=read, is_incomplete=True)] if read else []
             if response is not None and usage is None:  # a whole answer, which is paid for
                 usage, _ = await self._model_calls.note(response.usage)
             if partial or usage is not None:
@@ -562,8 +562,8 @@ class Turn:
     ) -> tuple[list[Message], UserStates | None]:
         """Store an answer, unless that was done by a transaction whose success was not reported."""
         latest = max(each.sequence or 0 for each in self._history)
-        stored = await self._store.messages(self._session_id, latest)
-        if stored:
+        after = await self._store.messages(self._session_id, latest)
+        if stored := [each for each in after if not each.is_incomplete]:
             return stored, await self._store.user_states()
         return await self._store.store_answer(self._session_id, messages, used)
 

@@ -113,7 +113,7 @@ class Turns:
                 if message.resumes:
                     start = await self._unfinished(prepared, info)
                     last = start.history[-1]
-                    if last.type is MessageType.ASSISTANT:
+                    if last.type is MessageType.ASSISTANT and not last.is_incomplete:
                         await emit(TurnFinishedEvent(info.name or info.id, last.content))
                         return
                     prepared = replace(prepared, text=_question(start))

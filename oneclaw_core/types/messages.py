@@ -96,6 +96,7 @@ class Message:
         error_type: of a failed result, one of the error types of the design.
         shown_characters: how much of ``content`` a model is shown, ``None`` for all of it (results only).
         is_json: True if ``content`` is the JSON of a structured value (results only).
+        is_incomplete: True if ``content`` is the beginning of an answer that broke off (of the model only).
         duration_ms: how long the tool ran, in milliseconds (results only).
         provider_data: what a wire format needs to get back verbatim later, by provider type.
         attachments: files for the model to look at (of the user, and of results).
@@ -112,6 +113,7 @@ class Message:
     error_type: str | None = None
     shown_characters: int | None = None
     is_json: bool = False
+    is_incomplete: bool = False
     duration_ms: float | None = None
     provider_data: Mapping[str, Any] | None = None
     attachments: tuple[Attachment, ...] = ()

@@ -143,6 +143,23 @@ def test_a_turn_that_failed_is_resumed_without_a_message(oneclaw, serve):
     assert len(server.bodies) == 2
 
 
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.one_python
+def test_a_program_that_was_ended_during_an_answer_is_resumed(oneclaw, serve, ending):
+    beginning = silence(sse([chunk({"content": "It is l"})], done=False))
+    server = serve(beginning, text("It is late."))
+    command = [sys.executable, "-m", "oneclaw_core", "run", *MODEL, "--session", "work", "--json", "What time is it?"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+        assert json.loads(program.stdout.readline()) == {"event": "text", "text": "It is l"}
+        program.send_signal(ending)
+        program.communicate()
+    shown = oneclaw("sessions", "show", "work")
+    assert ("OneClaw (broken off): It is l" in shown.stdout) == (ending != signal.SIGKILL)
+    outcome = oneclaw("run", *MODEL, "--resume", "--session", "work")
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "It is late.\n", "")
+    assert [message["role"] for message in server.bodies[1]["messages"]] == ["system", "user"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -47,6 +47,7 @@ def test_an_entry_comes_back_as_it_was_stored(tmp_path: Path) -> None:
         type=MessageType.ASSISTANT,
         content="line\nüñí 🦀",
         shown_characters=3,
+        is_incomplete=True,
         duration_ms=0.125,
         provider_data={"anthropic": {"signature": "x" * 100, "blocks": [1, None, True, "ü"]}},
     )

@@ -71,6 +71,7 @@ def test_a_database_of_version_1_keeps_its_rows(old_home: Path) -> None:
                 (5, "it says text"),
             ]
             assert read[3].provider_data == {"openai": {"id": 1}}
+            assert read[3].is_incomplete is False
             start = await store.load_turn(SESSION, None)
             assert (list(start.history), start.summary) == (read, None)
             assert [(each.name, each.source) for each in start.grants] == [("network.private", "version 0.1")]

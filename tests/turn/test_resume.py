@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 from histories import assistant, call, success, user
-from model_server import ModelServer, calls, status, text
+from model_server import ModelServer, calls, chunk, hang_up_after, silence, sse, status, text
 
 from oneclaw_core import (
     GroupLoadedEvent,
@@ -14,6 +14,7 @@ from oneclaw_core import (
     OneClaw,
     ProviderError,
     SessionBusyError,
+    TextEvent,
     ToolCallEvent,
     ToolContext,
     ToolResultEvent,
@@ -190,6 +191,57 @@ def test_a_turn_that_has_its_answer_gives_it_again(tmp_path):
         events, count = asyncio.run(run(server))
     assert events == [TurnFinishedEvent("story", "All done.")]
     assert (count, server.bodies) == (2, [])
+
+
+BEGINNING = sse([chunk({"content": "The ans"})], done=False)
+
+
+def test_an_answer_that_a_broken_stream_cut_is_asked_for_again(tmp_path):
+    async def run(server):
+        async with home_with(tmp_path, server) as (claw, session):
+            with pytest.raises(ProviderError, match="broke off"):
+                _ = [event async for event in claw.send_message("hello", session="story")]
+            (broken,) = [each for each in await claw.store.messages(session.id) if each.is_incomplete]
+            shown, _ = await claw.next_request(session="story")
+            events = await resumed(claw)
+            again = await resumed(claw)
+            _ = [event async for event in claw.send_message("thanks", session="story")]
+            return broken, shown, events, again
+
+    with ModelServer([hang_up_after(BEGINNING), text("The answer."), text("Welcome.")]) as server:
+        broken, shown, events, again = asyncio.run(run(server))
+    assert broken.content == "The ans"
+    assert [each.content for each in shown.messages] == ["hello", "The ans"], "a message would follow"
+    assert events[-1] == again[0] == TurnFinishedEvent("story", "The answer.")
+    first, second, third = ([each["role"] for each in body["messages"]] for body in server.bodies)
+    assert first == second == ["system", "user"]
+    assert third == ["system", "user", "assistant", "user"], "the prompt cache holds"
+
+
+def test_an_answer_that_was_stopped_is_asked_for_again(tmp_path):
+    async def run(server):
+        async with home_with(tmp_path, server) as (claw, _):
+            async with contextlib.aclosing(claw.send_message("hello", session="story")) as events:
+                async for event in events:
+                    if isinstance(event, TextEvent):
+                        break
+            return await resumed(claw)
+
+    with ModelServer([silence(BEGINNING), text("The answer.")]) as server:
+        events = asyncio.run(run(server))
+    assert events[-1].text == "The answer."
+
+
+def test_a_message_after_a_broken_answer_shows_it_to_the_model(tmp_path):
+    async def run(server):
+        async with home_with(tmp_path, server) as (claw, _):
+            with pytest.raises(ProviderError, match="broke off"):
+                _ = [event async for event in claw.send_message("hello", session="story")]
+            _ = [event async for event in claw.send_message("go on", session="story")]
+
+    with ModelServer([hang_up_after(BEGINNING), text("wer.")]) as server:
+        asyncio.run(run(server))
+    assert [each["content"] for each in server.bodies[1]["messages"][1:]] == ["hello", "The ans", "go on"]
 
 
 def test_what_cannot_be_resumed_is_said(tmp_path):

@@ -147,8 +147,10 @@ def _answer_in(messages: Sequence[Message], run: Run) -> str | None:
     was cut off has left what there was of it.
     """
     was_running = run.status in (RunStatus.RUNNING, RunStatus.INTERRUPTED)
-    if was_running and not run.is_cut_off and messages and messages[-1].type is MessageType.ASSISTANT:
-        return messages[-1].content
+    if was_running and not run.is_cut_off and messages:
+        last = messages[-1]
+        if last.type is MessageType.ASSISTANT and not last.is_incomplete:
+            return last.content
     return None
 
 

@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 9, as SQLite shows them.
+-- The tables of a new SQLite database of version 12, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -42,6 +42,7 @@ CREATE TABLE messages (
     created_at BIGINT NOT NULL,
     attachment_count INTEGER,
     is_json BOOLEAN,
+    is_incomplete BOOLEAN,
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE TABLE schema_version (
