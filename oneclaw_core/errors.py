@@ -21,6 +21,7 @@
     │   ├── StoreDamagedError       not a database, or a damaged one
     │   ├── ConstraintError         a constraint of a table refuses a row
     │   └── SessionBusyError        another process is in the middle of a turn
+    ├── SandboxError                a sandbox cannot be set up here
     ├── OAuthError                  a service that users sign in to gives no access
     │   ├── SignInNeededError       no user is signed in, or the sign-in has ended: the message names the command
     │   └── OAuthUnavailableError   unreachable, overloaded or broken; worth another try
@@ -147,6 +148,10 @@ class ConstraintError(StoreError):
 
 class SessionBusyError(StoreError):
     """Another turn of the same session is under way."""
+
+
+class SandboxError(OneClawError):
+    """A sandbox of the operating system cannot be set up here, so what was to run in it has not run."""
 
 
 class OAuthError(OneClawError):

@@ -4,6 +4,8 @@
 - :func:`python_process` starts a Python function and gives the pipes to talk with it; :func:`take_pipes`,
   :func:`read_exactly` and :func:`write_all` are for the function's side.
 - :func:`run_probe` runs a task on foreign code that sends messages to its :class:`Channel`, and reports how it ended.
+- :class:`SandboxPolicy` says what programs may do in a sandbox; :func:`restrict_this_process` has one hold for the
+  process itself.
 - :func:`run_in_thread` runs a blocking function without blocking the event loop.
 
 All processes have a session of their own, and end with everything they started when the caller leaves, is cancelled,
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.errors import SandboxError as SandboxError
     from oneclaw_core.process.probe import ProbeEnd as ProbeEnd
     from oneclaw_core.process.probe import ProbeOutcome as ProbeOutcome
     from oneclaw_core.process.probe import Scratch as Scratch
@@ -30,16 +33,25 @@ if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import write_all as write_all
+    from oneclaw_core.process.sandbox.policy import Access as Access
+    from oneclaw_core.process.sandbox.policy import Network as Network
+    from oneclaw_core.process.sandbox.policy import SandboxLimits as SandboxLimits
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy
+    from oneclaw_core.process.sandbox.restriction import Restriction as Restriction
+    from oneclaw_core.process.sandbox.restriction import restrict_this_process as restrict_this_process
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets
     from oneclaw_core.threads import run_in_thread as run_in_thread
 
 _NAMES = {
+    ".errors": "SandboxError",
     ".secrets.redaction": "without_secrets",
     "probe": "ProbeEnd ProbeOutcome Scratch run_probe",
     "probe_child": "Channel ProcessState",
     "programs": "ProgramEnd run_program",
     "python_runner": "PythonProcess describe_end python_process",
     "python_worker": "read_exactly write_all",
+    "sandbox.policy": "Access Network SandboxLimits SandboxPolicy",
+    "sandbox.restriction": "Restriction restrict_this_process",
     ".threads": "run_in_thread",
 }
 

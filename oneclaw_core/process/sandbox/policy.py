@@ -1,0 +1,97 @@
+"""The rules of a sandbox: which files, network and limits the programs in it have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from pathlib import Path
+
+
+class Network(StrEnum):
+    """What a sandbox can connect to."""
+
+    NONE = "none"
+    DOMAINS = "domains"
+    ALL = "all"
+
+
+class Access(IntEnum):
+    """What a sandbox may do with a path and all below it."""
+
+    HIDDEN = 0
+    READ = 1
+    WRITE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """What the programs of a sandbox may use, all together or each.
+
+    Attributes:
+        processes: most processes and threads, all together.
+        memory_bytes: most address space of each process.
+        cpu_seconds: most processor time of each process.
+        file_bytes: greatest size of a file.
+    """
+
+    processes: int | None = 2048
+    memory_bytes: int | None = None
+    cpu_seconds: int | None = None
+    file_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """What programs may do in a sandbox.
+
+    Paths are absolute and without symbolic links. Of several that hold a file, the longest one decides; of two that
+    are equal, the stricter one: hidden before protected and readable, and these before writable.
+
+    Attributes:
+        write_roots: directories that can be read and written.
+        read_roots: directories and files that can be read; with ``is_system_readable`` in addition to the rest.
+        hidden_folders: directories that look empty, or cannot be opened.
+        hidden_files: files that look empty, or cannot be opened.
+        protected: what lies in a write root and can only be read; nor can the directories above it be renamed.
+        is_system_readable: True if everything can be read that is not hidden; False for ``read_roots`` alone.
+        network: what can be connected to.
+        domains: host names, or ``*.example.com`` for all below a name, where ``network`` is ``DOMAINS``.
+        environment: the environment variables of the programs.
+        temporary: the writable directory for temporary files; ``None`` for none.
+        can_start_programs: False if the process may start no other.
+        limits: what the programs may use.
+    """
+
+    write_roots: tuple[Path, ...] = ()
+    read_roots: tuple[Path, ...] = ()
+    hidden_folders: tuple[Path, ...] = ()
+    hidden_files: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+    is_system_readable: bool = True
+    network: Network = Network.NONE
+    domains: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    temporary: Path | None = None
+    can_start_programs: bool = True
+    limits: SandboxLimits = SandboxLimits()
+
+    def rules(self) -> dict[Path, Access]:
+        """Return the access of each path that the policy names, parents before what lies in them."""
+        found: dict[Path, Access] = {Path("/"): Access.READ if self.is_system_readable else Access.HIDDEN}
+        writable = [*self.write_roots, *([self.temporary] if self.temporary is not None else [])]
+        for access, paths in (
+            (Access.WRITE, writable),
+            (Access.READ, (*self.read_roots, *self.protected)),
+            (Access.HIDDEN, (*self.hidden_folders, *self.hidden_files)),
+        ):
+            found |= dict.fromkeys(paths, access)
+        return dict(sorted(found.items(), key=lambda rule: (len(rule[0].parts), rule[0])))
+
+    def access(self, path: Path) -> Access:
+        """Return what may be done with a path.
+
+        Args:
+            path: absolute and without symbolic links.
+        """
+        rules = self.rules()
+        return next(rules[each] for each in (path, *path.parents) if each in rules)
