@@ -189,7 +189,9 @@ class OneClaw:
             # In a thread: an installed plugin may have to be described by a process first.
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
-            policy = PermissionPolicy(await store.grants(), store.set_grant, ask, allow, store.record_permission_use)
+            policy = PermissionPolicy(
+                await store.grants(), store.set_grant, ask, allow, store.record_permission_use, store.grants
+            )
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
             claw._project.is_trusted = is_trusted(claw._project.directory, stored)
@@ -231,7 +233,8 @@ class OneClaw:
             NotFoundError: there is no such session.
             SessionBusyError: a turn of it is under way.
         """
-        await self._conversations.delete(session)
+        deleted = await self._conversations.delete(session)
+        self._parts.permissions.forget_session(deleted.id)
 
     def send_message(
         self,

@@ -45,6 +45,8 @@ _NOT_PUBLIC_IPV6 = tuple(
         "3fff::/20",  # documentation
     )
 )
+_PRIVATE_IPV4 = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))  # RFC 1918
+_PRIVATE_IPV6 = IPv6Network("fc00::/7")  # RFC 4193
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -65,6 +67,28 @@ def is_public_address(address: str) -> bool:
     except ValueError:
         return False
     return _is_public_ipv4(parsed) if isinstance(parsed, IPv4Address) else _is_public_ipv6(parsed)
+
+
+def private_kind(address: str) -> str:
+    """Return the kind of a private address: ``loopback``, ``link-local``, ``private`` or ``other``.
+
+    Args:
+        address: one that :func:`is_public_address` denies.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "other"
+    if isinstance(parsed, IPv6Address):
+        parsed = parsed.ipv4_mapped or parsed
+    if parsed.is_loopback:
+        return "loopback"
+    if parsed.is_link_local:
+        return "link-local"
+    is_in = (
+        any(parsed in each for each in _PRIVATE_IPV4) if isinstance(parsed, IPv4Address) else parsed in _PRIVATE_IPV6
+    )
+    return "private" if is_in else "other"
 
 
 def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     import httpx
 
-    AddressGate = Callable[[str, str], Awaitable[None]]
-    SyncAddressGate = Callable[[str, str], None]
+    # Called with a host, one of its addresses, and the port.
+    AddressGate = Callable[[str, str, int], Awaitable[None]]
+    SyncAddressGate = Callable[[str, str, int], None]
 
 MAX_REDIRECTS = 10
 _KEEP_SECONDS = 5.0

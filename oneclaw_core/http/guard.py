@@ -49,7 +49,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
-        host = _checked_host(request)
+        host, port = _checked_place(request)
         lookup = start_lookup(host)
         try:
             addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
@@ -58,7 +58,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         for address in addresses:
             gate = self._allow_public if is_public_address(address) else self._allow_private
             if gate is not None:
-                await gate(host, address)
+                await gate(host, address, port)
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:
@@ -89,7 +89,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
-        host = _checked_host(request)
+        host, port = _checked_place(request)
         try:
             addresses = start_lookup(host).result(_connect_timeout(request))
         except (TimeoutError, OSError, UnicodeError) as fault:
@@ -97,7 +97,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
         for address in addresses:
             gate = self._allow_public if is_public_address(address) else self._allow_private
             if gate is not None:
-                gate(host, address)
+                gate(host, address, port)
         faults: list[httpx.TransportError] = []
         for address in addresses:
             try:
@@ -116,7 +116,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
         self._inner.close()
 
 
-def _checked_host(request: httpx.Request) -> str:
+def _checked_place(request: httpx.Request) -> tuple[str, int]:
     url = request.url
     if url.scheme not in ("http", "https"):
         raise httpx.UnsupportedProtocol(f"only http and https can be requested, not {url.scheme!r}", request=request)
@@ -126,7 +126,7 @@ def _checked_host(request: httpx.Request) -> str:
         raise httpx.UnsupportedProtocol("the URL has no host", request=request)
     if url.port is not None and not 0 < url.port < 65_536:
         raise httpx.UnsupportedProtocol(f"there is no port {url.port}", request=request)
-    return host
+    return host, url.port or (443 if url.scheme == "https" else 80)
 
 
 def _connect_timeout(request: httpx.Request) -> float | None:

@@ -148,7 +148,7 @@ class GuardedProxy:
             except UnicodeError as fault:
                 raise OSError(f"no such host: {host}") from fault
         for address in addresses:
-            await (self._allow_public if is_public_address(address) else self._allow_private)(host, address)
+            await (self._allow_public if is_public_address(address) else self._allow_private)(host, address, port)
         for address in addresses:
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(CONNECT_SECONDS):

@@ -23,6 +23,7 @@ from oneclaw_core.http.clients import (
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.threads import LoopBlockedError, watched_threads
 from oneclaw_core.tools.function import invoke
+from oneclaw_core.tools.host_patterns import private_place
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
@@ -103,7 +104,7 @@ class RunningCall:
         self._is_closed = False
         self._questions_of_threads: set[Future[None]] = set()
         # A host with two addresses is no reason to ask twice.
-        self._allowed_hosts: set[str] = set()
+        self._allowed_places: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
         self._client: httpx.AsyncClient | None = None
         self._client_loop = self._loop
@@ -234,13 +235,13 @@ class RunningCall:
         decision = self._inner_call(tool, arguments)
         return _EnteredOn(self._loop, decision) if is_worker_thread() else decision
 
-    async def allow_address(self, host: str, address: str) -> None:
+    async def allow_address(self, host: str, address: str, port: int) -> None:
         """Go on if the tool may connect to an address.
 
         Raises:
             PermissionDeniedError: it may not.
         """
-        await (self._allow_public if is_public_address(address) else self._allow_private)(host, address)
+        await (self._allow_public if is_public_address(address) else self._allow_private)(host, address, port)
 
     def http_client(self) -> httpx.AsyncClient:
         """The guarded client of this call."""
@@ -276,10 +277,10 @@ class RunningCall:
         if not self._is_closed:  # a thread that was left to itself may go on, and its call has its outcome
             self._report_progress(message, fraction)
 
-    def _from_thread(self, gate: Callable[[str, str], Coroutine[Any, Any, None]]) -> SyncAddressGate:
-        def allow(host: str, address: str) -> None:
+    def _from_thread(self, gate: Callable[[str, str, int], Coroutine[Any, Any, None]]) -> SyncAddressGate:
+        def allow(host: str, address: str, port: int) -> None:
             refuse_on_loop(self._loop)
-            self._wait_for(gate(host, address))
+            self._wait_for(gate(host, address, port))
 
         return allow
 
@@ -292,19 +293,20 @@ class RunningCall:
         finally:
             self._questions_of_threads.discard(question)
 
-    async def _allow_public(self, host: str, address: str) -> None:
+    async def _allow_public(self, host: str, address: str, port: int) -> None:
         await self.ask_permission("network.public", f"connect to {host} at the public address {address}", host)
 
-    async def _allow_private(self, host: str, address: str) -> None:
-        if host in self._allowed_hosts:
+    async def _allow_private(self, host: str, address: str, port: int) -> None:
+        place = private_place(host, address, port)
+        if place in self._allowed_places:
             return
         try:
-            await self.ask_permission("network.private", f"connect to {host} at the private address {address}", host)
+            await self.ask_permission("network.private", f"connect to {host} at the private address {address}", place)
         except PermissionDeniedError as error:
             raise PermissionDeniedError(
                 f"{host} is at the private address {address}. {error}", "network.private"
             ) from None
-        self._allowed_hosts.add(host)
+        self._allowed_places.add(place)
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -64,7 +64,7 @@ class CallServices(Protocol):
         """Tell how long the user has been asked questions during this call, in seconds."""
         ...
 
-    async def allow_address(self, host: str, address: str) -> None:
+    async def allow_address(self, host: str, address: str, port: int) -> None:
         """Go on if the tool may connect to an address, else raise ``PermissionDeniedError``."""
         ...
 
@@ -218,17 +218,18 @@ class ToolContext:
         """
         self._running_services().ask_permission_sync(permission, detail, subject, directory)
 
-    async def allow_address(self, host: str, address: str) -> None:
+    async def allow_address(self, host: str, address: str, port: int) -> None:
         """Go on only if the tool may connect to an address, for tools that cannot use :attr:`http`.
 
         Args:
             host: the name that was looked up, or an address.
             address: what it is; the connection must be made to this one.
+            port: to connect to.
 
         Raises:
             PermissionDeniedError: the address is private, and the user does not allow it.
         """
-        await self._running_services().allow_address(host, address)
+        await self._running_services().allow_address(host, address, port)
 
     def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
         """Have plugins decide on what a program that the tool runs does, as on a call of the tool of that kind.
@@ -372,6 +373,12 @@ class TurnScope:
             return session_id
         outer = self.call.turn
         return self.call.session_id if outer is None else outer.permission_session(self.call.session_id)
+
+    def outer_agents(self) -> tuple[str, ...]:
+        """Return the agents of the turns that this one is run within, the next one first."""
+        if self.call is None:
+            return ()
+        return (self.call.agent_name, *(self.call.turn.outer_agents() if self.call.turn is not None else ()))
 
     @contextmanager
     def outer_calls_paused(self) -> Iterator[None]:

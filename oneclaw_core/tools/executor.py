@@ -339,6 +339,7 @@ class ToolExecutor:
                 await hooks.check(require)
             if getattr(tool, "asks_itself", False):
                 # It asks for what it turns out to need: with a part of that denied it can do the rest.
+                await self._permissions.refresh()
                 denied = self._denied(scope, *definition.required_permissions)
                 if denied and len(denied) == len(set(definition.required_permissions)):
                     raise denied_for_good(min(denied))
@@ -391,7 +392,10 @@ class ToolExecutor:
 
     def _denied(self, scope: CallScope, *permissions: str, with_patterns: bool = False) -> frozenset[str]:
         task = scope.turn.task if scope.turn is not None else None
-        return self._permissions.denied(*permissions, agent=scope.agent_name, task=task, with_patterns=with_patterns)
+        outer = scope.turn.outer_agents() if scope.turn is not None and scope.turn.call is not None else ()
+        return self._permissions.denied(
+            *permissions, agent=scope.agent_name, task=task, on_behalf_of=outer, with_patterns=with_patterns
+        )
 
     def _asker(
         self, tool_name: str, plugin: str | None, arguments: dict[str, Any], scope: CallScope, hooks: HookedCall | None
@@ -414,6 +418,9 @@ class ToolExecutor:
                 agent=scope.agent_name,
                 task=scope.turn.task if scope.turn is not None else None,
                 directory=directory,
+                on_behalf_of=scope.turn.outer_agents()
+                if scope.turn is not None and scope.turn.call is not None
+                else (),
             )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.tools.host_patterns import check_host, covers_host, exact_host, touches_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,31 +103,6 @@ def _plain_words(text: str) -> list[str]:
     return [PurePosixPath(words[0]).name, *words[1:]] if words else []
 
 
-def _check_host(pattern: str) -> str:
-    text = pattern.strip().rstrip(".").lower()
-    name = text.removeprefix("*.")
-    if not name or not re.fullmatch(r"[\w.:\[\]%-]+", name):
-        raise UsageError(f"{pattern!r} is no host: write a name or an address, or *.example.com for all below a name")
-    return text
-
-
-def _exact_host(host: str) -> str | None:
-    try:
-        return _check_host(host)
-    except UsageError:
-        return None
-
-
-def _covers_host(pattern: str, host: str) -> bool:
-    name = host.rstrip(".").lower()
-    return name.endswith(pattern[1:]) and name != pattern[2:] if pattern.startswith("*.") else name == pattern
-
-
-def _touches_host(pattern: str, host: str) -> bool:
-    name, denied = host.rstrip(".").lower(), pattern.removeprefix("*.")
-    return name == denied or name.endswith(f".{denied}")
-
-
 def _check_path(pattern: str) -> str:
     path = Path(pattern.strip()).expanduser()
     if not path.is_absolute() or "\0" in pattern:
@@ -192,7 +168,7 @@ class SubjectKind:
     is_whole_in_session: bool = False
 
 
-_HOST = SubjectKind("host", _check_host, _exact_host, _covers_host, _touches_host)
+_HOST = SubjectKind("host", check_host, exact_host, covers_host, touches_host)
 _PATH = SubjectKind("path", _check_path, _exact_path, _covers_path, _covers_path)
 _TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _touches_text)
 _KINDS = {

@@ -55,6 +55,7 @@ class PermissionRequest:
         agent: the agent on whose behalf, ``None`` for a plugin at work by itself.
         task: the scheduled task on whose behalf, ``None`` for a turn of the user's.
         directory: the absolute path where it will be done; ``None`` if that means nothing to the permission.
+        on_behalf_of: the agents of the turns that this one is run within; what is denied to them is denied here.
     """
 
     permission: str
@@ -68,6 +69,7 @@ class PermissionRequest:
     agent: str | None = None
     task: str | None = None
     directory: str | None = None
+    on_behalf_of: tuple[str, ...] = ()
 
     @property
     def grant_for_session(self) -> Grant:
@@ -122,6 +124,7 @@ class PermissionPolicy:
         ask: asks the user; ``None`` where there is nobody to ask.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
         record: called with what a person decided, now or before; what is granted is recorded before it is done.
+        read: reads the lasting decisions as they are now; ``None`` if nobody else changes them.
 
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
@@ -134,10 +137,12 @@ class PermissionPolicy:
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         allowed: Iterable[str] = (),
         record: Callable[[PermissionUse], Awaitable[None]] | None = None,
+        read: Callable[[], Awaitable[Iterable[Grant]]] | None = None,
     ) -> None:
         self.replace_grants(decided)
         self._remember = remember
         self._record = record
+        self._read = read
         self._ask = ask
         self._allowed = tuple(PermissionRule.check(each) for each in allowed)
         # By session, each with the only tool that it holds for; ``None`` for all.
@@ -156,8 +161,17 @@ class PermissionPolicy:
         for grant in decided:
             self._decided.setdefault(grant.permission, []).append(grant)
 
+    def forget_session(self, session_id: str) -> None:
+        """Forget the answers for a session that is deleted."""
+        self._granted_in_session.pop(session_id, None)
+
     def denied(
-        self, *permissions: str, agent: str | None = None, task: str | None = None, with_patterns: bool = False
+        self,
+        *permissions: str,
+        agent: str | None = None,
+        task: str | None = None,
+        on_behalf_of: tuple[str, ...] = (),
+        with_patterns: bool = False,
     ) -> frozenset[str]:
         """Return those of some permissions that the user has denied permanently.
 
@@ -165,13 +179,14 @@ class PermissionPolicy:
             permissions: their names.
             agent: on whose behalf they are needed.
             task: for which scheduled task.
+            on_behalf_of: the agents of the turns that this one is run within.
             with_patterns: True to return denials of a part too, as ``PERMISSION:PATTERN``.
         """
         if not self._decided:
             return frozenset()
         found = set()
         for each in permissions:
-            request = PermissionRequest(each, "", {}, agent=agent, task=task)
+            request = PermissionRequest(each, "", {}, agent=agent, task=task, on_behalf_of=on_behalf_of)
             if PermissionRule(each) in self._allowed:
                 continue
             if self._denial(request) is not None:
@@ -222,6 +237,7 @@ class PermissionPolicy:
                 self._askers[session_id] = before
 
     async def _decide(self, request: PermissionRequest) -> tuple[str, Grant | None]:
+        await self.refresh()
         decided = self._granted_by(request)
         if decided is not None:
             return decided
@@ -232,8 +248,19 @@ class PermissionPolicy:
                 return decided
             if ask is None:
                 raise PermissionDeniedError(_nobody_to_ask(request), request.permission, "default")
-            await self._settle(request, await ask(request))
+            answer = await ask(request)
+            # The user may have taken long, and have denied it elsewhere.
+            await self.refresh()
+            denial = self._denial(request)
+            if denial is not None:
+                raise denied_for_good(denial.name)
+            await self._settle(request, answer)
             return "user", None
+
+    async def refresh(self) -> None:
+        """Take over what another process has decided by now."""
+        if self._read is not None:
+            self.replace_grants(await self._read())
 
     def _granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""
@@ -293,9 +320,9 @@ class PermissionPolicy:
             raise PermissionDeniedError(text, request.permission, "user")
 
     async def _remember_now(self, grant: Grant) -> None:
+        await self._remember(grant)
         others = [each for each in self._decided.get(grant.permission, []) if each.key != grant.key]
         self._decided[grant.permission] = [*others, grant]
-        await self._remember(grant)
 
     async def _note(
         self, request: PermissionRequest, grant: Grant | None, decided_by: str, *, is_granted: bool
@@ -338,8 +365,9 @@ def grant_in_words(grant: Grant) -> str:
 
 def _holds_for(grant: Grant, request: PermissionRequest) -> bool:
     """Return True if a grant holds now, and for the agent, task and directory of a request."""
+    agents = (None, request.agent, *(request.on_behalf_of if grant.decision is Decision.DENY else ()))
     return (
-        grant.agent in (None, request.agent)
+        grant.agent in agents
         and grant.task in (None, request.task)
         and grant.directory in (None, request.directory)
         and (grant.until is None or grant.until > datetime.now(UTC))
@@ -368,4 +396,9 @@ def _nobody_to_ask(request: PermissionRequest) -> str:
     grant = request.grant_for_good
     if grant is None or grant.pattern is None or len(grant.name) > _LONGEST_NAMED_RULE:
         return text
-    return f"{text}; for this alone with: oneclaw permissions grant {shlex.quote(grant.name)}"
+    command = f"oneclaw permissions grant {shlex.quote(grant.name)}"
+    if grant.directory is not None:
+        command += f" --in {shlex.quote(grant.directory)}"
+    if grant.task is not None:
+        command += f" --task {shlex.quote(grant.task)}"
+    return f"{text}; for this alone with: {command}"

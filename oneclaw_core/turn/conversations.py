@@ -82,8 +82,11 @@ class Conversations:
         self.observe("session_created", session)
         return session
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str) -> Session:
         """Delete a session with its history.
+
+        Returns:
+            The session that is gone.
 
         Raises:
             NotFoundError: there is no such session.
@@ -96,6 +99,7 @@ class Conversations:
         async with self._store.session_lock(found.id, 0):
             await self._store.delete_session(found.id)
         self.observe("session_deleted", found)
+        return found
 
     def observe(self, hook: str, session: Session) -> None:
         """Notify plugins of a session."""

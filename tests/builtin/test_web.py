@@ -35,7 +35,7 @@ class Services:
         self.denied = denied
         self.client = None
 
-    async def gate(self, host, address):
+    async def gate(self, host, address, port):
         if not self.permits:
             raise PermissionDeniedError(f"{host} is at {address}", "network.private")
 

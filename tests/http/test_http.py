@@ -151,13 +151,13 @@ class Gate:
         self.hosts = hosts
         self.asked = []
 
-    def check(self, host, address):
+    def check(self, host, address, port):
         self.asked.append((host, address))
         if host not in self.hosts:
             raise PermissionDeniedError(f"{host} is private", "network.private")
 
-    async def acheck(self, host, address):
-        self.check(host, address)
+    async def acheck(self, host, address, port):
+        self.check(host, address, port)
 
 
 class Async:

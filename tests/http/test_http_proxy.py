@@ -24,12 +24,12 @@ class Gates:
         self.permits = permits
         self.asked: list[tuple[str, str]] = []
 
-    async def private(self, host: str, address: str) -> None:
+    async def private(self, host: str, address: str, port: int) -> None:
         self.asked.append((host, address))
         if not self.permits:
             raise PermissionDeniedError(f"{host} is private", "network.private")
 
-    async def public(self, host: str, address: str) -> None:
+    async def public(self, host: str, address: str, port: int) -> None:
         raise AssertionError(f"{host} at {address} is not public")
 
 

@@ -164,7 +164,7 @@ def test_an_open_home_listens_nowhere(oneclaw_factory):
 
 
 def test_the_browsers_proxy_serves_nobody_without_its_password():
-    async def nobody(host, address):
+    async def nobody(host, address, port):
         raise PermissionDeniedError("no", "network.private")
 
     async def ask(proxy, *headers):

@@ -219,7 +219,7 @@ def test_the_denial_names_the_rule_for_this_alone():
     assert str(caught.value) == (
         "Permission 'shell.execute' is not granted, and nobody can be asked here. The user can grant it with: "
         "oneclaw permissions grant shell.execute; for this alone with: "
-        "oneclaw permissions grant 'shell.execute:git commit -m '\"'\"'a b'\"'\"''"
+        "oneclaw permissions grant 'shell.execute:git commit -m '\"'\"'a b'\"'\"'' --in /srv"
     )
     for other in ("a; b", "x" * 1000):
         with pytest.raises(PermissionDeniedError, match=r"grant shell\.execute$"):
@@ -394,3 +394,36 @@ def test_the_log_holds_no_known_secret(monkeypatch):
     household = Household(PermissionAnswer.ONCE)
     is_granted(household.policy(), command("curl -H sk-0123456789abcdef"))
     assert [each.subject for each in household.uses] == ["curl -H [redacted]"]
+
+
+def test_a_denial_made_elsewhere_counts_for_the_next_call_and_while_the_user_is_asked():
+    stored = [Grant("network.private")]
+
+    async def read():
+        return tuple(stored)
+
+    async def ask(_):
+        stored[:] = [Grant("network.private", decision=DENY)]
+        return PermissionAnswer.ALWAYS
+
+    household = Household()
+    policy = PermissionPolicy(stored, household.remember, ask, read=read)
+    assert is_granted(policy) == [True]
+    stored.clear()
+    assert is_granted(policy) == [False]
+    assert household.remembered == []
+
+
+def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
+    decided = [Grant("network.private"), Grant("network.private", decision=DENY, agent="Ada")]
+    policy = PermissionPolicy(decided, Household().remember)
+    assert is_granted(policy, request(agent="Bo"), request(agent="Bo", on_behalf_of=("Cy", "Ada"))) == [True, False]
+    assert policy.denied("network.private", agent="Bo", on_behalf_of=("Ada",)) == {"network.private"}
+
+
+def test_answers_for_a_session_end_with_it():
+    household = Household(PermissionAnswer.SESSION, PermissionAnswer.NO)
+    policy = household.policy()
+    assert is_granted(policy) == [True]
+    policy.forget_session("s1")
+    assert is_granted(policy) == [False]

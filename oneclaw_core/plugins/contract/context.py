@@ -184,9 +184,9 @@ class PluginContext:
     def sync_http(self) -> httpx.Client:
         """The same for code that runs in a thread."""
 
-        def allow(host: str, address: str) -> None:
+        def allow(host: str, address: str, port: int) -> None:
             refuse_on_loop(self._loop)
-            gate = _awaited(self._allow_address(host, address))
+            gate = _awaited(self._allow_address(host, address, port))
             asyncio.run_coroutine_threadsafe(gate, self._loop).result()
 
         if self._sync_client is None:
@@ -226,8 +226,8 @@ class PluginContext:
         if self.worker is not None:
             await self.worker.aclose()  # and so the other tasks
 
-    async def _ask_for(self, host: str, address: str) -> None:
-        await run_on(self._loop, _awaited(self._allow_address(host, address)))
+    async def _ask_for(self, host: str, address: str, port: int) -> None:
+        await run_on(self._loop, _awaited(self._allow_address(host, address, port)))
 
     async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""

@@ -20,6 +20,7 @@ from oneclaw_core.plugins.contract.secrets import PluginSecrets
 from oneclaw_core.plugins.isolation import ForeignError, HookError, HookTimeoutError, call_isolated
 from oneclaw_core.plugins.registration.settings import registered_settings
 from oneclaw_core.threads import LoopBlockedError
+from oneclaw_core.tools.host_patterns import private_place
 from oneclaw_core.tools.permissions import PermissionRequest
 from oneclaw_core.worker_loop import WorkerLoop
 
@@ -355,10 +356,11 @@ class PluginContexts:
         if registered is not None:
             settings = CurrentSettings(registered, self.environ, secrets.get, self.read_settings)
 
-        async def allow_address(host: str, address: str) -> None:
+        async def allow_address(host: str, address: str, port: int) -> None:
+            subject = private_place(host, address, port)
             detail = f"connect to {host} at the private address {address}"
             await self.permissions.require(
-                PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=host)
+                PermissionRequest("network.private", f"plugin {name}", {}, detail, subject=subject)
             )
 
         return PluginContext(

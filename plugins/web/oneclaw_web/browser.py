@@ -88,7 +88,7 @@ async def browser(
     if parts.username is not None or parts.password is not None:
         return ToolResult.error("validation_error", "The URL must hold no user or password.")
 
-    async def allow_private(other: str, address: str) -> None:
+    async def allow_private(other: str, address: str, port: int) -> None:
         # The page itself is what the user is asked about; what a page refers to has no business here.
         if other != host:
             raise PermissionDeniedError(
@@ -96,7 +96,7 @@ async def browser(
                 "if that is wanted.",
                 "network.private",
             )
-        await context.allow_address(other, address)
+        await context.allow_address(other, address, port)
 
     try:
         async with (
