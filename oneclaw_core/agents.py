@@ -107,12 +107,15 @@ class AgentService:
         grouped = ((definition, group.name) for group in seen.groups for definition in seen.tools_of(group.name))
         return [*core, *grouped]
 
-    async def create(self, name: str, system_prompt: str, **fields: Unpack[AgentFields]) -> Agent:
+    async def create(
+        self, name: str, system_prompt: str, *, makers: Sequence[str] = (), **fields: Unpack[AgentFields]
+    ) -> Agent:
         """Make an agent.
 
         Args:
             name: not that of another agent, whatever its case.
             system_prompt: the instructions that open every request.
+            makers: the names of the agents that make it, whose denied permissions it is denied too.
             fields: what else is to be said of it.
 
         Returns:
@@ -125,7 +128,7 @@ class AgentService:
         """
         await self._check_new_model(fields)
         blank = Agent(name=_line(name), description="", system_prompt=_text(system_prompt))
-        return await self._store.create_agent(self._changed(blank, fields))
+        return await self._store.create_agent(self._changed(blank, fields), makers)
 
     async def update(self, name_or_id: str, **changes: Unpack[AgentChanges]) -> Agent:
         """Change what is named of an agent; it holds from the next turn on, in other processes too.

@@ -54,8 +54,14 @@ async def create_agent(
         )
     try:
         selection = _selection(tools, groups, context.selection, context.services.registry)
+        outer = context.turn.outer_agents() if context.turn is not None else ()
         agent = await context.services.agents.create(
-            name, system_prompt, description=description, model=(model or "").strip() or None, selection=selection
+            name,
+            system_prompt,
+            makers=(context.agent_name, *outer),
+            description=description,
+            model=(model or "").strip() or None,
+            selection=selection,
         )
     except UsageError as error:
         return ToolResult.error("validation_error", f"No agent was created: {error}")

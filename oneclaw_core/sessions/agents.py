@@ -47,6 +47,12 @@ _UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGE
 _DELETE = "DELETE FROM agents WHERE id = :it"
 _DELETE_GRANTS = "DELETE FROM grants WHERE agent = :name"
 _RENAME_GRANTS = "UPDATE grants SET agent = :new_name WHERE agent = :old_name"
+# What is denied to those that make an agent is denied to it, too.
+_COPY_DENIALS = """
+    INSERT INTO grants (permission, pattern, agent, task, directory, decision, expires_at, source, created_at)
+    SELECT permission, pattern, :name, task, directory, decision, expires_at, source, :moment FROM grants
+    WHERE agent = :maker AND decision = 'deny'
+    ON CONFLICT (permission, pattern, agent, task, directory) DO NOTHING"""
 _HAND_OVER = "UPDATE sessions SET agent = :new_name WHERE agent = :old_name"
 
 
@@ -71,8 +77,13 @@ def find_any(connection: Connection, name_or_id: str | None) -> Agent | None:
     return builtin_agent(name_or_id) or find(connection, name_or_id)
 
 
-def create(connection: Connection, agent: Agent) -> Agent:
+def create(connection: Connection, agent: Agent, makers: Sequence[str] = ()) -> Agent:
     """Store a new agent.
+
+    Args:
+        connection: of the transaction.
+        agent: as it is to be.
+        makers: the names of the agents that make it; what is denied to them is denied to it.
 
     Returns:
         The agent as it is stored, with its id.
@@ -87,6 +98,8 @@ def create(connection: Connection, agent: Agent) -> Agent:
         connection.execute(_INSERT, {"id": stored.id, "created_at": to_stored(moment), **_values(stored)})
     except ConstraintError:
         raise _duplicate(stored.name) from None
+    for maker in makers:
+        connection.execute(_COPY_DENIALS, {"name": stored.name, "maker": maker, "moment": to_stored(moment)})
     return stored
 
 

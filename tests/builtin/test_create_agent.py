@@ -478,3 +478,16 @@ def test_its_definition_is_short():
     path = resources.files("oneclaw_core.builtin") / "manifests" / "create_agent.json"
     [tool] = load_manifest(path).tools
     assert definition_tokens(tool.definition) <= 220
+
+
+def test_what_is_denied_to_an_agent_is_denied_to_an_agent_that_it_makes(tmp_path):
+    async def work():
+        async with opened(tmp_path) as claw:
+            for grant in (Grant("shell.execute"), Grant("shell.execute", "rm *", Decision.DENY, agent="Ada")):
+                await claw.store.set_grant(grant)
+            await claw.agents.create("Ada", PROMPT)
+            await claw.agents.create("Bo", PROMPT, makers=("General Assistant", "Ada"))
+            return [(each.name, each.agent, each.decision) for each in await claw.store.grants()]
+
+    denials = [("shell.execute:rm *", name, Decision.DENY) for name in ("Ada", "Bo")]
+    assert asyncio.run(work()) == [("shell.execute", None, Decision.GRANT), *denials]
