@@ -55,6 +55,7 @@ class Work:
 
 PROCESSOR_TIME = "time of processors for a turn"
 TOOL_TOKENS = "tokens of tools"
+CALL_TOOL = "by a program, through `call_tool`"
 LISTING = "`tools list`"
 IMPORTING = "importing the framework"
 
@@ -176,9 +177,11 @@ WORKS = (
         "A tool call",
         (100,),
         "tools",
+        measures=(Measure(), Measure(CALL_TOOL)),
         note=(
             "One call of a function that gives back its argument. Checking arguments and permission, the timeout and "
-            "the processing of the result are included where the framework has them."
+            "the processing of the result are included where the framework has them. A program's call first reads "
+            "from the database what the user has allowed; in a turn, that is read with the calls."
         ),
     ),
     Work(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measuring import median_seconds, tokens_of, turns_per_second
 from benchmarks.model_service import MODEL_SECONDS, model_service
 from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
+from benchmarks.work import CALL_TOOL
 from oneclaw_core import (
     Message,
     MessageType,
@@ -27,6 +28,8 @@ from oneclaw_core import (
     TurnFinishedEvent,
 )
 from oneclaw_core.providers import ModelResponse
+from oneclaw_core.tools.executor import CallScope
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -121,16 +124,27 @@ async def register(size: int) -> float:
         return time.perf_counter() - started
 
 
-async def call(size: int) -> float:
-    """Through the engine, with its checks."""
+async def call(size: int) -> dict[str, float]:
+    """Through the executor, with its checks; and as a program calls a tool."""
     calls = 200
     async with _opened(Model(), list(plain_tools(size))) as claw:
+        parts = claw._parts  # a turn gives its calls to the executor
+        scope = CallScope(parts.registry.toolset().all_active, GENERAL_ASSISTANT.name)
+        requested = ToolCall("c", FIRST_TOOL, json.dumps({"text": LOAD_TURN}))
 
-        async def once() -> None:
+        async def by_executor() -> None:
+            for _ in range(calls):
+                (outcome,) = await parts.executor.execute([requested], scope)
+                assert outcome.result.status == "success"
+
+        async def by_program() -> None:
             for _ in range(calls):
                 assert (await claw.call_tool(FIRST_TOOL, {"text": LOAD_TURN})).result.status == "success"
 
-        return await median_seconds(once) / calls
+        return {
+            "": await median_seconds(by_executor) / calls,
+            CALL_TOOL: await median_seconds(by_program) / calls,
+        }
 
 
 async def resume(size: int) -> float:

@@ -40,7 +40,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         around = text[max(0, error.pos - 40) : error.pos + 40]
         raise ArgumentsError(
@@ -62,7 +62,7 @@ def parse_json(text: str) -> Any:
         ValueError: it is none, or has a number that JSON cannot hold.
         RecursionError: it is nested too deeply.
     """
-    return json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
+    return _DECODER.decode(text)
 
 
 def finite_float(text: str) -> float:
@@ -102,6 +102,9 @@ def _takes_null(schema: Any) -> bool:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=finite_float)
 
 
 def _quote(text: str) -> str:

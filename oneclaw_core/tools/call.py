@@ -127,6 +127,7 @@ class RunningCall:
         self._tool_name = context.tool_name
         with watched_threads() as threads:
             task = asyncio.create_task(_finish(invoke(tool, arguments, context), context.tool_name, around))
+        task.add_done_callback(self._wake)
         try:
             while not task.done():
                 remaining = self.remaining_seconds()
@@ -141,8 +142,12 @@ class RunningCall:
                     return _timed_out(context.tool_name, self._timeout_seconds, has_ended=has_ended)
                 if self._changed.done():
                     self._changed = self._loop.create_future()
-                waited: set[asyncio.Future[Any]] = {task, self._changed}
-                await asyncio.wait(waited, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
+                timer = None if remaining is None else self._loop.call_later(remaining, self._wake)
+                try:
+                    await self._changed
+                finally:
+                    if timer is not None:
+                        timer.cancel()
             return self._blocked_program(context.tool_name, task.result()) if self._blocked_seconds else task.result()
         except asyncio.CancelledError:
             if task.done() and task.cancelled():
@@ -314,8 +319,13 @@ class RunningCall:
 
     def _notify(self) -> None:
         if threading.get_ident() != self._loop_thread:
-            self._loop.call_soon_threadsafe(self._notify)
-        elif not self._changed.done():
+            self._loop.call_soon_threadsafe(self._wake)
+        else:
+            self._wake()
+
+    def _wake(self, _: object = None) -> None:
+        """Have :meth:`run` look at what has changed."""
+        if not self._changed.done():
             self._changed.set_result(None)
 
     @coroutine
@@ -477,7 +487,8 @@ def presentable(result: ToolResult) -> ToolResult:
     if not isinstance(groups, tuple) or not all(isinstance(each, str) for each in groups):
         return ToolResult.error("execution_error", "The tool returned loads_groups that are no tuple of names.")
     if isinstance(result.result, str):
-        return replace(result, result=clean_text(result.result))
+        text = clean_text(result.result)
+        return result if text == result.result else replace(result, result=text)
     try:
         text = json.dumps(result.result, ensure_ascii=False, allow_nan=False)
         if len(text) > MAX_KEPT_CHARACTERS:

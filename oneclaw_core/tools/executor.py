@@ -360,6 +360,7 @@ class ToolExecutor:
 
         inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
+        denied = self._denied(scope, "files.read", "files.write", with_patterns=True)
         running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker)
         context = ToolContext(
             home=self._home,
@@ -367,7 +368,7 @@ class ToolExecutor:
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=replace(self._paths, denied=self._denied(scope, "files.read", "files.write", with_patterns=True)),
+            paths=self._paths if denied == self._paths.denied else replace(self._paths, denied=denied),
             _call=running,
             _services=self._services,
             _plugin=plugin,
