@@ -102,6 +102,7 @@ class OneClaw:
             skills=catalog.skills,
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
+            forget_task=store.remove_task_grants,
             loop=asyncio.get_running_loop(),
         )
         self.plugins = Plugins(
@@ -273,7 +274,7 @@ class OneClaw:
             ask: asks for permissions during this turn, instead of what the home was opened with.
             reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
                 for the agent or the model, else the service's own.
-            task: the name of the scheduled task that the turn is run for, whose grants then hold too.
+            task: the id of the scheduled task that the turn is run for, whose grants then hold too.
 
         Yields:
             ``TurnFinishedEvent`` last.

@@ -60,7 +60,7 @@ def _scope_options(command: Decorated) -> Decorated:
             type=click.Path(exists=True, file_okay=False),
             help="The only directory that it holds in, for what runs in one, such as commands.",
         ),
-        click.option("--task", metavar="NAME", help="The only scheduled task that it holds for."),
+        click.option("--task", metavar="TASK", help="The only scheduled task that it holds for, by name or id."),
         click.option("--agent", metavar="NAME", help="The only agent that it holds for, by name or id."),
     ):
         command = option(command)
@@ -195,6 +195,7 @@ def _decide(
         raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")
     if directory is not None and subject_kind(rule.permission).directory_argument is None:
         warn(f"--in: {rule.permission} then holds only for tools that say in which directory they use it")
+    task = _task_id(task) if task is not None else None
     place = str(Path(directory).resolve()) if directory is not None else None
 
     async def decide(store: Store) -> Grant:
@@ -216,6 +217,28 @@ def _decide(
     decided = with_store(decide)
     is_plain = not any((agent, task, directory, until))
     print_text(f"{rule if is_plain else grant_in_words(decided)} is {outcome}")
+
+
+def _task_id(wanted: str) -> str:
+    """Find the id of a scheduled task among those of all plugins that run any."""
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.cli.running import run_async
+    from oneclaw_core.plugins.registration.entry import import_target
+    from oneclaw_core.services.manager import SERVICE_HOOK
+
+    async def find() -> str | None:
+        async with OneClaw.open() as claw:
+            for each in claw.plugins.registrations(SERVICE_HOOK):
+                if "find_task" in each.options:
+                    found: str | None = await import_target(each.options["find_task"])(claw.services, wanted)
+                    if found is not None:
+                        return found
+        return None
+
+    task = run_async(find())
+    if task is None:
+        raise UsageError(f"there is no scheduled task {wanted!r}; list those there are with: oneclaw tasks list")
+    return task
 
 
 def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:

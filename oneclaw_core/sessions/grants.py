@@ -31,6 +31,7 @@ _SET_GRANT = f"""
         decision = excluded.decision, expires_at = excluded.expires_at, source = excluded.source,
         created_at = excluded.created_at, last_used_at = NULL"""
 _REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
+_REMOVE_TASK_GRANTS = "DELETE FROM grants WHERE task = :task"
 _RESET_GRANTS = "DELETE FROM grants"
 _USED = """
     UPDATE grants SET last_used_at = :moment
@@ -75,6 +76,11 @@ def remove_grants(connection: Connection, permission: str, pattern: str | None =
     return connection.execute(
         _REMOVE_GRANTS, {"permission": clean_text(permission), "pattern": clean_text(pattern or "")}
     ).rowcount
+
+
+def remove_task_grants(connection: Connection, task: str) -> int:
+    """Remove and count the decisions for a scheduled task, given its id."""
+    return connection.execute(_REMOVE_TASK_GRANTS, {"task": clean_text(task)}).rowcount
 
 
 def reset_grants(connection: Connection) -> int:

@@ -27,7 +27,7 @@ class Grant:
         decision: granted or denied.
         until: when it ends, with a time zone; ``None`` for never.
         agent: the name of the only agent that it holds for; ``None`` for all.
-        task: the name of the only scheduled task that it holds for; ``None`` for all, and for turns of the user's.
+        task: the id of the only scheduled task that it holds for; ``None`` for all, and for turns of the user's.
         directory: the absolute path of the only directory that it holds in; ``None`` for all.
         source: where it came from: ``question``, ``command line`` or ``version 0.1``.
         created_at: when it was decided; ``None`` for one that is not stored yet.

@@ -166,18 +166,15 @@ def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_
     assert state_of("ODD NAME") == "granted"
 
 
-def test_a_grant_can_be_for_an_agent_a_task_a_directory_and_a_time(oneclaw, ok, tmp_path):
+def test_a_grant_can_be_for_an_agent_a_directory_and_a_time(oneclaw, ok, tmp_path):
     directory = tmp_path / "project"
     directory.mkdir()
     ok("agents", "create", "Ada", "--system-prompt", "You count.")
     words = ok(
-        "permissions", "grant", "shell.execute:make *", "--agent", "ada", "--task", "report", "--in", str(directory),
+        "permissions", "grant", "shell.execute:make *", "--agent", "ada", "--in", str(directory),
         "--until", "2100-01-01",
     )  # fmt: skip
-    sentence = (
-        f"shell.execute for the command make * in {directory}, by the agent Ada, in the task report, "
-        "until 2100-01-01 00:00"
-    )
+    sentence = f"shell.execute for the command make * in {directory}, by the agent Ada, until 2100-01-01 00:00"
     assert words == f"{sentence} is granted\n"
     (granted,) = [each for each in ok("permissions", "list", "--json") if each.get("agent")]
     assert (granted["decision"], granted["state"]) == (sentence, "granted")
@@ -188,6 +185,8 @@ def test_a_grant_can_be_for_an_agent_a_task_a_directory_and_a_time(oneclaw, ok, 
 
 
 def test_a_decision_that_could_never_hold_is_refused_or_warned_of(oneclaw, ok, tmp_path):
+    outcome = oneclaw("permissions", "deny", "network.public", "--task", "Reprot")
+    assert (outcome.status, "there is no scheduled task 'Reprot'" in outcome.stderr) == (2, True)
     outcome = oneclaw("permissions", "deny", "network.public", "--agent", "Adaa")
     assert (outcome.status, "there is no agent 'Adaa'" in outcome.stderr) == (2, True)
     assert not [each for each in ok("permissions", "list", "--json") if each.get("decision")]

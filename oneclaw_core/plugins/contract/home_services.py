@@ -90,6 +90,8 @@ class HomeServices:
         holds_secret: return True if a text holds a secret that OneClaw knows, such as a stored key.
         send_message: run a turn, with the parameters of :meth:`oneclaw_core.OneClaw.send_message`. Tools use
             :meth:`ToolContext.send_message`.
+        forget_task: remove the decisions on permissions that were made for a scheduled task, given its id. The plugin
+            that runs tasks calls it when one is deleted.
         loop: the event loop of the program, which opened the home.
     """
 
@@ -103,6 +105,7 @@ class HomeServices:
     skills: Sequence[PluginSkill]
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
+    forget_task: Callable[[str], Awaitable[int]]
     loop: asyncio.AbstractEventLoop
 
     async def on_program_loop(self, work: Coroutine[Any, Any, _Value]) -> _Value:
@@ -128,6 +131,7 @@ class HomeServices:
             ),
             sessions=across(self.sessions),
             tool_source=across(self.tool_source),
+            forget_task=across(self.forget_task),
             send_message=partial(_events_across, self.loop, self.send_message),
         )
 

@@ -35,4 +35,5 @@ def register_services(register: ServiceRegistrar) -> None:
         "oneclaw_scheduled_tasks.worker_service:run_worker_beside",
         help="does scheduled tasks when they are due",
         runs_in=("serve", "chat"),
+        find_task="oneclaw_scheduled_tasks.service:find_task",
     )

@@ -164,7 +164,7 @@ async def _turn(
         model=task.model,
         tool_groups=task.tool_groups,
         limits=AgentLimits(turn_max_cost=task.max_cost),
-        task=task.name,
+        task=task.id,
     )
     is_noted = False
     async with aclosing(events):

@@ -231,12 +231,13 @@ class TaskService:
         return await self._database.run(stored_runs.find_run, run_id)
 
     async def delete(self, task_id: str) -> None:
-        """Delete a task with its log; its sessions stay.
+        """Delete a task with its log and its decisions on permissions; its sessions stay.
 
         Raises:
             NotFoundError: there is no such task.
         """
         await self._database.run(stored_tasks.remove_task, task_id.strip())
+        await self._services.forget_task(task_id.strip())
 
     def _now(self) -> datetime:
         now = self._clock().astimezone(UTC)
@@ -290,6 +291,22 @@ class TaskService:
         if missing:
             raise UsageError(f"there is no tool group {missing[0][:100]!r}; there are: {', '.join(sorted(known))}")
         return wanted
+
+
+async def find_task(services: HomeServices, wanted: str) -> str | None:
+    """Find the id of a task by its id or name; ``None`` if there is none.
+
+    Raises:
+        UsageError: several have the name.
+    """
+    async with TaskService.open(services) as service:
+        names = {task.id: task.name for task, _ in await service.list_all()}
+    if wanted in names:
+        return wanted
+    found = [task_id for task_id, name in names.items() if name.casefold() == wanted.casefold()]
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} tasks have the name {wanted!r}: give an id, {' or '.join(found)}")
+    return found[0] if found else None
 
 
 def _end_date(text: str) -> date | None:

@@ -125,6 +125,7 @@ def test_what_is_denied_is_noted(home):
 
     assert len(outcome.notes) == 1
     assert outcome.notes[0].startswith("exec: Permission 'shell.execute' is not granted, and nobody can be asked")
+    assert outcome.notes[0].endswith(f" --task {task().id}")
 
 
 @pytest.mark.one_python  # needs other plugins

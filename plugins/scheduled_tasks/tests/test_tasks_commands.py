@@ -56,6 +56,24 @@ def test_a_task_from_its_beginning_to_its_end(oneclaw):
     assert json.loads(empty) == []
 
 
+def test_a_decision_on_a_permission_is_for_one_task_and_ends_with_it(oneclaw):
+    first, second = (add(oneclaw, "--at", "09:00")["id"] for _ in range(2))
+    oneclaw("tasks", "add", "Report", "Count.", "--at", "09:00")
+
+    status, _, error = oneclaw("permissions", "grant", "network.private", "--task", "water")
+    assert status == 2
+    assert "2 tasks have the name 'water': give an id" in error
+    assert oneclaw("permissions", "grant", "network.private", "--task", first)[1] == (
+        f"network.private, in the task {first} is granted\n"
+    )
+    assert oneclaw("permissions", "deny", "network.public", "--task", "report")[0] == 0
+
+    oneclaw("tasks", "delete", second)
+    oneclaw("tasks", "delete", first)
+    _, listed, _ = oneclaw("permissions", "list", "--json")
+    assert [each["name"] for each in json.loads(listed) if each.get("task")] == ["network.public"]
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
