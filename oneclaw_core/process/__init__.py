@@ -4,6 +4,7 @@
 - :func:`python_process` starts a Python function and gives the pipes to talk with it; :func:`take_pipes`,
   :func:`read_exactly` and :func:`write_all` are for the function's side.
 - :func:`run_probe` runs a task on foreign code that sends messages to its :class:`Channel`, and reports how it ended.
+- :func:`choose_sandbox` finds the sandbox of this machine, in which :func:`run_program` can run a program.
 - :class:`SandboxPolicy` says what programs may do in a sandbox; :func:`restrict_this_process` has one hold for the
   process itself.
 - :func:`run_in_thread` runs a blocking function without blocking the event loop.
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import write_all as write_all
+    from oneclaw_core.process.sandbox.backend import Prepared as Prepared
+    from oneclaw_core.process.sandbox.backend import SandboxBackend as SandboxBackend
+    from oneclaw_core.process.sandbox.backend import Strength as Strength
+    from oneclaw_core.process.sandbox.choice import ChosenSandbox as ChosenSandbox
+    from oneclaw_core.process.sandbox.choice import choose_sandbox as choose_sandbox
     from oneclaw_core.process.sandbox.policy import Access as Access
     from oneclaw_core.process.sandbox.policy import Network as Network
     from oneclaw_core.process.sandbox.policy import SandboxLimits as SandboxLimits
@@ -50,6 +56,8 @@ _NAMES = {
     "programs": "ProgramEnd run_program",
     "python_runner": "PythonProcess describe_end python_process",
     "python_worker": "read_exactly write_all",
+    "sandbox.backend": "Prepared SandboxBackend Strength",
+    "sandbox.choice": "ChosenSandbox choose_sandbox",
     "sandbox.policy": "Access Network SandboxLimits SandboxPolicy",
     "sandbox.restriction": "Restriction restrict_this_process",
     ".threads": "run_in_thread",

@@ -10,8 +10,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError
+from oneclaw_core.errors import OneClawError, SandboxError
 from oneclaw_core.process.python_runner import start_python
+from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.process.python_runner import PythonProcess
+    from oneclaw_core.process.sandbox.backend import SandboxBackend
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 # A tool that is cancelled has two seconds in all.
 GRACE_SECONDS = 0.8
@@ -59,6 +62,7 @@ async def run_program(
     on_stderr: Callable[[bytes], None] | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
     grace_seconds: float = GRACE_SECONDS,
+    sandbox: tuple[SandboxBackend, SandboxPolicy] | None = None,
 ) -> ProgramEnd:
     """Run a program without a terminal and without input.
 
@@ -75,8 +79,11 @@ async def run_program(
         on_stderr: Receives standard error piece by piece; by default ``on_stdout`` receives both, in order.
         stop_signal: Asks processes to end before they are killed.
         grace_seconds: How long they have for that.
+        sandbox: A backend and the policy to run it by, whose environment it gets; ``None`` for no sandbox. With
+            bubblewrap nothing runs on, processes with a session of their own included.
 
     Raises:
+        SandboxError: The sandbox cannot be set up; the program has not run.
         OSError: The program is not found, its directory cannot be entered, or no process can be started.
         ValueError: The command contains a NUL character.
         OneClawError: Another process has killed the supervisor of the program.
@@ -87,6 +94,13 @@ async def run_program(
     if shutil.which(command[0], path=environ.get("PATH")) is None:
         raise FileNotFoundError(f"no program {command[0]} is found")
     with ExitStack() as stack:
+        options: list[str] = []
+        inherited: tuple[int, ...] = ()
+        if sandbox is not None:
+            backend, policy = sandbox
+            prepared = stack.enter_context(backend.wrap(command, policy, directory))
+            command, directory, environ = prepared.command, prepared.directory, prepared.environment
+            options, inherited = prepared.supervisor_options(), prepared.inherited()
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
         process = await start_python(
@@ -95,10 +109,11 @@ async def run_program(
             str(stderr.write_end),
             str(int(stop_signal)),
             str(grace_seconds),
+            *options,
             is_bare=True,
             directory=directory,
             environ=environ,
-            pass_descriptors=(stdout.write_end, stderr.write_end),
+            pass_descriptors=(stdout.write_end, stderr.write_end, *inherited),
         )
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -127,6 +142,8 @@ def _end_of(report: bytes) -> ProgramEnd:
         raise OneClawError("its supervisor was killed, perhaps by the program itself")
     left_count, detached_count = map(int, counts_and_names[:2])
     names = [name.decode("utf-8", "replace") for name in counts_and_names[2:]]
+    if exit_code == NOT_STARTED:
+        raise SandboxError("the sandbox cannot be set up")
     named_left = min(left_count, NAMED_PROCESSES)
     return ProgramEnd(
         int(exit_code) if exit_code else None,

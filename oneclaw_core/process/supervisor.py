@@ -16,6 +16,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
 else:
     try:
         import _signal as signal  # as in python_worker
@@ -32,7 +33,7 @@ SEPARATOR = b"\0"
 LINGER_SECONDS = 0.3
 # What hangs in the kernel or belongs to another user cannot be ended, and is given up.
 KILL_SECONDS = 2.0
-_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02
 NAMED_PROCESSES = 5
 _NAME_BYTES = 120
 _CONTROL, _REPORT = 0, 1
@@ -54,6 +55,7 @@ class Supervisor:
         self._is_control_open = True
         self._has_children = True
         self._wake, by_signal = os.pipe()
+        self._awaited = [self._wake]
         for end in (self._wake, by_signal):
             os.set_blocking(end, False)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -62,24 +64,25 @@ class Supervisor:
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
 
-    def run(self, command: list[bytes], stdout: int, stderr: int) -> list[bytes]:
+    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
         """Run a program until it ends, or until standard input does.
 
         Args:
             command: the program and its arguments.
             stdout: a descriptor, closed here.
             stderr: another one, or the same.
+            prepare: called in the process that becomes the program; ``None`` for nothing.
 
         Returns:
             The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
             how many go on in sessions of their own; and the names of some of them.
         """
-        self._program = start(command, stdout, stderr)
+        self._program = start(command, stdout, stderr, prepare)
         while self._status is None and self._is_control_open:
             self._wait(None)
         until = time.monotonic() + LINGER_SECONDS
         while self._is_control_open and self._left() and time.monotonic() < until:
-            self._wait(_POLL_SECONDS)
+            self._wait(POLL_SECONDS)
         left = self._left()
         names = [_name(pid) for pid in left[:NAMED_PROCESSES]]
         if self._is_control_open and (left or not _HAS_PROC):
@@ -118,7 +121,7 @@ class Supervisor:
                 self._signal(found, signal.SIGKILL if is_over else self._stop_signal)
                 is_asked = True
             if not quiet_looks:
-                self._wait(_POLL_SECONDS)
+                self._wait(POLL_SECONDS)
         if not _HAS_PROC:
             self._signal([], signal.SIGKILL)
         self._reap()
@@ -133,13 +136,16 @@ class Supervisor:
 
     def _wait(self, seconds: float | None) -> None:
         """Wait until something happens: a child ends, or standard input does."""
-        awaited = [self._wake, _CONTROL] if self._is_control_open else [self._wake]
-        readable = select.select(awaited, [], [], seconds)[0]
-        if self._wake in readable:
-            os.read(self._wake, 4096)
-        if _CONTROL in readable:
-            self._is_control_open = False
+        awaited = [*self._awaited, _CONTROL] if self._is_control_open else self._awaited
+        for readable in select.select(awaited, [], [], seconds)[0]:
+            if readable == _CONTROL:
+                self._is_control_open = False
+            else:
+                self._take(readable, os.read(readable, 4096))
         self._reap()
+
+    def _take(self, descriptor: int, data: bytes) -> None:
+        """Take what was read; what a signal writes only ends the waiting."""
 
     def _reap(self) -> None:
         """Take note of the children that have ended, adopted ones too."""
@@ -155,7 +161,7 @@ class Supervisor:
                 self._status = status
 
 
-def start(command: list[bytes], stdout: int, stderr: int) -> int:
+def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None = None) -> int:
     """Start a program in a new session, without a terminal and without input.
 
     Returns:
@@ -172,6 +178,8 @@ def start(command: list[bytes], stdout: int, stderr: int) -> int:
                 os.close(descriptor)
             for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
+            if prepare is not None:
+                prepare()
             os.execvp(command[0], command)  # noqa: S606  # the caller chooses the program
         except OSError as error:
             os.write(2, command[0] + f" cannot be run: {error.strerror}\n".encode())
@@ -200,14 +208,30 @@ def main() -> None:
     """Read the command from standard input, run it, and report to standard output."""
     stdout, stderr, stop_signal = map(int, sys.argv[1:4])
     adopt_orphans()
-    supervisor = Supervisor(stop_signal, float(sys.argv[4]))
+    supervisor, prepare = _of_kind(stop_signal, float(sys.argv[4]), sys.argv[5:])
     try:
-        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr)
+        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, prepare)
     except BaseException:
         supervisor.end_all()
         raise
     os.write(_REPORT, SEPARATOR.join(report))
     os._exit(0)  # taking the interpreter apart takes a while
+
+
+def _of_kind(
+    stop_signal: int, grace_seconds: float, sandbox: list[str]
+) -> tuple[Supervisor, Callable[[], None] | None]:
+    """Return a supervisor, and what is done before the program is run: see ``sandbox_supervisor``."""
+    if not sandbox:
+        return Supervisor(stop_signal, grace_seconds), None
+    if TYPE_CHECKING or __package__:
+        from oneclaw_core.process.sandbox_supervisor import SandboxSupervisor, confinement
+    else:
+        from sandbox_supervisor import SandboxSupervisor, confinement
+    if sandbox[0] == "namespaces":
+        supervisor = SandboxSupervisor(stop_signal, grace_seconds)
+        return supervisor, supervisor.open_report
+    return Supervisor(stop_signal, grace_seconds), confinement(int(sandbox[1]), int(sandbox[2]))
 
 
 _HAS_PROC = bool(read_proc("/proc/self/stat"))

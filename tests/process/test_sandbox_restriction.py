@@ -4,75 +4,57 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
+from escape_fixtures import USERS, done, names_in, surroundings
 
 from oneclaw_core.process import Access, SandboxPolicy
+from oneclaw_core.process.sandbox.landlocked import Landlocked
 from oneclaw_core.process.sandbox.seccomp import build_filter
 
 WORKER = Path(__file__).with_name("restricted_worker.py")
-NOBODY = 65534
-USERS = [os.getuid(), *([NOBODY] if os.getuid() == 0 else [])]
-REFUSED = {"EACCES", "EPERM", "ENOSYS", "EAFNOSUPPORT"}
+PROBED = Landlocked().probe()
+needs_landlock = pytest.mark.skipif(not PROBED.is_available, reason=PROBED.reason)
+# Of Landlock it is known that it hides no names of processes; hidden and protected files in a writable directory are
+# for bubblewrap.
+KNOWN_GAPS = {
+    "read a hidden file in the workspace",
+    "replace a protected folder",
+    "replace it in a nested repository",
+    "rename what is above it",
+    "write a protected file",
+    "write in a protected folder",
+}
 
 
-def has_landlock():
-    if sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"):
-        return False
-    from oneclaw_core.process.sandbox.landlock import landlock_version
-
-    return landlock_version() >= 1
-
-
-needs_landlock = pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
-
-
-@pytest.fixture
-def directory():
-    # Other users can enter it, unlike tmp_path.
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name).resolve()
-        (directory / "secret").mkdir()
-        (directory / "secret" / "key").write_text("key")
-        (directory / "workspace").mkdir()
-        for each in (directory, *directory.rglob("*")):
-            each.chmod(0o777)
-        yield directory
-
-
-def attempts(directory, user, kind):
-    done = subprocess.run(
-        [sys.executable, str(WORKER), str(user), str(directory), kind], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def attempts(user, kind):
+    with surroundings() as of:
+        command = [sys.executable, str(WORKER), str(user), kind, json.dumps(of)]
+        environ = {**os.environ, "TMPDIR": of["workspace"]}
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+        assert ended.returncode == 0, ended.stderr
+        assert names_in(of["outside"]) == ["socket"]
+    return done(json.loads(ended.stdout))
 
 
 @needs_landlock
 @pytest.mark.parametrize("user", USERS)
-def test_a_worker_for_programs_keeps_to_its_policy(directory, user):
-    found = attempts(directory, user, "programs")
-    done = {name for name, outcome in found.items() if outcome == "done"}
-    assert done - {"signal the parent"} == {
+def test_a_worker_for_programs_keeps_to_its_policy(user):
+    assert attempts(user, "programs") - KNOWN_GAPS == {
         "read a system file",
         "write in the workspace",
-        "socket pair",
+        "write in the temporary directory",
+        "make a pair of sockets",
         "fork",
         "run a program",
     }
-    assert {outcome for outcome in found.values() if outcome != "done"} <= REFUSED
-    assert not (directory / "made").exists()
 
 
 @needs_landlock
 @pytest.mark.parametrize("user", USERS)
-def test_a_worker_that_only_computes_opens_and_starts_nothing(directory, user):
-    found = attempts(directory, user, "computing")
-    done = {name for name, outcome in found.items() if outcome == "done"}
-    assert done - {"signal the parent"} == {"socket pair"}
-    assert {outcome for outcome in found.values() if outcome != "done"} <= REFUSED
+def test_a_worker_that_only_computes_opens_and_starts_nothing(user):
+    assert attempts(user, "computing") == {"make a pair of sockets"}
 
 
 def test_of_the_rules_on_a_path_the_longest_one_decides(tmp_path):

@@ -95,3 +95,12 @@ class SandboxPolicy:
         """
         rules = self.rules()
         return next(rules[each] for each in (path, *path.parents) if each in rules)
+
+    def environment_with(self, temporary: Path | None) -> dict[str, str]:
+        """Return the environment of the programs, whose home is the temporary directory.
+
+        Args:
+            temporary: where that is for them; ``None`` for none.
+        """
+        names = ("HOME", "TMPDIR", "TMP", "TEMP") if temporary is not None else ()
+        return dict(self.environment) | dict.fromkeys(names, str(temporary))

@@ -1,0 +1,191 @@
+"""Bubblewrap: a program of its own that runs others in new namespaces of Linux, with the mounts it is told.
+
+The order of mounts matters, since a later one covers an earlier one. https://github.com/containers/bubblewrap
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.process.sandbox.backend import Prepared, Strength
+from oneclaw_core.process.sandbox.policy import Access, Network, SandboxPolicy
+from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from oneclaw_core.process.sandbox.policy import SandboxLimits
+
+# Not those of the environment: tools can write in some of them.
+_PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+SHELL = "/bin/sh"
+_TEMPORARY = Path("/tmp")  # noqa: S108  # inside, where no other program sees it
+_FIRST_DESCRIPTOR = 20
+_PROBE_SECONDS = 10
+# It reports the start and the end of the program, as SandboxSupervisor reads it, and then waits to be killed.
+_WATCHER = (
+    "exec 3>&2 2>/dev/null; {limits}; trap : HUP INT TERM; echo started >&9; "
+    '(exec "$@" 2>&3 3>&- 9>&-); echo $? >&9; kill -STOP $$'
+)
+_INSTALL = "install bubblewrap, for example with: sudo apt install bubblewrap"
+
+
+class Bubblewrap:
+    """Runs programs in namespaces of their own, by ``bwrap``.
+
+    Args:
+        program: the path of ``bwrap``; by default the one of the system.
+    """
+
+    name = "bubblewrap"
+
+    def __init__(self, program: str | None = None) -> None:
+        self._program = program or shutil.which("bwrap", path=_PLACES)
+        # Versions before 0.8 cannot; the filter of system calls refuses new namespaces too.
+        self._disables_namespaces = True
+
+    def probe(self) -> Strength:
+        """Try what it enforces here, by running a program in it."""
+        if self._program is None:
+            return Strength(is_available=False, reason="bubblewrap (bwrap) is not installed", remedy=_INSTALL)
+        try:
+            reason = self._attempt()
+            if "--disable-userns" in reason:
+                self._disables_namespaces = False
+                reason = self._attempt()
+        except (OSError, NotImplementedError, subprocess.TimeoutExpired) as error:
+            reason = str(error)
+        if not reason:
+            return Strength(is_available=True)
+        remedy = "allow namespaces to users, or use the bubblewrap of the distribution; see docs/sandbox.md"
+        return Strength(is_available=False, reason=f"bubblewrap cannot run here: {reason}", remedy=remedy)
+
+    def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
+        """Prepare a program; see :class:`~oneclaw_core.process.sandbox.backend.SandboxBackend`."""
+        watcher = _WATCHER.format(limits=limits_in_shell(policy.limits))
+        return self._wrap([SHELL, "-c", watcher, "sh", *command], policy, directory)
+
+    def _wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
+        if self._program is None:
+            raise SandboxError(f"bubblewrap (bwrap) is not installed: {_INSTALL}")
+        filter_ = in_memory(build_filter(INTERNET, can_start_programs=policy.can_start_programs))
+        arguments = [*self._namespaces(policy), *_mounts(policy), "--seccomp", str(filter_), "--chdir", str(directory)]
+        return Prepared(
+            command=(self._program, *arguments, "--", *command),
+            directory=Path("/"),
+            # Its own environment too: it can be read by what runs inside.
+            environment=policy.environment_with(_TEMPORARY),
+            descriptors=(filter_,),
+            has_namespaces=True,
+        )
+
+    def _namespaces(self, policy: SandboxPolicy) -> Iterator[str]:
+        yield from ("--unshare-user", *(["--disable-userns"] if self._disables_namespaces else []))
+        yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+        if policy.network is not Network.ALL:
+            yield "--unshare-net"
+        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox")
+
+    def _attempt(self) -> str:
+        """Run a program with all that a policy can ask for; return why that fails, ``""`` if it does not."""
+        policy = SandboxPolicy(hidden_folders=_existing(self._probed_folders))
+        with self._wrap([shutil.which("true", path=_PLACES) or "/bin/true"], policy, Path("/")) as prepared:
+            done = subprocess.run(  # noqa: S603  # a fixed program
+                prepared.command,
+                cwd="/",
+                env={},
+                pass_fds=prepared.descriptors,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
+        if done.returncode == 0:
+            return ""
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")
+        return said or f"it ended with status {done.returncode}"
+
+    @cached_property
+    def _probed_folders(self) -> tuple[Path, ...]:
+        return tuple(map(Path, ("/home", "/root", "/run")))
+
+
+def _mounts(policy: SandboxPolicy) -> Iterator[str]:
+    rules = policy.rules()
+    if policy.temporary is not None:
+        del rules[policy.temporary]
+    if rules.pop(Path("/")) is Access.READ:
+        yield from ("--ro-bind", "/", "/")
+    yield from ("--dev", "/dev", "--proc", "/proc")
+    if policy.temporary is not None:
+        yield from ("--bind", str(policy.temporary), str(_TEMPORARY))
+    else:
+        yield from ("--tmpfs", str(_TEMPORARY))
+    # The programs' temporary directory is neither of the two that a rule can name.
+    accesses = {Path("/"): Access.READ if policy.is_system_readable else Access.HIDDEN, _TEMPORARY: None}
+    empty = [] if policy.temporary is not None else [_TEMPORARY]
+    pinned: set[Path] = set()
+    for path, access in rules.items():
+        if path == _TEMPORARY:
+            continue
+        around = next(accesses[each] for each in path.parents if each in accesses)
+        if around is access or not os.path.lexists(path):
+            continue
+        accesses[path] = access
+        name, is_folder = str(path), path.is_dir()
+        if access is Access.HIDDEN:
+            if around is None:
+                continue
+            yield from ("--tmpfs", name) if is_folder else ("--ro-bind", "/dev/null", name)
+            empty += [path] if is_folder else []
+            continue
+        if access is Access.READ and around is Access.WRITE:
+            # A directory that is a mount cannot be renamed, so what is protected keeps its place.
+            root = next(each for each in path.parents if accesses.get(each) is Access.WRITE)
+            above = [
+                each for each in reversed(path.parents) if each.is_relative_to(root) and each not in (root, *pinned)
+            ]
+            pinned.update(above)
+            for each in above:
+                yield from ("--bind", str(each), str(each))
+        yield from ("--bind" if access is Access.WRITE else "--ro-bind", name, name)
+    for path in empty:
+        yield from ("--remount-ro", str(path))
+    # As root, settings of the kernel could be written otherwise.
+    yield from ("--remount-ro", "/proc")
+
+
+def limits_in_shell(limits: SandboxLimits) -> str:
+    """Write limits as commands of a shell; of dash and bash, each has another option for processes."""
+    processes = "" if limits.processes is None else f"; ulimit -u {limits.processes} || ulimit -p {limits.processes}"
+    others = {"v": (limits.memory_bytes, 1024), "t": (limits.cpu_seconds, 1), "f": (limits.file_bytes, 512)}
+    return (
+        "ulimit -c 0"
+        + processes
+        + "".join(
+            f"; ulimit -{option} {value // unit}" for option, (value, unit) in others.items() if value is not None
+        )
+    )
+
+
+def in_memory(data: bytes) -> int:
+    """Return a descriptor of a file that holds some bytes, beyond those that a shell can name."""
+    import fcntl
+
+    first = os.memfd_create("filter")
+    try:
+        os.write(first, data)
+        os.lseek(first, 0, os.SEEK_SET)
+        return fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    finally:
+        os.close(first)
+
+
+def _existing(paths: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(each for each in paths if each.is_dir())

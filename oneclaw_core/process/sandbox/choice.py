@@ -1,0 +1,77 @@
+"""Choose the backend that runs commands in a sandbox on this machine."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from oneclaw_core.process.sandbox.backend import Strength
+
+if TYPE_CHECKING:
+    from oneclaw_core.process.sandbox.backend import SandboxBackend
+
+AUTO, OFF = "auto", "off"
+SANDBOXES = (AUTO, "bubblewrap", "landlock", OFF)
+"""Values of the setting ``sandbox``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSandbox:
+    """The backend for commands, and what it enforces.
+
+    Attributes:
+        backend: ``None`` for no sandbox.
+        strength: what the backend enforces, or why there is none.
+        rejected: better backends by name, with what they lack.
+    """
+
+    backend: SandboxBackend | None
+    strength: Strength
+    rejected: tuple[tuple[str, Strength], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the backend, ``none`` without one."""
+        return self.backend.name if self.backend is not None else "none"
+
+
+@lru_cache
+def choose_sandbox(setting: str = AUTO) -> ChosenSandbox:
+    """Choose a backend by the setting and by trying; once for each setting in a process.
+
+    This runs programs, so it is not for the thread of an event loop.
+
+    Args:
+        setting: one of ``SANDBOXES``.
+    """
+    if setting == OFF:
+        off = Strength(
+            is_available=False, reason="the setting sandbox is off", remedy="oneclaw config set sandbox auto"
+        )
+        return ChosenSandbox(None, off)
+    rejected: list[tuple[str, Strength]] = []
+    for backend in _backends(setting):
+        strength = backend.probe()
+        if strength.is_available:
+            return ChosenSandbox(backend, strength, tuple(rejected))
+        rejected.append((backend.name, strength))
+    if rejected:
+        return ChosenSandbox(None, rejected[0][1], tuple(rejected))
+    none = Strength(is_available=False, reason=f"no sandbox is known for {sys.platform}", remedy="use Linux, or WSL 2")
+    return ChosenSandbox(None, none)
+
+
+def _backends(setting: str) -> list[SandboxBackend]:
+    """Return those that a setting allows, the strongest first."""
+    from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
+    from oneclaw_core.process.sandbox.landlocked import Landlocked
+    from oneclaw_core.process.sandbox.seatbelt import Seatbelt
+
+    backends: list[SandboxBackend] = []
+    if sys.platform == "linux":
+        backends = [Bubblewrap(), Landlocked()]
+    elif sys.platform == "darwin":
+        backends = [Seatbelt()]
+    return [each for each in backends if setting in (AUTO, each.name)]

@@ -1,0 +1,78 @@
+"""Run programs with Landlock and seccomp alone, where there is no bubblewrap."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.process.sandbox.backend import Prepared, Strength
+from oneclaw_core.process.sandbox.policy import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy
+
+GAPS = (
+    "permissions and times of files elsewhere can be changed",
+    "hidden and protected files in a writable directory are neither",
+    "names and command lines of other processes can be seen",
+    "a domain cannot be allowed alone",
+)
+_OLDEST_VERSION = 6
+
+
+class Landlocked:
+    """Runs programs that enter a Landlock ruleset and a seccomp filter before they are run."""
+
+    name = "landlock"
+
+    def probe(self) -> Strength:
+        """Find what it enforces here."""
+        reason = self._reason()
+        if reason:
+            return Strength(is_available=False, reason=reason, remedy="use Linux 6.12 or newer, or install bubblewrap")
+        return Strength(is_available=True, gaps=GAPS)
+
+    def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
+        """Prepare a program; see :class:`~oneclaw_core.process.sandbox.backend.SandboxBackend`."""
+        from oneclaw_core.process.sandbox.bubblewrap import SHELL, in_memory, limits_in_shell
+        from oneclaw_core.process.sandbox.landlock import make_ruleset
+        from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+
+        if policy.network is Network.DOMAINS:
+            raise SandboxError("Landlock cannot allow single domains")
+        # A limit of processes would count all those of the user.
+        limits = limits_in_shell(replace(policy.limits, processes=None))
+        families = INTERNET if policy.network is Network.ALL else ()
+        program = in_memory(build_filter(families, can_start_programs=policy.can_start_programs))
+        try:
+            ruleset = make_ruleset(policy)
+        except BaseException:
+            os.close(program)
+            raise
+        return Prepared(
+            command=(SHELL, "-c", f'{limits}; exec "$@"', "sh", *command),
+            directory=directory,
+            environment=policy.environment_with(policy.temporary),
+            ruleset=ruleset,
+            program=program,
+        )
+
+    def _reason(self) -> str:
+        if sys.platform != "linux":
+            return "Landlock is a part of Linux alone"
+        from oneclaw_core.process.sandbox.landlock import landlock_version
+        from oneclaw_core.process.sandbox.seccomp import build_filter
+
+        try:
+            build_filter()
+        except NotImplementedError as error:
+            return str(error)
+        if landlock_version() < _OLDEST_VERSION:
+            return "Landlock of this kernel is switched off, or too old to keep signals inside"
+        return ""

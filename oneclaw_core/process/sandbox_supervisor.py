@@ -1,0 +1,115 @@
+"""Supervise a program in a sandbox; the supervisor imports this module where there is one.
+
+With namespaces, three processes belong to the sandbox itself: bubblewrap, its first process inside, and a shell that
+watches the program. The shell reports the start and the end of the program, and then stops itself, so that what the
+program has left can be named and asked to end before the sandbox is killed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+else:
+    try:
+        import _signal as signal  # as in python_worker
+    except ImportError:
+        import signal
+if TYPE_CHECKING or __package__:
+    from oneclaw_core.process.python_worker import read_proc
+    from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
+else:  # it runs without site packages
+    from python_worker import read_proc
+    from supervisor import KILL_SECONDS, POLL_SECONDS, Supervisor
+
+# The shell that watches names it.
+REPORT_DESCRIPTOR = 9
+_FIRST_DESCRIPTOR = 20
+NOT_STARTED = b"not started"
+# Within their namespace: the first process of bubblewrap, and the shell.
+_OWN_NUMBERS = (b"1", b"2")
+
+
+class SandboxSupervisor(Supervisor):
+    """Supervises a program in namespaces of its own, where nothing that it starts outlives it."""
+
+    def __init__(self, stop_signal: int, grace_seconds: float) -> None:
+        super().__init__(stop_signal, grace_seconds)
+        self._reading, writing = os.pipe()
+        self._writing = fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+        os.close(writing)
+        self._awaited.append(self._reading)
+        self._said = b""
+
+    def open_report(self) -> None:
+        """Give the shell the descriptor of its report, in the process that becomes bubblewrap."""
+        os.dup2(self._writing, REPORT_DESCRIPTOR)
+
+    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
+        """Run a program; see the base class. The exit code is ``not started`` if the sandbox cannot be set up."""
+        report = super().run(command, stdout, stderr, prepare)
+        self._end_sandbox()
+        return report if self._said or not report[0] else [NOT_STARTED, *report[1:]]
+
+    def end_all(self) -> None:
+        """Leave nothing running, the sandbox included."""
+        super().end_all()
+        self._end_sandbox()
+
+    def _take(self, descriptor: int, data: bytes) -> None:
+        """Read the report: a line when the program is started, and one with its exit status."""
+        if descriptor != self._reading:
+            return
+        self._said += data
+        _, _, status = self._said.partition(b"\n")
+        if status.endswith(b"\n") and self._status is None:
+            self._status = int(status) << 8  # as the system reports it
+
+    def _descendants(self) -> dict[int, int]:
+        return {pid: session for pid, session in super()._descendants().items() if not self._is_own(pid)}
+
+    def _left(self) -> list[int]:
+        return list(self._descendants())
+
+    def _is_own(self, pid: int) -> bool:
+        if pid == self._program:
+            return True
+        numbers = read_proc(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
+        return numbers[-1:] == [] or (len(numbers) > 1 and numbers[-1] in _OWN_NUMBERS)
+
+    def _end_sandbox(self) -> None:
+        """Kill bubblewrap, and with it all that is inside."""
+        self._signal([self._program], signal.SIGKILL)
+        until = time.monotonic() + KILL_SECONDS
+        self._reap()
+        while self._has_children and time.monotonic() < until:
+            self._wait(POLL_SECONDS)
+
+
+def confinement(ruleset: int, program: int) -> Callable[[], None]:
+    """Return a function that confines the process that becomes the program.
+
+    Args:
+        ruleset: a descriptor of a Landlock ruleset.
+        program: a descriptor of a seccomp filter.
+    """
+
+    def enter() -> None:
+        if TYPE_CHECKING or __package__:
+            from oneclaw_core.process.sandbox.confinement import confine
+        else:
+            import sys
+
+            sys.path.append(os.path.join(os.path.dirname(__file__), "sandbox"))  # noqa: PTH118, PTH120  # pathlib is slow
+            from confinement import confine
+
+        confine(ruleset, os.read(program, 1 << 20))
+        os.close(program)
+        os.close(ruleset)
+
+    return enter
