@@ -65,7 +65,7 @@ def attack(machines):
             raise
         clear_planted(machine)
         machine.forget()
-        if harm:
+        if harm.written or harm.kept:
             machines.throw_away()
         return harm, user
 
