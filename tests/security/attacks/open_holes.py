@@ -51,6 +51,7 @@ INJECTIONS = frozenset(
         "settings before sending",
     }
 )
+COMMANDS = frozenset({"git status", "make test", "sh check.sh"})
 
 
 def open_hole(request, names, name):
