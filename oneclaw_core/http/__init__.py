@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.http.oauth.service import OAuthGrant as OAuthGrant
     from oneclaw_core.http.oauth.service import OAuthService as OAuthService
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
+    from oneclaw_core.http.proxy import command_proxy as command_proxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
     from oneclaw_core.secrets.store import SecretStore as SecretStore
@@ -44,7 +45,7 @@ _NAMES = {
     "oauth.client": "OAuthClient",
     "oauth.consent": "OAuthConsent RedirectListener",
     "oauth.service": "AccessToken OAuthGrant OAuthService",
-    "proxy": "GuardedProxy guarded_proxy",
+    "proxy": "GuardedProxy command_proxy guarded_proxy",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -48,6 +48,31 @@ _NOT_PUBLIC_IPV6 = tuple(
 _PRIVATE_IPV4 = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))  # RFC 1918
 _PRIVATE_IPV6 = IPv6Network("fc00::/7")  # RFC 4193
 _NAT64 = IPv6Network("64:ff9b::/96")
+# This machine, its link, those who listen together, and where clouds keep metadata: no name of a service is there.
+_OWN_IPV4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",
+        "100.100.100.200/32",
+        "127.0.0.0/8",
+        "168.63.129.16/32",
+        "169.254.0.0/16",
+        "192.0.0.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+)
+_OWN_IPV6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "::/96",  # unspecified, loopback, and the deprecated form that wraps an IPv4 address
+        "fd00:ec2::/32",  # Amazon's metadata service
+        "fd20:ce::/32",  # Google's
+        "fe80::/10",  # link-local
+        "fec0::/10",  # once site-local
+        "ff00::/8",  # multicast
+    )
+)
 
 
 def is_public_address(address: str) -> bool:
@@ -91,6 +116,27 @@ def private_kind(address: str) -> str:
     return "private" if is_in else "other"
 
 
+def is_own_address(address: str) -> bool:
+    """Tell whether an address means this machine, its link, a multicast group or a cloud's metadata service.
+
+    Args:
+        address: as for :func:`is_public_address`.
+
+    Returns:
+        ``True`` also for what is no address at all.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return True
+    if isinstance(parsed, IPv6Address):
+        wrapped = _wrapped(parsed)
+        if wrapped is None:
+            return any(parsed in network for network in _OWN_IPV6)
+        parsed = wrapped
+    return any(parsed in network for network in _OWN_IPV4)
+
+
 def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
     """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off."""
 
@@ -106,9 +152,13 @@ def _is_public_ipv4(address: IPv4Address) -> bool:
 
 
 def _is_public_ipv6(address: IPv6Address) -> bool:
-    wrapped = address.ipv4_mapped
-    if wrapped is None and address in _NAT64:
-        wrapped = IPv4Address(int(address) & 0xFFFF_FFFF)
+    wrapped = _wrapped(address)
     if wrapped is not None:
         return _is_public_ipv4(wrapped)
     return address in _GLOBAL_UNICAST_IPV6 and not any(address in network for network in _NOT_PUBLIC_IPV6)
+
+
+def _wrapped(address: IPv6Address) -> IPv4Address | None:
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped

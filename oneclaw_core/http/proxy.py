@@ -1,9 +1,9 @@
-"""A proxy on this machine's loopback that connects to checked addresses only.
+"""Proxies that connect to checked addresses only, for programs that resolve names and follow redirects themselves.
 
-A browser resolves names and follows redirects by itself, so guarding its addresses takes a place that all its
-connections go through. The proxy looks each name up once, checks every address, and connects to one that was checked:
-a name that resolves to something else a moment later gains nothing. It asks for a password, since other users of the
-machine could connect to it too.
+A browser, or a command in a sandbox, gets one proxy for all its connections. The proxy looks each name up once, checks
+every address, and connects to one that was checked: a name that resolves to something else a moment later gains
+nothing. Its clients are hostile: the head of a request has limits in size and time, a connection carries one request
+or one tunnel, and all of it ends with the block.
 """
 
 from __future__ import annotations
@@ -13,49 +13,66 @@ import base64
 import secrets
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http.addresses import is_public_address, start_lookup
+from oneclaw_core.http.addresses import is_own_address, is_public_address, start_lookup
+from oneclaw_core.http.proxy_request import ProxyRequest, parse_proxy_request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from oneclaw_core.http.clients import AddressGate
 
+    HostGate = Callable[[str], Awaitable[None]]
+
 USER_NAME = "oneclaw"
 CONNECT_SECONDS = 10
+HEAD_SECONDS = 10
+IDLE_SECONDS = 120
+MAX_CONNECTIONS = 64
+MAX_REFUSALS = 100
+_CLOSE_SECONDS = 5
 _MAX_HEAD_BYTES = 65_536
 _PIECE_BYTES = 65_536
-_HOP_HEADERS = (b"proxy-", b"connection:", b"keep-alive:")
+_MAX_REASON_CHARACTERS = 500
+
+
+class _UnreachableError(Exception):
+    """There is no connection to a host; the message says why."""
 
 
 class GuardedProxy:
-    """An HTTP proxy for one call of one tool. Made by :func:`guarded_proxy`.
+    """An HTTP proxy for one call of one tool. Made by :func:`guarded_proxy` and :func:`command_proxy`.
 
     Attributes:
-        url: where it listens.
+        url: where it listens; empty if its connections come from elsewhere.
         user_name: Credentials that its clients must send.
-        password: Credentials that its clients must send.
-        refusals: by host, why it was not connected to.
+        password: Credentials that its clients must send; empty if they need none.
+        refusals: by host, with the port unless that is 80 or 443, why it was not connected to.
     """
 
-    def __init__(self, allow_private: AddressGate, allow_public: AddressGate) -> None:
+    def __init__(
+        self,
+        allow_private: AddressGate,
+        allow_public: AddressGate,
+        allow_host: HostGate | None = None,
+        password: str = "",
+    ) -> None:
         self.url = ""
         self.user_name = USER_NAME
-        self.password = secrets.token_urlsafe(24)
+        self.password = password
         self.refusals: dict[str, PermissionDeniedError] = {}
         self._allow_private = allow_private
         self._allow_public = allow_public
-        self._credentials = base64.b64encode(f"{USER_NAME}:{self.password}".encode())
+        self._allow_host = allow_host
         self._connections: set[asyncio.Task[None]] = set()
         self._transports: WeakSet[asyncio.WriteTransport] = WeakSet()
         self._is_closed = False
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection, for as long as it lasts."""
-        if self._is_closed:
+        if self._is_closed or len(self._connections) >= MAX_CONNECTIONS:
             writer.transport.abort()
             return
         self._transports.add(writer.transport)
@@ -76,96 +93,96 @@ class GuardedProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # Whoever is silent, or wants no password, is sent away before anything is looked up.
-            async with asyncio.timeout(CONNECT_SECONDS):
-                head = await _read_head(reader)
-                while head is not None and not self._is_authorised(head):
-                    writer.write(
-                        b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="oneclaw"\r\n'
-                        b"Content-Length: 0\r\n\r\n"
-                    )
-                    await writer.drain()
-                    head = await _read_head(reader)
-            if head is not None:
-                await self._forward(head, reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            await self._answer(reader, writer)
+            writer.close()
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await writer.wait_closed()
+        except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            with suppress(OSError):
-                writer.close()
+            writer.transport.abort()
 
-    def _is_authorised(self, head: list[bytes]) -> bool:
-        expected = b"proxy-authorization: basic " + self._credentials
-        return any(
-            line.lower().startswith(b"proxy-authorization: basic ")
-            and secrets.compare_digest(line[27:].strip(), expected[27:])
-            for line in head[1:]
-        )
-
-    async def _forward(self, head: list[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        method, _, rest = head[0].partition(b" ")
-        target = rest.rpartition(b" ")[0].decode("latin-1")
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            host, port, path = _split(method, target)
-        except ValueError:
-            writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
+            # Whoever is silent, or wants no password, is sent away before anything is looked up.
+            async with asyncio.timeout(HEAD_SECONDS):
+                request = await self._authorised_request(reader, writer)
+            far_reader, far_writer = await self._connect(request)
+        except asyncio.LimitOverrunError:
+            _refuse(writer, "431 Request Header Fields Too Large", "the head of the request is too long")
             return
-        try:
-            far_reader, far_writer = await self._connect(host, port)
+        except ValueError as fault:
+            _refuse(writer, "400 Bad Request", str(fault))
+            return
         except PermissionDeniedError as error:
-            self.refusals[host] = error
-            writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
+            _refuse(writer, "403 Forbidden", str(error))
             return
-        except (OSError, TimeoutError):
-            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
+        except _UnreachableError as fault:
+            _refuse(writer, "502 Bad Gateway", str(fault))
             return
         self._transports.add(far_writer.transport)
         try:
-            if method == b"CONNECT":
+            if request.is_tunnel:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await writer.drain()
-            else:
-                is_upgrade = any(line.lower().startswith(b"upgrade:") for line in head[1:])
-                kept = [line for line in head[1:] if is_upgrade or not line.lower().startswith(_HOP_HEADERS)]
-                kept = [line for line in kept if not line.lower().startswith(b"proxy-")]
-                # One request a connection: the next one may be for another host.
-                closing = [] if is_upgrade else [b"Connection: close"]
-                request_line = method + b" " + path.encode("latin-1") + b" HTTP/1.1"
-                far_writer.write(b"\r\n".join([request_line, *kept, *closing, b"", b""]))
-                await far_writer.drain()
-            await _pass_both_ways(reader, writer, far_reader, far_writer)
+            far_writer.write(request.forwarded)
+            await _relay(reader, writer, far_reader, far_writer)
         finally:
-            with suppress(OSError):
-                far_writer.close()
+            far_writer.transport.abort()
 
-    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            try:
-                addresses = await asyncio.wrap_future(start_lookup(host))
-            except UnicodeError as fault:
-                raise OSError(f"no such host: {host}") from fault
+    async def _authorised_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest:
+        """Read the head of a request that has the password.
+
+        Raises:
+            ValueError: it is not valid.
+            asyncio.LimitOverrunError: it is too long.
+            asyncio.IncompleteReadError: the client has gone.
+        """
+        credentials = base64.b64encode(f"{USER_NAME}:{self.password}".encode())
+        while True:
+            request = parse_proxy_request(await reader.readuntil(b"\r\n\r\n"))
+            given = [each.partition(b" ") for each in request.values(b"proxy-authorization")]
+            if not self.password or any(
+                scheme.lower() == b"basic" and secrets.compare_digest(value.strip(), credentials)
+                for scheme, _, value in given
+            ):
+                return request
+            writer.write(
+                b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="oneclaw"\r\n'
+                b"Content-Length: 0\r\n\r\n"
+            )
+            await writer.drain()
+
+    async def _connect(self, request: ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, port = request.host, request.port
+        try:
+            if self._allow_host is not None:
+                await self._allow_host(request.destination)
+            addresses = await _look_up(host)
+            for address in addresses:
+                await (self._allow_public if is_public_address(address) else self._allow_private)(host, address, port)
+        except PermissionDeniedError as error:
+            if len(self.refusals) < MAX_REFUSALS:
+                self.refusals[request.destination] = error
+            raise
         for address in addresses:
-            await (self._allow_public if is_public_address(address) else self._allow_private)(host, address, port)
-        for address in addresses:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     return await asyncio.open_connection(address, port)
-        raise OSError(f"none of the host's addresses can be connected to: {host}")
+        raise _UnreachableError(f"{host} cannot be connected to at port {port}")
 
 
 @asynccontextmanager
 async def guarded_proxy(allow_private: AddressGate, allow_public: AddressGate) -> AsyncGenerator[GuardedProxy, None]:
     """Run a proxy on a port of its own for as long as the block lasts.
 
+    It asks for a password, since other users of the machine could connect to it too.
+
     Args:
-        allow_private: called with the host and each of its addresses that is not public; returns to permit, raises
+        allow_private: called with the host, each of its addresses that is not public, and the port; returns to permit, raises
             ``PermissionDeniedError`` to refuse.
         allow_public: the same for public addresses.
     """
-    proxy = GuardedProxy(allow_private, allow_public)
+    proxy = GuardedProxy(allow_private, allow_public, password=secrets.token_urlsafe(24))
     server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0, limit=_MAX_HEAD_BYTES)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
@@ -175,54 +192,86 @@ async def guarded_proxy(allow_private: AddressGate, allow_public: AddressGate) -
         await proxy.aclose()
 
 
-async def _read_head(reader: asyncio.StreamReader) -> list[bytes] | None:
-    """Read a request's lines up to the empty one; ``None`` if there is no request, or one that is too long."""
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return None
-    return head[:-4].split(b"\r\n")
+@asynccontextmanager
+async def command_proxy(
+    allow_host: HostGate, allow_private: AddressGate, allow_public: AddressGate
+) -> AsyncGenerator[GuardedProxy, None]:
+    """Give a proxy for a command that has no other way to the network, for as long as the block lasts.
 
+    It listens nowhere: pass its ``accept`` what connects, such as by ``run_program(on_connection=proxy.accept)``. No
+    gate can permit an address of this machine or its link, such as a loopback or a metadata address.
 
-def _split(method: bytes, target: str) -> tuple[str, int, str]:
-    """Take the target of a request apart: host, port and path.
-
-    Raises:
-        ValueError: it is none that a proxy is asked for.
+    Args:
+        allow_host: called first, with the host, and with its port unless that is 80 or 443, such as
+            ``example.com:8080``; returns to permit, raises ``PermissionDeniedError`` to refuse. A name is looked up
+            only then.
+        allow_private: called with the host, each of its addresses that is not public, and the port.
+        allow_public: the same for public addresses.
     """
-    if method == b"CONNECT":
-        parts = urlsplit(f"//{target}")
-        default_port = 443
-    else:
-        parts = urlsplit(target)
-        default_port = 80
-        if parts.scheme not in ("http", "ws"):
-            raise ValueError(target)
-    if not parts.hostname:
-        raise ValueError(target)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return parts.hostname, parts.port or default_port, path
+
+    async def allow_foreign(host: str, address: str, port: int) -> None:
+        if is_own_address(address):
+            raise PermissionDeniedError(
+                f"{host} is at {address}, an address of this machine or its link, which no command may reach",
+                "network.private",
+            )
+        await allow_private(host, address, port)
+
+    proxy = GuardedProxy(allow_foreign, allow_public, allow_host)
+    try:
+        yield proxy
+    finally:
+        await proxy.aclose()
 
 
-async def _pass_both_ways(
+async def _look_up(host: str) -> list[str]:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await asyncio.wrap_future(start_lookup(host))
+    except (OSError, UnicodeError) as fault:
+        raise _UnreachableError(f"no address of {host} is known") from fault
+
+
+def _refuse(writer: asyncio.StreamWriter, status: str, reason: str) -> None:
+    body = f"OneClaw: {' '.join(reason.split())[:_MAX_REASON_CHARACTERS]}\n".encode()
+    writer.write(
+        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+        "Connection: close\r\n\r\n".encode()
+        + body
+    )
+
+
+async def _relay(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     far_reader: asyncio.StreamReader,
     far_writer: asyncio.StreamWriter,
 ) -> None:
-    async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while piece := await source.read(_PIECE_BYTES):
-            sink.write(piece)
-            await sink.drain()
+    """Pass on what comes, both ways, until the server ends, either side breaks off, or nothing comes any more.
 
-    directions = {
-        asyncio.create_task(pass_on(reader, far_writer)),
-        asyncio.create_task(pass_on(far_reader, writer)),
-    }
-    try:
-        # Whichever side hangs up ends the exchange: browsers close no half of a connection.
-        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in directions:
-            task.cancel()
-        await asyncio.gather(*directions, return_exceptions=True)
+    A client that has only sent all that it has still gets its answer.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(IDLE_SECONDS) as limit:
+
+        async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            while piece := await source.read(_PIECE_BYTES):
+                sink.write(piece)
+                await sink.drain()
+                limit.reschedule(loop.time() + IDLE_SECONDS)
+
+        async def send() -> None:
+            try:
+                await pass_on(reader, far_writer)
+                far_writer.write_eof()
+            except OSError:
+                receiving.cancel()
+
+        receiving = asyncio.create_task(pass_on(far_reader, writer))
+        sending = asyncio.create_task(send())
+        try:
+            await asyncio.wait({receiving})
+        finally:
+            receiving.cancel()
+            sending.cancel()
+            await asyncio.gather(receiving, sending, return_exceptions=True)

@@ -61,9 +61,9 @@ def test_an_address_that_is_not_permitted_is_not_connected_to():
     with WebServer(lambda _: response("secret")) as server:
         answer, proxy = through_proxy(gates, server.url)
 
-        assert (answer.status_code, answer.text, server.requests) == (403, "", [])
+        assert (answer.status_code, answer.text, server.requests) == (403, "OneClaw: 127.0.0.1 is private\n", [])
     assert gates.asked == [("127.0.0.1", "127.0.0.1")]
-    assert list(proxy.refusals) == ["127.0.0.1"]
+    assert list(proxy.refusals) == [f"127.0.0.1:{server.port}"]
 
 
 def test_a_name_is_looked_up_once_and_its_address_is_the_one_that_is_used(monkeypatch):

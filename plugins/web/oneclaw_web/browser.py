@@ -134,9 +134,9 @@ async def _open(page: Page, url: str, proxy: GuardedProxy) -> ToolResult | None:
         if proxy.refusals:
             raise next(reversed(proxy.refusals.values())) from None
         return ToolResult.error("network_error", f"The page cannot be opened: {_reason(error)}.")
-    host = urlsplit(page.url).hostname or ""
-    if response is not None and response.status == 403 and host in proxy.refusals:
-        raise proxy.refusals[host]
+    refused = proxy.refusals.get(urlsplit(page.url).netloc)
+    if response is not None and response.status == 403 and refused is not None:
+        raise refused
     return None
 
 
