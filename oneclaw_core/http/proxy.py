@@ -109,16 +109,16 @@ class GuardedProxy:
                 request = await self._authorised_request(reader, writer)
             far_reader, far_writer = await self._connect(request)
         except asyncio.LimitOverrunError:
-            _refuse(writer, "431 Request Header Fields Too Large", "the head of the request is too long")
+            self._refuse(writer, "431 Request Header Fields Too Large", "the head of the request is too long")
             return
         except ValueError as fault:
-            _refuse(writer, "400 Bad Request", str(fault))
+            self._refuse(writer, "400 Bad Request", str(fault))
             return
         except PermissionDeniedError as error:
-            _refuse(writer, "403 Forbidden", str(error))
+            self._refuse(writer, "403 Forbidden", str(error))
             return
         except _UnreachableError as fault:
-            _refuse(writer, "502 Bad Gateway", str(fault))
+            self._refuse(writer, "502 Bad Gateway", str(fault))
             return
         self._transports.add(far_writer.transport)
         try:
@@ -128,6 +128,14 @@ class GuardedProxy:
             await _relay(reader, writer, far_reader, far_writer)
         finally:
             far_writer.transport.abort()
+
+    def _refuse(self, writer: asyncio.StreamWriter, status: str, reason: str) -> None:
+        head = f"HTTP/1.1 {status}\r\nConnection: close\r\n"
+        body = b""
+        if self._allow_host is not None:  # a browser would show the words as the page, and ask for its icon
+            head += "Content-Type: text/plain; charset=utf-8\r\n"
+            body = f"OneClaw: {' '.join(reason.split())[:_MAX_REASON_CHARACTERS]}\n".encode()
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
     async def _authorised_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest:
         """Read the head of a request that has the password.
@@ -230,15 +238,6 @@ async def _look_up(host: str) -> list[str]:
             return await asyncio.wrap_future(start_lookup(host))
     except (OSError, UnicodeError) as fault:
         raise _UnreachableError(f"no address of {host} is known") from fault
-
-
-def _refuse(writer: asyncio.StreamWriter, status: str, reason: str) -> None:
-    body = f"OneClaw: {' '.join(reason.split())[:_MAX_REASON_CHARACTERS]}\n".encode()
-    writer.write(
-        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
-        "Connection: close\r\n\r\n".encode()
-        + body
-    )
 
 
 async def _relay(
