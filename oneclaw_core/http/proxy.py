@@ -186,8 +186,8 @@ async def guarded_proxy(allow_private: AddressGate, allow_public: AddressGate) -
     It asks for a password, since other users of the machine could connect to it too.
 
     Args:
-        allow_private: called with the host, each of its addresses that is not public, and the port; returns to permit, raises
-            ``PermissionDeniedError`` to refuse.
+        allow_private: called with the host, each of its addresses that is not public, and the port; returns to permit,
+            raises ``PermissionDeniedError`` to refuse.
         allow_public: the same for public addresses.
     """
     proxy = GuardedProxy(allow_private, allow_public, password=secrets.token_urlsafe(24))
