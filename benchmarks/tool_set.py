@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TOOLS_PER_GROUP = 50
 FIRST_GROUP = "group_0"
@@ -61,3 +62,14 @@ def grouped(tools: Iterator[PlainTool]) -> dict[str, list[PlainTool]]:
 def message_text(number: int) -> str:
     """A message of a long session, two hundred characters of text."""
     return f"This is message {number} of a long conversation. ".ljust(200, "x")
+
+
+def one_page(folder: Path) -> Path:
+    """Write a PDF file of one page."""
+    import pypdfium2  # type: ignore[import-untyped]  # ships no types
+
+    document = pypdfium2.PdfDocument.new()
+    document.new_page(595, 842)
+    path = folder / "page.pdf"
+    document.save(path)
+    return path

@@ -58,6 +58,9 @@ TOOL_TOKENS = "tokens of tools"
 CALL_TOOL = "by a program, through `call_tool`"
 LISTING = "`tools list`"
 IMPORTING = "importing the framework"
+COMMAND = "`exec`"
+JAVASCRIPT = "`js_eval`"
+ISOLATED = "`pdf_info`"
 
 SERVICES = ("OpenAI Responses", "Anthropic Messages", "Gemini", "Chat Completions")
 UNCACHED = "all tools always sent, without a cache"
@@ -182,6 +185,25 @@ WORKS = (
             "One call of a function that gives back its argument. Checking arguments and permission, the timeout and "
             "the processing of the result are included where the framework has them. A program's call first reads "
             "from the database what the user has allowed; in a turn, that is read with the calls."
+        ),
+    ),
+    Work(
+        "processes",
+        "Tools in processes of their own",
+        (1,),
+        "",
+        measures=(
+            Measure(COMMAND),
+            Measure(JAVASCRIPT),
+            Measure(ISOLATED),
+            Measure(f"{COMMAND}, the first call"),
+            Measure(f"{JAVASCRIPT}, the first call"),
+            Measure(f"{ISOLATED}, the first call"),
+        ),
+        note=(
+            "A call through the executor of the command `true`, of the program `6*7`, and of a tool that opens a PDF "
+            "file of one page. Each call has a process of its own, which is not used again. The floor is the shell "
+            "alone, and engine and library in the process that calls."
         ),
     ),
     Work(

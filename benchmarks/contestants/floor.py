@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from benchmarks.measuring import median_seconds
-from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, plain_tools
+from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, grouped, one_page, plain_tools
+from benchmarks.work import COMMAND, ISOLATED, JAVASCRIPT
 
 
 def _tool(count: int) -> dict[str, Any]:
@@ -171,3 +172,33 @@ async def call(size: int) -> float:
             functions[FIRST_TOOL](**json.loads(json.dumps({"text": LOAD_TURN})))
 
     return await median_seconds(once) / calls
+
+
+async def processes(size: int) -> dict[str, float]:
+    """The shell, and the engine and the library in this process."""
+    import asyncio
+    import tempfile
+    from pathlib import Path
+
+    import pypdfium2  # type: ignore[import-untyped]  # ships no types
+    import quickjs  # type: ignore[import-not-found]  # likewise
+
+    with tempfile.TemporaryDirectory() as directory:
+        file = one_page(Path(directory))
+
+        async def command() -> None:
+            process = await asyncio.create_subprocess_exec("/bin/sh", "-c", "true")
+            assert await process.wait() == 0
+
+        async def javascript() -> None:
+            assert quickjs.Context().eval("6*7") == 42
+
+        async def isolated() -> None:
+            with pypdfium2.PdfDocument(file) as document:
+                assert len(document) == 1
+
+        return {
+            COMMAND: await median_seconds(command),
+            JAVASCRIPT: await median_seconds(javascript),
+            ISOLATED: await median_seconds(isolated),
+        }

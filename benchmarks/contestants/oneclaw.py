@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring import median_seconds, tokens_of, turns_per_second
 from benchmarks.model_service import MODEL_SECONDS, model_service
-from benchmarks.tool_set import ANSWER, FIRST_GROUP, FIRST_TOOL, LOAD_TURN, PlainTool, message_text, plain_tools
-from benchmarks.work import CALL_TOOL
+from benchmarks.tool_set import (
+    ANSWER,
+    FIRST_GROUP,
+    FIRST_TOOL,
+    LOAD_TURN,
+    PlainTool,
+    message_text,
+    one_page,
+    plain_tools,
+)
+from benchmarks.work import CALL_TOOL, COMMAND, ISOLATED, JAVASCRIPT
 from oneclaw_core import (
     Message,
     MessageType,
@@ -192,6 +201,34 @@ async def http_sessions(size: int) -> dict[str, float]:
     async with _connected(MODEL_SECONDS, ("builtin", "openai")) as claw:
         claw.catalog.registry.register(EchoTool(PlainTool("echo", "core")), ToolSourceInfo(ToolSourceType.PLUGIN))
         return await turns_per_second(lambda number: _send(claw, model="lab/echo", session=f"session-{number}"), size)
+
+
+async def processes(size: int) -> dict[str, float]:
+    """Tools that run in processes of their own: the first call in a program, and the others."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = one_page(Path(directory))
+        plugins = ("builtin", "shell", "javascript", "pdf")
+        home = Path(directory, "home")
+        async with OneClaw.open(
+            home, environ={}, plugins=plugins, allow=["shell.execute"], start_directory=directory
+        ) as claw:
+            values: dict[str, float] = {}
+            calls = {
+                COMMAND: ("exec", {"command": "true"}),
+                JAVASCRIPT: ("js_eval", {"code": "6*7"}),
+                ISOLATED: ("pdf_info", {"path": str(file)}),
+            }
+            for title, (name, arguments) in calls.items():
+
+                async def once(name: str = name, arguments: dict[str, str] = arguments) -> None:
+                    result = (await claw.call_tool(name, arguments)).result
+                    assert result.status == "success", result
+
+                started = time.perf_counter()
+                await once()
+                values[f"{title}, the first call"] = time.perf_counter() - started
+                values[title] = await median_seconds(once)
+            return values
 
 
 async def tokens(size: int) -> float:

@@ -104,7 +104,7 @@ async def run_program(
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
         process = await start_python(
-            "supervisor",
+            "supervisor:main",
             str(stdout.write_end),
             str(stderr.write_end),
             str(int(stop_signal)),
@@ -113,7 +113,9 @@ async def run_program(
             is_bare=True,
             directory=directory,
             environ=environ,
-            pass_descriptors=(stdout.write_end, stderr.write_end, *inherited),
+            pass_descriptors=(*{stdout.write_end, stderr.write_end}, *inherited),
+            preload=("supervisor", "sandbox_supervisor"),
+            ends_itself=True,
         )
         try:
             async with asyncio.timeout(timeout_seconds):

@@ -3,25 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from oneclaw_core.process.fork_server import request_of
+from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkRequest, ServerKind
 from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
 from oneclaw_core.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from oneclaw_core.process.forking import ForkedProcess
+
 # How long a process that has answered may take to end by itself, and a killed one to be gone.
 EXIT_SECONDS = 2.0
 _BUFFER_BYTES = 1 << 20
-_START = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from oneclaw_core.process.{0} import main; main()"
-_START_BARE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from {0} import main; main()"
+_START = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
+_START_BARE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
+# Some Pythons need them to start.
+_LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _HERE = str(Path(__file__).parent)
+
+
+class _SpawnedProcess:
+    """A process with an interpreter of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    async def wait(self, timeout_seconds: float) -> None:
+        if self._process.poll() is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
+
+    def abandon(self) -> None:
+        kill_group(self.pid)
+        self._process.wait()
 
 
 class PythonProcess:
@@ -34,7 +65,7 @@ class PythonProcess:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: _SpawnedProcess | ForkedProcess,
         stdin: asyncio.StreamWriter,
         stdout: asyncio.StreamReader,
         receiving: asyncio.ReadTransport,
@@ -71,9 +102,7 @@ class PythonProcess:
         Returns:
             True if it has ended.
         """
-        if self._process.poll() is None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
+        await self._process.wait(timeout_seconds)
         return self._process.returncode is not None
 
     async def end(self) -> None:
@@ -104,8 +133,9 @@ async def python_process(
     directory: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
     stderr: IO[bytes] | None = None,
+    preload: Sequence[str] = (),
 ) -> AsyncIterator[PythonProcess]:
-    """Run a Python function in a fresh interpreter, in a new session and process group.
+    """Run a Python function in a process of its own, which is not used again, in a new session and process group.
 
     The function reads standard input and writes standard output, or takes both with
     :func:`oneclaw_core.process.take_pipes`. When the block is left, also by cancellation, the process is killed with
@@ -132,6 +162,9 @@ async def python_process(
         directory: The working directory; nothing is imported from it.
         environ: The environment; by default that of this process.
         stderr: A file for standard error; by default it is discarded.
+        preload: Modules that a process imports ahead. The next calls are served by forks of it, which start faster;
+            where a process cannot be forked, by a fresh interpreter. The last module is left out if it starts threads
+            or opens files when it is imported.
 
     Yields:
         The process.
@@ -140,7 +173,6 @@ async def python_process(
         OSError: It cannot be started.
     """
     process = await start_python(
-        "python_worker",
         target,
         *arguments,
         is_bare=is_bare,
@@ -149,6 +181,7 @@ async def python_process(
         directory=directory,
         environ=environ,
         stderr=stderr,
+        preload=preload,
     )
     try:
         yield process
@@ -157,7 +190,7 @@ async def python_process(
 
 
 async def start_python(
-    module: str,
+    target: str,
     *arguments: str,
     is_bare: bool,
     search_path: Sequence[str] | None = None,
@@ -166,58 +199,113 @@ async def start_python(
     environ: Mapping[str, str] | None = None,
     stderr: IO[bytes] | None = None,
     pass_descriptors: Sequence[int] = (),
+    preload: Sequence[str] = (),
+    ends_itself: bool = False,
 ) -> PythonProcess:
-    """Run ``main()`` of a module of this package in a fresh interpreter; the caller must end the process.
+    """Start a Python function in a process of its own; the caller must end the process.
 
     Args:
-        module: The name of the module.
-        arguments: See :func:`python_process`, also for what follows.
-        is_bare: True to import the module and its neighbours without this package.
+        target: See :func:`python_process`, also for what follows.
+        arguments: ``sys.argv[1:]`` of the function.
+        is_bare: True to import without site packages, and this module's neighbours without this package.
         search_path: Directories to import from.
         options: Options of the interpreter.
         directory: The working directory.
         environ: The environment.
         stderr: A file for standard error.
         pass_descriptors: Descriptors that the process inherits.
+        preload: Modules that a process imports ahead, to be forked for this one.
+        ends_itself: True if the function ends when standard input is closed.
     """
     path = [_HERE, *(search_path or ())] if is_bare else sys.path if search_path is None else search_path
-    inherited: dict[str, Any] = {"pass_fds": pass_descriptors} if pass_descriptors else {}
-    process = subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
-        [
-            sys.executable,
-            *(("-I", "-S") if is_bare else ("-P",)),
-            *options,
-            "-c",
-            (_START_BARE if is_bare else _START).format(module),
-            "\n".join(map(str, path)),
-            *arguments,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL if stderr is None else stderr,
-        cwd=directory,
-        env=None if environ is None else dict(environ),
-        start_new_session=True,
-        **inherited,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    loop = asyncio.get_running_loop()
-    stdout = asyncio.StreamReader(limit=_BUFFER_BYTES)
-    receiving: asyncio.ReadTransport | None = None
-    try:
-        receiving, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), process.stdout)
+    interpreter = (sys.executable, *(("-I", "-S") if is_bare else ("-P",)), *options, "-c")
+    start, package = (_START_BARE, "") if is_bare else (_START, "oneclaw_core.process.")
+    joined_path = "\n".join(map(str, path))
+    with ExitStack() as theirs, ExitStack() as on_failure:
+        streams, sending_end, receiving_end = _open_streams(theirs, on_failure, stderr)
+        process: _SpawnedProcess | ForkedProcess | None = None
+        request = b""
+        if preload and CAN_FORK:
+            request = request_of(target, arguments, dict(os.environ if environ is None else environ))
+            place = None if directory is None else str(directory)
+            wanted = ForkRequest(streams, place, tuple(pass_descriptors), ends_itself=ends_itself)
+            command = (*interpreter, start.format(f"{package}fork_server", "main"), joined_path)
+            process = await _fork(command, preload, wanted, _server_environ(environ, is_bare=is_bare))
+        if process is None:
+            request = b""
+            module, function = target.split(":") if ends_itself else (f"{package}python_worker", "main")
+            inherited: dict[str, Any] = {"pass_fds": pass_descriptors} if pass_descriptors else {}
+            process = _SpawnedProcess(
+                subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
+                    [
+                        *interpreter,
+                        start.format(module, function),
+                        joined_path,
+                        *([] if ends_itself else [target]),
+                        *arguments,
+                    ],
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    cwd=directory,
+                    env=None if environ is None else dict(environ),
+                    start_new_session=True,
+                    **inherited,
+                )
+            )
+        on_failure.callback(process.abandon)
+        loop = asyncio.get_running_loop()
+        stdout = asyncio.StreamReader(limit=_BUFFER_BYTES)
+        receiving, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), receiving_end)
+        on_failure.callback(receiving.close)
         # The only public protocol with the flow control that a writer needs.
         sending, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), process.stdin
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sending_end
         )
-    except BaseException:
-        kill_group(process.pid)
-        process.stdin.close()
-        (receiving or process.stdout).close()
-        process.wait()
-        raise
-    return PythonProcess(process, asyncio.StreamWriter(sending, protocol, None, loop), stdout, receiving)
+        on_failure.pop_all()
+        # What the process does not read at once must not keep its caller from reading.
+        sending.set_write_buffer_limits(_BUFFER_BYTES)
+        stdin = asyncio.StreamWriter(sending, protocol, None, loop)
+        if request:
+            stdin.write(request)
+        return PythonProcess(process, stdin, stdout, receiving)
+
+
+def _open_streams(
+    theirs: ExitStack, ours: ExitStack, stderr: IO[bytes] | None
+) -> tuple[tuple[int, int, int], IO[bytes], IO[bytes]]:
+    """Open standard input, output and error of a process; return them, and our ends of the first two."""
+    (far_input, near_input), (near_output, far_output) = os.pipe(), os.pipe()
+    for descriptor in (far_input, far_output):
+        theirs.callback(os.close, descriptor)
+    sending = ours.enter_context(os.fdopen(near_input, "wb", 0))
+    receiving = ours.enter_context(os.fdopen(near_output, "rb", 0))
+    if stderr is not None:
+        return (far_input, far_output, stderr.fileno()), sending, receiving
+    null = os.open(os.devnull, os.O_RDWR)
+    theirs.callback(os.close, null)
+    return (far_input, far_output, null), sending, receiving
+
+
+async def _fork(
+    command: tuple[str, ...], preload: Sequence[str], wanted: ForkRequest, environ: Mapping[str, str]
+) -> ForkedProcess | None:
+    """Fork a process that has imported modules, or as many of them as leave it fit to be forked."""
+    pairs = tuple(sorted(environ.items()))
+    for count in range(len(preload), 0, -1):
+        process = await SERVERS.fork(ServerKind(command, tuple(preload[:count]), pairs), wanted)
+        if process is not None:
+            return process
+    return None
+
+
+def _server_environ(environ: Mapping[str, str] | None, *, is_bare: bool) -> dict[str, str]:
+    """Return the environment of a fork server: without secrets, since every worker gets a copy."""
+    if is_bare:
+        return {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
+    from oneclaw_core.secrets.redaction import without_secrets
+
+    return without_secrets(environ)
 
 
 def describe_end(returncode: int | None) -> str:

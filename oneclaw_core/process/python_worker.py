@@ -40,6 +40,15 @@ def main() -> None:
     if __package__:
         adopt_orphans()
     _thread.start_new_thread(_end_with_parent, (os.dup(0) if __package__ else 0,))
+    call_target(target)
+
+
+def call_target(target: str) -> None:
+    """Import a function and call it.
+
+    Args:
+        target: ``module:function``.
+    """
     module, _, function = target.partition(":")
     __import__(module)
     getattr(sys.modules[module], function)()
@@ -115,19 +124,24 @@ def descendants(ancestor: int) -> dict[int, int]:
 
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends; only Linux supports it."""
+    set_process_option(_PR_SET_CHILD_SUBREAPER, 1)  # without it orphans are lost, everything else works
+
+
+def set_process_option(option: int, value: int) -> None:
+    """Call ``prctl`` of Linux; does nothing on other systems."""
     if sys.platform != "linux":
         return
     try:
         # The part of ctypes that is quickly imported.
         from _ctypes import call_function, dlopen, dlsym
 
-        call_function(dlsym(dlopen(None, 0), "prctl"), (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))  # type: ignore[arg-type]
+        call_function(dlsym(dlopen(None, 0), "prctl"), (option, value, 0, 0, 0))  # type: ignore[arg-type]
     except (ImportError, OSError, AttributeError, TypeError):
         try:
             import ctypes
 
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        except (ImportError, OSError, AttributeError):  # orphans are lost, everything else works
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        except (ImportError, OSError, AttributeError):
             return
 
 

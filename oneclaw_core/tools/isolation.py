@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest_tool import FunctionTarget
 
 _PIECE_BYTES = 1 << 20
+_PRELOADED = ("oneclaw_core.tools.isolated_call", "oneclaw_core.tools.context", "oneclaw_core.tools.paths")
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000
 
@@ -63,7 +64,9 @@ async def call_in_process(
         ToolDefinitionError: an argument cannot be sent to another process.
     """
     request = _pack(Request(target, arguments, context.without_services(), is_converted))
-    async with python_process("oneclaw_core.tools.isolated_call:serve", environ=without_secrets()) as process:
+    async with python_process(
+        "oneclaw_core.tools.isolated_call:serve", environ=without_secrets(), preload=(*_PRELOADED, target.module)
+    ) as process:
         try:
             answer = await _exchange(process, request)
         except _AnswerTooLongError:

@@ -202,6 +202,7 @@ def _worker(timeout_seconds: float, memory_bytes: int) -> AbstractAsyncContextMa
         search_path=[_HERE, _engine_directory()],
         directory="/",
         environ={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+        preload=("worker", "_quickjs"),
     )
 
 

@@ -323,16 +323,17 @@ def test_cancelling_at_any_moment_leaves_no_process(started):
 
 def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
     program = """
-import asyncio, subprocess, sys
+import asyncio, sys
 from pathlib import Path
+from oneclaw_core.process import python_runner
 from oneclaw_javascript.bridges import JavaScriptBridges
 from oneclaw_javascript.running import run_javascript
 pids = []
-class RecordedPopen(subprocess.Popen):
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
+class Recorded(python_runner.PythonProcess):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         pids.append(self.pid)
-subprocess.Popen = RecordedPopen
+python_runner.PythonProcess = Recorded
 tell = JavaScriptBridges(on_console=lambda _: Path(sys.argv[1]).write_text(str(pids[0])))
 asyncio.run(run_javascript("console.log('on'); while (true);", bridges=tell, timeout_seconds=60))
 """

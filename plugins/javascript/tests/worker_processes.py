@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from oneclaw_core.process import python_runner
 
 
 @pytest.fixture
@@ -16,12 +17,12 @@ def started(monkeypatch):
     """The processes that were started, in their order."""
     processes = []
 
-    class RecordedPopen(subprocess.Popen):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
+    class Recorded(python_runner.PythonProcess):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
             processes.append(self)
 
-    monkeypatch.setattr(subprocess, "Popen", RecordedPopen)
+    monkeypatch.setattr(python_runner, "PythonProcess", Recorded)
     return processes
 
 

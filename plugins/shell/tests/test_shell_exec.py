@@ -196,7 +196,7 @@ def test_the_environment_is_the_users_without_secrets(run, monkeypatch):
     monkeypatch.setenv("COPY", "Bearer veiled-OPENAI_API_KEY")
     monkeypatch.setenv("HARMLESS", "shown")
     printed = run("env; cat /proc/$PPID/environ | tr '\\0' '\\n'")
-    assert printed.count("HARMLESS=shown") == 2
+    assert "HARMLESS=shown" in printed
     assert f"PATH={os.environ['PATH']}" in printed
     assert "veiled" not in printed
 

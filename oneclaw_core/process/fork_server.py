@@ -1,0 +1,318 @@
+"""Fork workers from a process that has imported what they need; :mod:`oneclaw_core.process.forking` starts it.
+
+The server itself never sees a request: each worker reads its own from its standard input, serves it, and ends. So what
+the server holds in memory and environment, and each worker gets a copy of, is free of secrets and of earlier calls.
+
+A process can only be forked safely while it has one thread and no open files of its own, whose positions all workers
+would share. If importing a module changes that, the server ends before the first worker, and another is tried.
+
+A server for bare workers imports this module by itself, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+import _socket
+import atexit
+import fcntl
+import gc
+import marshal
+import os
+import select
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+else:
+    try:
+        import _signal as signal  # as in python_worker
+    except ImportError:
+        import signal
+if TYPE_CHECKING or __package__:
+    from oneclaw_core.process.python_worker import (
+        adopt_orphans,
+        call_target,
+        kill_descendants,
+        kill_group,
+        read_exactly,
+        set_process_option,
+        write_all,
+    )
+else:  # it runs without site packages
+    from python_worker import (
+        adopt_orphans,
+        call_target,
+        kill_descendants,
+        kill_group,
+        read_exactly,
+        set_process_option,
+        write_all,
+    )
+
+NUMBER_BYTES = 4
+LENGTH_BYTES = 8
+MAX_DESCRIPTORS = 32
+# Standard input, output and error, the working directory, and the connection that tells of the worker's end.
+OWN_DESCRIPTORS = 5
+_MESSAGE_BYTES = NUMBER_BYTES * (MAX_DESCRIPTORS + 1)
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+# A command such as "pkill python" must not end this process.
+_IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_CANNOT_FORK = 3
+
+
+class Worker:
+    """A worker that was forked.
+
+    Attributes:
+        pid: its process id, which stays its own until the caller has taken note of its end.
+        connection: a descriptor; the caller closes the other end when it needs the worker no more.
+        ends_itself: True if it notices by itself that its caller has ended.
+        has_ended: True if it has.
+        is_released: True if the caller has gone, or knows of the end.
+    """
+
+    def __init__(self, pid: int, connection: int, *, ends_itself: bool) -> None:
+        self.pid = pid
+        self.connection = connection
+        self.ends_itself = ends_itself
+        self.has_ended = False
+        self.is_released = False
+
+    def kill(self) -> None:
+        """End it with everything that it has started."""
+        kill_descendants(self.pid)
+        kill_group(self.pid)
+
+
+class ForkServer:
+    """Forks a worker for each request, until the caller has ended.
+
+    Args:
+        control: a descriptor of the connection on which requests come.
+        caller: a descriptor of the caller's process; -1 for none.
+        handlers: those of the signals that the server itself ignores, for its workers.
+    """
+
+    def __init__(self, control: int, caller: int, handlers: dict[int, Any]) -> None:
+        self._control = _socket.socket(fileno=control)
+        self._caller = caller
+        self._handlers = handlers
+        self._workers: dict[int, Worker] = {}
+        self._poll = select.poll()
+        self._wake, self._by_signal = os.pipe()
+        for end in (self._wake, self._by_signal):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._by_signal, warn_on_full_buffer=False)
+        for descriptor in (control, self._wake, caller):
+            if descriptor >= 0:
+                self._poll.register(descriptor, select.POLLIN)
+
+    def serve(self) -> None:
+        """Fork workers until the caller asks for no more, and all have ended."""
+        is_accepting = True
+        while is_accepting or self._workers:
+            for descriptor, _ in self._poll.poll():
+                if descriptor == self._wake:
+                    os.read(self._wake, 4096)
+                    self._report_ends()
+                elif descriptor == self._caller:
+                    is_accepting = False
+                    self._release_all()
+                elif descriptor in self._workers:
+                    self._release(self._workers[descriptor])
+                elif is_accepting and not self._accept():
+                    is_accepting = False
+                    self._poll.unregister(descriptor)
+
+    def _accept(self) -> bool:
+        """Read a request and fork; return False at the end of the requests."""
+        size = _socket.CMSG_SPACE(MAX_DESCRIPTORS * NUMBER_BYTES)
+        message, attached, *_ = self._control.recvmsg(_MESSAGE_BYTES, size, _socket.MSG_CMSG_CLOEXEC)
+        if not message:
+            return False
+        numbers = _numbers(message)
+        descriptors = [number for _, _, data in attached for number in _numbers(data)]
+        connection = descriptors[OWN_DESCRIPTORS - 1]
+        self._fork(descriptors, numbers[1:], connection, ends_itself=bool(numbers[0]))
+        for descriptor in descriptors:
+            if descriptor != connection:
+                os.close(descriptor)
+        return True
+
+    def _fork(self, descriptors: list[int], targets: list[int], connection: int, *, ends_itself: bool) -> None:
+        server = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _tell(connection, -(error.errno or 1))
+            os.close(connection)
+            return
+        if pid == 0:
+            try:
+                if not ends_itself:
+                    set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+                    if os.getppid() != server:
+                        os._exit(1)
+                self._leave()
+                top = max(connection, *self._workers, self._by_signal, *descriptors, *targets) + 1
+                _take_descriptors(descriptors, targets, top)
+                _work()
+            finally:
+                os._exit(1)
+        self._workers[connection] = Worker(pid, connection, ends_itself=ends_itself)
+        self._poll.register(connection, select.POLLIN)
+        _tell(connection, pid)
+
+    def _leave(self) -> None:
+        """Become a process of its own, in which nothing is left of the server's work."""
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self._control.detach()  # closed by its number
+
+    def _report_ends(self) -> None:
+        for worker in list(self._workers.values()):
+            if worker.has_ended:
+                continue
+            # It stays a zombie, so that its number is not given to another process that the caller would kill.
+            found = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                worker.has_ended = True
+                _tell(worker.connection, found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+                self._forget_if_done(worker)
+
+    def _release(self, worker: Worker) -> None:
+        self._poll.unregister(worker.connection)
+        worker.is_released = True
+        if not worker.has_ended and not worker.ends_itself:
+            worker.kill()
+        self._forget_if_done(worker)
+
+    def _release_all(self) -> None:
+        self._poll.unregister(self._caller)
+        for worker in list(self._workers.values()):
+            if not worker.is_released:
+                self._release(worker)
+
+    def _forget_if_done(self, worker: Worker) -> None:
+        if worker.has_ended and worker.is_released:
+            os.waitpid(worker.pid, 0)
+            os.close(worker.connection)
+            del self._workers[worker.connection]
+
+
+def main() -> None:
+    """Import modules, then serve the process whose number the command line gives."""
+    caller, modules = int(sys.argv[1]), sys.argv[2:]
+    control, null = os.dup(0), os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
+    caller_descriptor = _process_descriptor(caller)
+    before = _names("/proc/self/fd")
+    for module in modules:
+        try:
+            __import__(module)
+        except (Exception, SystemExit):  # noqa: BLE001, S112  # the worker imports it again, and says what is wrong
+            continue
+    if _names("/proc/self/fd") != before or len(_names("/proc/self/task")) > 1:
+        os._exit(_CANNOT_FORK)
+    handlers: dict[int, Any] = {number: signal.signal(number, lambda *_: None) or signal.SIG_DFL for number in _IGNORED}
+    # No other process of the user may read it or its workers.
+    set_process_option(_PR_SET_DUMPABLE, 0)
+    gc.collect()
+    gc.freeze()  # or the garbage collection of each worker would copy all of it
+    ForkServer(control, caller_descriptor, handlers).serve()
+    os._exit(0)
+
+
+def request_of(target: str, arguments: Sequence[str], environ: dict[str, str] | None) -> bytes:
+    """Write what a worker reads first.
+
+    Args:
+        target: ``module:function``.
+        arguments: ``sys.argv[1:]`` of the function.
+        environ: The environment; ``None`` for that of the server.
+    """
+    data = marshal.dumps((target, list(arguments), environ))
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def _work() -> NoReturn:
+    """Read the request, call the function that it names, and end."""
+    target, arguments, environ = marshal.loads(read_exactly(0, int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")))  # noqa: S302  # comes from the caller
+    if environ is not None and environ != dict(os.environ):
+        os.environ.clear()
+        os.environ.update(environ)
+    sys.argv = ["-c", *arguments]
+    if __package__:
+        adopt_orphans()
+    status = 0
+    try:
+        call_target(target)
+    except SystemExit as error:
+        status = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
+    except BaseException:  # noqa: BLE001  # as at the end of any program
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    _end(status)
+
+
+def _end(status: int) -> NoReturn:
+    """End like a program of its own, but without taking the interpreter apart, which takes a while."""
+    try:
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    finally:
+        os._exit(status & 0xFF)
+
+
+def _take_descriptors(descriptors: list[int], targets: list[int], top: int) -> None:
+    """Put what the caller has sent in its places, and close everything else.
+
+    Args:
+        descriptors: those received.
+        targets: the numbers of those beyond :data:`OWN_DESCRIPTORS`.
+        top: above all numbers that are in use.
+    """
+    sources = [fcntl.fcntl(each, fcntl.F_DUPFD, top) for each in descriptors]
+    os.fchdir(sources[3])
+    pairs = dict(zip([0, 1, 2, *targets], [*sources[:3], *sources[OWN_DESCRIPTORS:]], strict=True))
+    for target, source in pairs.items():
+        os.dup2(source, target)
+    kept = sorted(pairs)
+    for low, high in zip(kept, [*kept[1:], max(sources) + 1], strict=True):
+        os.closerange(low + 1, high)
+
+
+def _tell(connection: int, number: int) -> None:
+    try:
+        write_all(connection, number.to_bytes(NUMBER_BYTES, sys.byteorder, signed=True))
+    except OSError:  # the caller has gone
+        return
+
+
+def _numbers(data: bytes) -> list[int]:
+    return list(memoryview(data[: len(data) // NUMBER_BYTES * NUMBER_BYTES]).cast("i"))
+
+
+def _process_descriptor(pid: int) -> int:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (OSError, AttributeError):  # an old kernel; the end of the connection tells the same
+        descriptor = -1
+    if os.getppid() != pid:  # it has ended before
+        os._exit(1)
+    return descriptor
+
+
+def _names(directory: str) -> set[str]:
+    with os.scandir(directory) as entries:
+        return {entry.name for entry in entries}
