@@ -13,6 +13,7 @@ OUR_DISTRIBUTIONS = {
     "anthropic": "oneclaw-anthropic",
     "config": "oneclaw-config",
     "devtools": "oneclaw-devtools",
+    "files": "oneclaw-files",
     "gemini": "oneclaw-gemini",
     "google_workspace": "oneclaw-google-workspace",
     "javascript": "oneclaw-javascript",
@@ -23,6 +24,7 @@ OUR_DISTRIBUTIONS = {
     "pdf": "oneclaw-pdf",
     "postgres": "oneclaw-postgres",
     "scheduled_tasks": "oneclaw-scheduled-tasks",
+    "search": "oneclaw-search",
     "shell": "oneclaw-shell",
     "skills": "oneclaw-skills",
     "web": "oneclaw-web",
@@ -77,9 +79,11 @@ CHAT_COMMANDS = {"memory": "memory", "skills": "skills"}
 
 GROUPS = {
     "config": "config",
+    "files": "files",
     "js_tool_management": "javascript",
     "pdf": "pdf",
     "scheduled_tasks": "scheduled_tasks",
+    "search": "search",
     **{
         f"google_{name}": "google_workspace"
         for name in (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.parameters import signature_of as signature_of
     from oneclaw_core.tools.paths import PathGuard as PathGuard
     from oneclaw_core.tools.paths import append_content as append_content
+    from oneclaw_core.tools.paths import list_directory as list_directory
     from oneclaw_core.tools.paths import new_file as new_file
     from oneclaw_core.tools.paths import open_for_reading as open_for_reading
     from oneclaw_core.tools.paths import replace_content as replace_content
@@ -59,7 +60,7 @@ _NAMES = {
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
     "manifest_tool": "FunctionTarget ManifestTool",
     "parameters": "context_parameters signature_of",
-    "paths": "PathGuard append_content new_file open_for_reading replace_content",
+    "paths": "PathGuard append_content list_directory new_file open_for_reading replace_content",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",
     "toolset": (

@@ -1,0 +1,60 @@
+"""Exact edits of a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oneclaw_files.edits import Edit, apply_edits
+from oneclaw_files.errors import FilesError
+
+
+def test_edits_apply_one_after_the_other():
+    text, count = apply_edits("a = 1\nb = 2\n", [Edit("a = 1", "a = b"), Edit("a = b\nb = 2", "a = 2")])
+
+    assert (text, count) == ("a = 2\n", 2)
+
+
+def test_an_ambiguous_edit_is_refused_with_its_places():
+    with pytest.raises(FilesError, match=r"stands in the file 2 times, at lines 1, 3\. Add lines around it"):
+        apply_edits("pass\nx\npass\n", [Edit("pass", "return")])
+
+
+def test_replace_all_changes_every_place():
+    assert apply_edits("a b a", [Edit("a", "aa", replace_all=True)]) == ("aa b aa", 2)
+
+
+def test_text_with_other_spaces_is_pointed_out():
+    with pytest.raises(FilesError, match=r"With other spaces or tabs it begins at line 2"):
+        apply_edits("def f():\n\treturn 1\n", [Edit("    return 1\n", "    return 2\n")])
+
+
+def test_a_similar_line_is_pointed_out():
+    with pytest.raises(FilesError, match=r"Line 2 is similar: 'total = price \* count'"):
+        apply_edits("import x\ntotal = price * count\n", [Edit("total = prices * count", "total = 0")])
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (Edit("", "x"), r"edits\[1\] has no old_text"),
+        (Edit("b", "b"), r"edits\[1\] changes nothing"),
+        (Edit("nothing like it", "x"), r"edits\[1\] does not match: .* Read the file again\."),
+    ],
+)
+def test_the_wrong_edit_is_named(edit, message):
+    with pytest.raises(FilesError, match=message):
+        apply_edits("a\nb\n", [Edit("a", "c"), edit])
+
+
+def test_line_endings_of_windows_stay():
+    assert apply_edits("a\r\nb\r\n", [Edit("a\nb", "x\ny\nz")]) == ("x\r\ny\r\nz\r\n", 1)
+
+
+@given(st.text(), st.text(min_size=1), st.text(), st.text())
+def test_a_unique_text_is_replaced_and_nothing_else(before, old, new, after):
+    text = before + old + after
+    if old == new or text.count(old) != 1 or "\r" in text + old + new:
+        return
+
+    assert apply_edits(text, [Edit(old, new)]) == (before + new + after, 1)

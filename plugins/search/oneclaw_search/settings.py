@@ -1,0 +1,23 @@
+"""Settings of the plugin."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, SecretStr
+
+Backend = Literal["ddgs", "searxng", "brave", "tavily"]
+
+
+class SearchSettings(BaseModel):
+    """The service that searches the web."""
+
+    backend: Backend = Field("ddgs", description="the service that searches: ddgs, searxng, brave or tavily")
+    url: str = Field(
+        "",
+        description="the address of a SearXNG instance, or another one of brave or tavily",
+        json_schema_extra={"user_only": True},  # the key is sent there
+    )
+    api_key: SecretStr = Field(SecretStr(""), description="for brave or tavily")
+    engines: str = Field("auto", description="the search engines that ddgs asks, such as duckduckgo,brave")
+    region: str = Field("", description="the country and language of results, such as us-en or de-de")
