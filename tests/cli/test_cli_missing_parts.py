@@ -163,7 +163,7 @@ def test_a_part_of_a_plugin_left_alone_says_so(home, oneclaw, monkeypatch, argum
     (point,) = (each for each in loading.discover() if each.name == plugin)
     note = {"plugin": plugin, "package": point.dist.name, "version": point.dist.version, "target": point.value}
     (home / "loading").mkdir(mode=0o700, parents=True)
-    (home / "loading" / "1-1").write_text(json.dumps({**note, "step": "loading"}) + "\n")
+    (home / "loading" / "1-1").write_text(json.dumps({**note, "step": "loading", "is_harmless": False}) + "\n")
     outcome = oneclaw(*arguments)
     said = outcome.stderr + outcome.stdout
     assert outcome.status != 0

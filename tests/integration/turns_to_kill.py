@@ -7,11 +7,9 @@ everything imported, so that the time of a turn's process is the turn's. It prin
 import asyncio
 import os
 import random
-import shutil
 import signal
 import sys
 import time
-from pathlib import Path
 
 from oneclaw_core import OneClaw
 
@@ -38,8 +36,6 @@ def turn_in_child(home: str, delay: float | None = None) -> tuple[bool, float]:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     is_killed = os.WIFSIGNALED(status)
-    # A plugin that was just being loaded would be left alone for an hour, also the one of the model.
-    shutil.rmtree(Path(home, "loading"), ignore_errors=True)
     sys.stdout.write("killed\n" if is_killed else f"ended {os.waitstatus_to_exitcode(status)}\n")
     sys.stdout.flush()
     return is_killed, time.monotonic() - started

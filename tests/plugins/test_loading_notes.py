@@ -1,4 +1,7 @@
-"""A plugin that ended the program while it was loaded is known at the next start, and held against it with measure."""
+"""A plugin that ended the program while it was loaded is known at the next start.
+
+A child process finds out whether it was the plugin or a kill from outside.
+"""
 
 import os
 import signal
@@ -47,6 +50,22 @@ def directory(tmp_path):
     return tmp_path / "home" / "loading"
 
 
+@pytest.fixture(autouse=True)
+def code(tmp_path, monkeypatch):
+    """The modules of the plugin: importing it ends the process."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "acme.py").write_text("import os\nos.abort()\n")
+    monkeypatch.syspath_prepend(site)
+    return site
+
+
+@pytest.fixture
+def harmless(code):
+    """The plugin can be imported, and was there when the process was killed."""
+    (code / "acme.py").write_text("")
+
+
 @pytest.fixture
 def end_a_process(directory):
     """Have a process end while it loads the plugin, so many seconds ago."""
@@ -87,6 +106,56 @@ def test_a_plugin_that_ended_the_program_is_left_alone_and_reported(directory, e
     assert "oneclaw plugins enable acme;" in problem.remedy
     assert "tried once more after " in problem.remedy
     assert records["before"].status == "ok"
+
+
+@pytest.mark.usefixtures("harmless")
+def test_a_kill_from_outside_is_not_held_against_the_plugin(directory, end_a_process):
+    end_a_process()
+
+    assert load(directory, StandIn())["acme"].status == "ok"
+
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.usefixtures("harmless")
+def test_what_ends_the_program_again_is_left_alone_although_a_child_can_import_it(directory, end_a_process):
+    end_a_process(seconds_ago=20)
+    end_a_process(seconds_ago=20)
+    assert not is_left_alone(directory, acme()), "they ended together"
+    assert not is_left_alone(directory, acme())
+
+    end_a_process()
+
+    assert is_left_alone(directory, acme())
+
+
+def test_what_a_plugin_was_importing_counts(directory, code):
+    (code / "acme.py").write_text("")
+    (code / "acme_tools.py").write_text("import os\nos.abort()\n")
+    program = ENDING.replace("sys.argv[2])", "sys.argv[2], 'acme_tools:run')")
+    status = subprocess.run([sys.executable, "-c", program, directory, LOADING], check=False).returncode
+    assert status == -signal.SIGKILL
+
+    assert is_left_alone(directory, acme())
+
+
+@pytest.mark.usefixtures("harmless")
+def test_a_plugin_that_cannot_be_imported_ends_nothing(directory, code, end_a_process):
+    (code / "acme.py").write_text("raise SystemExit(3)")
+    end_a_process()
+
+    assert not is_left_alone(directory, acme())
+
+
+def test_what_a_child_found_out_is_not_tried_again(directory, end_a_process, monkeypatch):
+    end_a_process()
+    assert is_left_alone(directory, acme())
+    (note,) = directory.iterdir()
+    before = note.stat().st_mtime_ns
+    monkeypatch.delattr("oneclaw_core.plugins.loading.crash_probe.can_be_imported")
+
+    assert is_left_alone(directory, acme())
+    assert note.stat().st_mtime_ns == before
 
 
 def test_what_is_disabled_stays_disabled(directory, end_a_process):

@@ -7,12 +7,10 @@ became of it, and waits for a line, so that what is there can be looked at.
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 import time
 from importlib import import_module
-from pathlib import Path
 
 STORE_MODULES = (
     "sqlite3",
@@ -69,8 +67,6 @@ async def resume_or_take_turn(home: str) -> None:
         time.sleep(0.01)
         return mark
 
-    # A plugin that was being loaded in a process that was killed would be left alone for an hour.
-    shutil.rmtree(Path(home, "loading"), ignore_errors=True)
     async with OneClaw.open(home, plugins=["builtin", "openai"]) as claw:
         claw.add_tools(note)
         options = {"session": "story", "model": "openai_compatible/test"}

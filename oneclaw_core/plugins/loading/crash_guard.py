@@ -1,7 +1,9 @@
 """Notes of which plugin is being loaded, by which the next start knows a plugin that ended the program.
 
 A process holds a lock on its note, which the operating system releases however the process ends: a note that no process
-holds a lock on tells of a process that ended while it loaded the plugin. Without a place for notes all goes on without.
+holds a lock on tells of a process that ended while it loaded the plugin. It may have been killed for another reason, so
+a child process tries to import the plugin before anything is held against it, and its finding is written in the note.
+Without a place for notes all goes on without.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from oneclaw_core.plugins.registration.record import PluginRecord
@@ -37,6 +39,8 @@ class Ending(NamedTuple):  # which every start makes ten times as fast as a data
         name, distribution, version, target: of the plugin.
         step: what the plugin was doing: :data:`LOADING`, or a hook that is called later.
         began_at: when that began, in seconds since the epoch.
+        imported: what was being imported if it was not the plugin itself, as ``module:attribute``.
+        is_harmless: True if a child process could import that, False if it could not; ``None`` before it has tried.
     """
 
     path: Path
@@ -46,6 +50,8 @@ class Ending(NamedTuple):  # which every start makes ten times as fast as a data
     target: str
     step: str
     began_at: float
+    imported: str | None
+    is_harmless: bool | None
 
 
 class CrashGuard:
@@ -72,9 +78,15 @@ class CrashGuard:
 
     def leaves_alone(self, record: PluginRecord) -> bool:
         """Tell whether a plugin has ended the program, and is not to be tried again yet; if so, report it."""
-        endings = sorted(
-            (each for each in self._endings if _is_of_version(each, record)), key=lambda each: each.began_at
-        )
+        of_version = [each for each in self._endings if _is_of_version(each, record)]
+        # Of two endings, one after a child process could import the plugin, the plugin is the cause.
+        if of_version and all(each.is_harmless is None and each.step == LOADING for each in of_version):
+            is_harmless = _is_harmless(of_version)
+            for each in of_version:
+                _write_finding(each.path, is_harmless=is_harmless)
+            if is_harmless:
+                return False
+        endings = sorted((each for each in of_version if not each.is_harmless), key=lambda each: each.began_at)
         if not endings:
             return False
         first, last = endings[0], endings[-1]
@@ -95,19 +107,24 @@ class CrashGuard:
         return True
 
     @contextmanager
-    def during(self, record: PluginRecord, step: str) -> Iterator[None]:
+    def during(self, record: PluginRecord, step: str, imported: str | None = None) -> Iterator[None]:
         """Record that a plugin's code runs while the block does.
 
         The record is removed when the block ends, so only a crash of the process leaves it.
+
+        Args:
+            record: of the plugin.
+            step: what its code does.
+            imported: what is being imported if it is not the plugin itself, as ``module:attribute``.
         """
-        self._write(record, step)
+        self._write(record, step, imported)
         yield
         for ending in self._endings:
             if ending.step == step and _is_of_plugin(ending, record):
                 with suppress(OSError):
                     ending.path.unlink()
 
-    def _write(self, record: PluginRecord, step: str) -> None:
+    def _write(self, record: PluginRecord, step: str, imported: str | None) -> None:
         if self._directory is None:
             return
         about = {
@@ -116,6 +133,7 @@ class CrashGuard:
             "version": record.version,
             "target": record.target,
             "step": step,
+            "imported": imported,
         }
         try:
             if self._descriptor is None:
@@ -219,9 +237,33 @@ def _read(path: Path, content: bytes, changed_at: float) -> Ending | None:
         distribution, version = found["package"], found["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    if not all(isinstance(each, str) for each in (name, target, step)):
+    imported, is_harmless = found.get("imported"), found.get("is_harmless")
+    if not all(isinstance(each, str) for each in (name, target, step)) or not isinstance(imported, str | None):
         return None
-    return Ending(path, name, distribution, version, target, step, changed_at)
+    return Ending(path, name, distribution, version, target, step, changed_at, imported, is_harmless)
+
+
+def _is_harmless(endings: Sequence[Ending]) -> bool:
+    """Have a child process import what was being imported when processes ended."""
+    from oneclaw_core.plugins.loading.crash_probe import can_be_imported
+
+    return can_be_imported([endings[0].target, *dict.fromkeys(each.imported for each in endings if each.imported)])
+
+
+def _write_finding(path: Path, *, is_harmless: bool) -> None:
+    """Write in a note what a child process found; the note keeps its time."""
+    # Another process may have taken it away, or it can only be read: then the next start tries it again.
+    with suppress(OSError), open(path, "r+b", opener=_open_existing) as note:
+        changed_at = os.fstat(note.fileno()).st_mtime_ns
+        found = json.loads(note.read(_MAX_NOTE_BYTES).partition(b"\n")[0])
+        note.seek(0)
+        note.write(json.dumps(found | {"is_harmless": is_harmless}).encode() + b"\n")
+        note.flush()
+        os.utime(note.fileno(), ns=(changed_at, changed_at))
+
+
+def _open_existing(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _is_of_plugin(ending: Ending, record: PluginRecord) -> bool:

@@ -37,7 +37,7 @@ class PluginImport:
         self._failure: PluginError | None = None
 
         def noted() -> Any:
-            with self._notes, self._notes.during(record, LOADING):
+            with self._notes, self._notes.during(record, LOADING, target):
                 return load()
 
         self._call = ForeignCall(noted, f"import of {record.name}")
