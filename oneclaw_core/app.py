@@ -139,7 +139,9 @@ class OneClaw:
         self._parts = TurnParts(
             store=store,
             registry=catalog.registry,
-            executor=ToolExecutor(catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps),
+            executor=ToolExecutor(
+                catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps, store
+            ),
             plugins=self.plugins,
             permissions=permissions,
             settings=settings,

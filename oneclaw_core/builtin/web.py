@@ -111,6 +111,7 @@ async def _described(response: httpx.Response, context: ToolContext, seconds: fl
     status = status_text(response.status_code)
     headers = "\n".join(_header_lines(response))
     source = shown_url(str(response.url))
+    context.mark_page(str(response.url))
     if not expands_boundedly(response.headers):
         return _joined(status, "[the body is not shown: its compression is not supported]", headers, "", source)
     room = context.shown_characters

@@ -113,6 +113,8 @@ def _parts(request: PermissionRequest) -> list[tuple[str, str]]:
         parts.append(("arguments", json.dumps(arguments, ensure_ascii=False)))
     if request.detail:
         parts.append(("it will", request.detail))
+    if request.holds:
+        parts.append(("this conversation holds", request.holds))
     if request.task is not None:
         parts.append(("in the task", request.task))
     return parts

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     # Called with a host, one of its addresses, and the port.
     AddressGate = Callable[[str, str, int], Awaitable[None]]
     SyncAddressGate = Callable[[str, str, int], None]
+    RequestGate = Callable[[httpx.Request], Awaitable[None]]
+    SyncRequestGate = Callable[[httpx.Request], None]
 
 MAX_REDIRECTS = 10
+FOLLOWED = "oneclaw.followed"
+"""The extension of a request whose URL a server has redirected to."""
 _KEEP_SECONDS = 5.0
 _USER_AGENT = f"oneclaw/{__version__}"
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
@@ -75,7 +79,9 @@ def create_client(
         ) from fault
 
 
-def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate | None = None) -> httpx.AsyncClient:
+def create_guarded_client(
+    allow_private: AddressGate, allow_public: AddressGate | None = None, allow_request: RequestGate | None = None
+) -> httpx.AsyncClient:
     """Make a client for tools, which reaches the public internet and, with permission, private addresses.
 
     Every request, each redirect included, goes to an address that was checked, and to no other: a name that
@@ -87,13 +93,14 @@ def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate 
         allow_private: called with the host and each of its addresses that is not public, before anything is sent;
             returns to permit, raises ``PermissionDeniedError`` to refuse.
         allow_public: the same for public addresses; ``None`` permits them.
+        allow_request: called with each request, redirects included, before its host is looked up.
     """
     import httpx
 
     from oneclaw_core.http.guard import GuardedTransport
 
     return httpx.AsyncClient(
-        transport=GuardedTransport(_ssl_context(), allow_private, allow_public),
+        transport=GuardedTransport(_ssl_context(), allow_private, allow_public, allow_request),
         headers={"User-Agent": _USER_AGENT},
         timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,
@@ -103,7 +110,9 @@ def create_guarded_client(allow_private: AddressGate, allow_public: AddressGate 
 
 
 def create_guarded_sync_client(
-    allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
+    allow_private: SyncAddressGate,
+    allow_public: SyncAddressGate | None = None,
+    allow_request: SyncRequestGate | None = None,
 ) -> httpx.Client:
     """Make the same client as :func:`create_guarded_client` for code that runs in a thread."""
     import httpx
@@ -111,7 +120,7 @@ def create_guarded_sync_client(
     from oneclaw_core.http.guard import GuardedSyncTransport
 
     return httpx.Client(
-        transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public),
+        transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public, allow_request),
         headers={"User-Agent": _USER_AGENT},
         timeout=httpx.Timeout(30, connect=10, pool=None),
         follow_redirects=True,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import httpx
 
 from oneclaw_core.http.addresses import is_public_address, start_lookup
+from oneclaw_core.http.clients import FOLLOWED
 from oneclaw_core.http.messages import connection_fault
 
 if TYPE_CHECKING:
     import ssl
 
-    from oneclaw_core.http.clients import AddressGate, SyncAddressGate
+    from oneclaw_core.http.clients import AddressGate, RequestGate, SyncAddressGate, SyncRequestGate
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
 # could serve another host that resolves to the same address, whose certificate nobody then looks at.
@@ -41,15 +42,22 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """Sends every request to an address that was checked."""
 
     def __init__(
-        self, ssl_context: ssl.SSLContext, allow_private: AddressGate, allow_public: AddressGate | None = None
+        self,
+        ssl_context: ssl.SSLContext,
+        allow_private: AddressGate,
+        allow_public: AddressGate | None = None,
+        allow_request: RequestGate | None = None,
     ) -> None:
         self._allow_private = allow_private
         self._allow_public = allow_public
+        self._allow_request = allow_request
         self._inner = httpx.AsyncHTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
         host, port = _checked_place(request)
+        if self._allow_request is not None:
+            await self._allow_request(request)
         lookup = start_lookup(host)
         try:
             addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
@@ -81,15 +89,22 @@ class GuardedSyncTransport(httpx.BaseTransport):
     """Sends every request to an address that was checked, for synchronous clients."""
 
     def __init__(
-        self, ssl_context: ssl.SSLContext, allow_private: SyncAddressGate, allow_public: SyncAddressGate | None = None
+        self,
+        ssl_context: ssl.SSLContext,
+        allow_private: SyncAddressGate,
+        allow_public: SyncAddressGate | None = None,
+        allow_request: SyncRequestGate | None = None,
     ) -> None:
         self._allow_private = allow_private
         self._allow_public = allow_public
+        self._allow_request = allow_request
         self._inner = httpx.HTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
         host, port = _checked_place(request)
+        if self._allow_request is not None:
+            self._allow_request(request)
         try:
             addresses = start_lookup(host).result(_connect_timeout(request))
         except (TimeoutError, OSError, UnicodeError) as fault:
@@ -151,6 +166,7 @@ def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.Respons
     It has no body: the library reads that whole before it goes on, and it may have no end. To another origin, it takes
     none of the headers that the caller chose, such as ``X-Api-Key``: the library leaves out ``Authorization`` alone.
     """
+    request.extensions[FOLLOWED] = True  # of the next request too
     try:
         target = request.url.join(response.headers["location"])
     except httpx.InvalidURL:  # which the library answers

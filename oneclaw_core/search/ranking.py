@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oneclaw_core.search.query import Query
+    from oneclaw_core.types.provenance import Mark
 
 EXCERPT_CHARACTERS = 500
 
@@ -97,10 +98,12 @@ class Findings:
     Attributes:
         hits: the best first.
         has_all_words: whether each hit has all words of the query; else nothing has, and these have some of them.
+        marks: where the text of the sessions comes from that the hits are in.
     """
 
     hits: tuple[Hit, ...]
     has_all_words: bool = True
+    marks: tuple[Mark, ...] = ()
 
 
 def bm25(counts: Sequence[float], weights: Sequence[float], length: float) -> float:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions import history, sessions
+from oneclaw_core.sessions import history, provenance, sessions
 from oneclaw_core.sessions.connection import damaged_value, value_of, with_list
 from oneclaw_core.sessions.schema import IS_CALL, IS_GROUP_LOAD, IS_PENDING_CALL, IS_RESULT
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCallStatus
+from oneclaw_core.types.provenance import marks_of_text, marks_to_text
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _COLUMNS = (
     "created_at",
     "is_json",
     "is_incomplete",
+    "marks",
     "attachment_count",
 )
 # By position: names cost more than the rest, where thousands of rows are read.
@@ -246,6 +248,8 @@ def _store(connection: Connection, session_id: str, message: Message, moment: in
     sequence = connection.insert_numbered(_INSERT, row, "sequence")
     if files:
         _store_files(connection, sequence, files)
+    if message.marks:
+        provenance.mark_session(connection, session_id, message.marks)
     if sequence % SearchIndex.MESSAGES_PER_BATCH == 0:
         connection.search_index.index_batch()
     return replace(
@@ -297,6 +301,7 @@ def _to_row(session_id: str, message: Message, moment: int) -> dict[str, Any]:
         "created_at": moment,
         "is_json": True if message.is_json else None,
         "is_incomplete": True if message.is_incomplete else None,
+        "marks": marks_to_text(message.marks) if message.marks else None,
         "attachment_count": len(message.attachments) or None,
     }
 
@@ -344,6 +349,7 @@ def _to_message(row: Sequence[Any]) -> Message:
         created_at,
         is_json,
         is_incomplete,
+        marks,
         _,
     ) = row
     try:
@@ -360,6 +366,7 @@ def _to_message(row: Sequence[Any]) -> Message:
             is_incomplete=bool(is_incomplete),
             duration_ms=duration_ms,
             provider_data=_from_json(provider_data),
+            marks=marks_of_text(marks) if marks else (),
             sequence=sequence,
             created_at=to_datetime(created_at),
         )

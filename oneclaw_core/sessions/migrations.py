@@ -262,6 +262,30 @@ def _mark_incomplete_answers(connection: Connection) -> None:
     connection.execute(f"ALTER TABLE messages ADD COLUMN is_incomplete {boolean}")
 
 
+def _add_marks(connection: Connection) -> None:
+    """Migrate version 12 to version 13; earlier results may hold anything."""
+    types = connection.dialect.types
+    text, flag, number = types[ColumnType.TEXT], types[ColumnType.BOOLEAN], types[ColumnType.ROW_NUMBER]
+    file_id = f"id {number} NOT NULL {connection.dialect.number_once or 'PRIMARY KEY'}"
+    for statement in (
+        f"ALTER TABLE messages ADD COLUMN marks {text}",
+        f"ALTER TABLE sessions ADD COLUMN marks {text}",
+        f"""CREATE TABLE written_files (
+            {file_id},
+            path {text} NOT NULL,
+            is_directory {flag} NOT NULL,
+            started_ns BIGINT NOT NULL,
+            ended_ns BIGINT NOT NULL,
+            marks {text} NOT NULL
+        )""",
+        "CREATE INDEX written_files_by_path ON written_files (path, is_directory, started_ns)",
+        """UPDATE sessions
+            SET marks = '[["outside","results of an earlier version"],["private","results of an earlier version"]]'
+            WHERE id IN (SELECT session_id FROM messages WHERE type = 'tool_result')""",
+    ):
+        connection.execute(statement)
+
+
 # The first brings version 1 to version 2, and so on.
 MIGRATIONS: tuple[Migration, ...] = (
     _add_attachments_summaries_and_fingerprints,
@@ -275,6 +299,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_grants_and_permission_log,
     _add_prompt_lists,
     _mark_incomplete_answers,
+    _add_marks,
 )
 
 

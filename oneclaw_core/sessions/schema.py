@@ -119,6 +119,7 @@ sessions = Table(
             _BIG,
             remark="The token of the last turn that took its lock, see sessions.locks; NULL where locks are files.",
         ),
+        Column("marks", remark="Those of all its messages, see types.provenance; NULL for none."),
     ),
     primary_key=("id",),
     indexes=(
@@ -159,6 +160,7 @@ messages = Table(
             ColumnType.BOOLEAN,
             remark="True for an answer that broke off; NULL for all others, and for those stored before version 12.",
         ),
+        Column("marks", remark="Where the content comes from, as JSON, see types.provenance; NULL for none."),
     ),
     primary_key=("sequence",),
     indexes=(
@@ -260,6 +262,22 @@ permission_log = Table(
     numbers_once=True,
 )
 
+# Files that tools wrote in conversations with marks.
+written_files = Table(
+    "written_files",
+    (
+        Column("id", ColumnType.ROW_NUMBER, is_required=True),
+        Column("path", is_required=True),
+        Column("is_directory", ColumnType.BOOLEAN, is_required=True, remark="True if any file below may be written."),
+        Column("started_ns", _BIG, is_required=True, remark="When the call began that wrote it."),
+        Column("ended_ns", _BIG, is_required=True),
+        Column("marks", is_required=True, remark="What it holds, as JSON, see types.provenance."),
+    ),
+    primary_key=("id",),
+    indexes=(Index("written_files_by_path", ("path", "is_directory", "started_ns")),),
+    numbers_once=True,
+)
+
 settings = Table(
     "settings",
     (
@@ -343,6 +361,7 @@ TABLES = (
     usage,
     grants,
     permission_log,
+    written_files,
     settings,
     tool_states,
     search_state,

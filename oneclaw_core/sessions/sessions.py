@@ -113,7 +113,7 @@ _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
 _HOLD = "SELECT lock_token, updated_at FROM sessions WHERE id = :it"
 _GET_SECTIONS = "SELECT memory, prompt_lists, updated_at FROM sessions WHERE id = :it"
 _SET_SECTIONS = "UPDATE sessions SET memory = :sections, prompt_lists = :lists WHERE id = :it"
-_GET_SUMMARY = "SELECT summary, summary_until FROM sessions WHERE id = :session"
+_GET_SUMMARY = "SELECT summary, summary_until, marks FROM sessions WHERE id = :session"
 _SET_SUMMARY = "UPDATE sessions SET summary = :text, summary_until = :until WHERE id = :session"
 _OF_SESSION = "SELECT sequence FROM messages WHERE session_id = :session"
 _IS_THERE = f"{_OF_SESSION} AND sequence = :until"
@@ -326,11 +326,14 @@ def keep_sections(connection: Connection, session_id: str, sections: str, lists:
         raise refusal(connection, session_id)
 
 
-def read_summary(connection: Connection, session_id: str) -> tuple[str, int] | tuple[None, None]:
-    """Read a session's summary and the number of the last message that it stands for, ``None`` for none."""
+def read_summary(connection: Connection, session_id: str) -> tuple[str | None, int | None, str | None]:
+    """Read a session's summary, the number of the last message that it stands for, and the session's marks.
+
+    Each is ``None`` where there is none; the marks are text, see :mod:`oneclaw_core.types.provenance`.
+    """
     row = connection.execute(_GET_SUMMARY, {"session": clean_text(session_id)}).fetchone()
-    text, until = row or (None, None)
-    return (None, None) if text is None or until is None else (text, until)
+    text, until, marks = row or (None, None, None)
+    return (None, None, marks) if text is None or until is None else (text, until, marks)
 
 
 def set_summary(connection: Connection, session_id: str, text: str, until: int) -> None:

@@ -12,6 +12,7 @@ from oneclaw_core.errors import SessionBusyError, StoreError
 from oneclaw_core.sessions import agents as stored_agents
 from oneclaw_core.sessions import grants as stored_grants
 from oneclaw_core.sessions import messages as stored_messages
+from oneclaw_core.sessions import provenance as stored_provenance
 from oneclaw_core.sessions import search as stored_search
 from oneclaw_core.sessions import sessions as stored_sessions
 from oneclaw_core.sessions import settings as stored_settings
@@ -268,6 +269,13 @@ class Store:
     permission_log = _reads(stored_grants.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)
+
+    # Provenance
+
+    link_sources = _reads(stored_provenance.link_sources)
+    session_marks = _reads(stored_provenance.session_marks)
+    file_marks = _reads(stored_provenance.file_marks)
+    record_written = _writes(stored_provenance.record_written)
 
     # Usage
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.sessions import agents, grants, messages, sessions, settings, usage
 from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.provenance import marks_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.messages import Message
     from oneclaw_core.types.permissions import Grant
+    from oneclaw_core.types.provenance import Mark
 
 _STOP_SETTING = "stop:"
 _STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
@@ -59,6 +61,7 @@ class TurnStart:
         summary_until: the ``sequence`` of the last message that it stands for.
         last_input_tokens: what the service counted for the session's last request, ``None`` if it is not known.
         prompt_sections: the sections of the system prompt that are kept with the session.
+        marks: where the text of the whole history comes from.
     """
 
     history: tuple[Message, ...]
@@ -70,6 +73,7 @@ class TurnStart:
     summary_until: int | None = None
     last_input_tokens: int | None = None
     prompt_sections: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 def read_setup(connection: Connection, session: str | None, agent: str | None) -> TurnSetup:
@@ -209,6 +213,7 @@ def begin_session(
         grants=grants.read_grants(connection),
         tool_states=settings.read_tool_states(connection),
         prompt_sections=prompt_sections,
+        marks=message.marks,
     )
 
 
@@ -253,7 +258,7 @@ def withdraw_stop(connection: Connection, session_id: str) -> bool:
 def _turn_start(
     connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None, sections: str
 ) -> TurnStart:
-    summary, until = sessions.read_summary(connection, session_id)
+    summary, until, marks = sessions.read_summary(connection, session_id)
     return TurnStart(
         history=messages.newest_turns(connection, session_id, pending, max_characters, until),
         group_loads=tuple(messages.group_loads(connection, session_id)),
@@ -264,4 +269,5 @@ def _turn_start(
         summary_until=until,
         last_input_tokens=usage.last_input_tokens(connection, session_id),
         prompt_sections=sections,
+        marks=marks_of_text(marks) if marks else (),
     )

@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
+    FOLLOWED,
     create_guarded_client,
     create_guarded_sync_client,
     refuse_on_loop,
 )
+from oneclaw_core.http.messages import shown_url
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.threads import LoopBlockedError, watched_threads
 from oneclaw_core.tools.function import invoke
 from oneclaw_core.tools.host_patterns import private_place
+from oneclaw_core.tools.provenance import SEND_PERMISSION, request_in_words
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult, of_kept_size
 from oneclaw_core.worker_loop import HEARTBEAT_SECONDS, is_worker_thread, run_on
@@ -36,13 +40,12 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.http.clients import SyncAddressGate
-
     InnerCall = Callable[[str, dict[str, Any]], AbstractAsyncContextManager[dict[str, Any]]]
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.permissions import RequirePermission
+    from oneclaw_core.tools.provenance import CallProvenance
     from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.
@@ -73,6 +76,7 @@ class RunningCall:
         inner_call: has plugins decide on what a program of the tool does; ``None`` if no plugin does.
         blocks: of the program's event loop, by tools of the program.
         worker: the event loop of the tool's plugin; ``None`` if it runs on that of the program.
+        provenance: knows what the call has read, and which requests the user has to agree with.
     """
 
     def __init__(
@@ -83,7 +87,9 @@ class RunningCall:
         inner_call: InnerCall | None = None,
         blocks: LoopBlocks | None = None,
         worker: WorkerLoop | None = None,
+        provenance: CallProvenance | None = None,
     ) -> None:
+        self._provenance = provenance
         self._worker = worker
         self._tool_name = ""
         self._blocks = blocks or LoopBlocks()
@@ -107,6 +113,7 @@ class RunningCall:
         self._allowed_places: set[str] = set()
         self._changed: asyncio.Future[None] = self._loop.create_future()
         self._client: httpx.AsyncClient | None = None
+        self._service_client: httpx.AsyncClient | None = None
         self._client_loop = self._loop
         self._sync_client: httpx.Client | None = None
 
@@ -161,7 +168,7 @@ class RunningCall:
             raise
         finally:
             self._is_closed = True
-            if self._client is not None or self._sync_client is not None or self._questions_of_threads:
+            if self._client or self._service_client or self._sync_client or self._questions_of_threads:
                 await self._close()
 
     def remaining_seconds(self) -> float | None:
@@ -252,17 +259,28 @@ class RunningCall:
         """The guarded client of this call."""
         self._check_open()
         if self._client is None:
-            self._client = create_guarded_client(self._allow_private, self._allow_public)
+            self._client = create_guarded_client(self._allow_private, self._allow_public, self._allow_request)
             if is_worker_thread():
                 self._client_loop = asyncio.get_running_loop()
         return self._client
+
+    def service_http_client(self) -> httpx.AsyncClient:
+        """The guarded client of this call for the plugin's own service."""
+        self._check_open()
+        if self._service_client is None:
+            self._service_client = create_guarded_client(self._allow_private, self._allow_public)
+            if is_worker_thread():
+                self._client_loop = asyncio.get_running_loop()
+        return self._service_client
 
     def sync_http_client(self) -> httpx.Client:
         """The guarded client of this call for a synchronous tool, which runs in a thread."""
         self._check_open()
         if self._sync_client is None:
             self._sync_client = create_guarded_sync_client(
-                self._from_thread(self._allow_private), self._from_thread(self._allow_public)
+                self._from_thread(self._allow_private),
+                self._from_thread(self._allow_public),
+                self._from_thread(self._allow_request),
             )
         return self._sync_client
 
@@ -270,11 +288,11 @@ class RunningCall:
         """Close the clients that the tool used, and take back its questions: a thread may go on after its call."""
         for question in list(self._questions_of_threads):
             question.cancel()
-        if self._client is not None:
+        for client in filter(None, (self._client, self._service_client)):
             if self._worker is None:
-                await self._client.aclose()
+                await client.aclose()
             else:
-                await self._worker.clean_up(self._client_loop, self._client.aclose)
+                await self._worker.clean_up(self._client_loop, client.aclose)
         if self._sync_client is not None:
             self._sync_client.close()
 
@@ -282,10 +300,10 @@ class RunningCall:
         if not self._is_closed:  # a thread that was left to itself may go on, and its call has its outcome
             self._report_progress(message, fraction)
 
-    def _from_thread(self, gate: Callable[[str, str, int], Coroutine[Any, Any, None]]) -> SyncAddressGate:
-        def allow(host: str, address: str, port: int) -> None:
+    def _from_thread(self, gate: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        def allow(*asked: Any) -> None:
             refuse_on_loop(self._loop)
-            self._wait_for(gate(host, address, port))
+            self._wait_for(gate(*asked))
 
         return allow
 
@@ -297,6 +315,36 @@ class RunningCall:
             question.result()
         finally:
             self._questions_of_threads.discard(question)
+
+    async def allow_url(self, url: str, sends: str) -> None:
+        """Go on if the tool may ask for a URL.
+
+        Raises:
+            PermissionDeniedError: it may not.
+        """
+        import httpx
+
+        await self._allow_sending(httpx.Request("GET", url), url, sends.encode("utf-8", "replace"))
+
+    async def _allow_request(self, request: httpx.Request) -> None:
+        """Ask before a request that the model may have composed is sent, and mark what comes back."""
+        url = str(request.url).partition("#")[0]
+        await self._allow_sending(request, url, getattr(request, "_content", b""))
+        if self._provenance is not None:
+            self._provenance.marks.append(Mark.of(MarkKind.OUTSIDE, shown_url(url)))
+
+    async def _allow_sending(self, request: httpx.Request, url: str, body: bytes) -> None:
+        if self._provenance is None:
+            return
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        has_body = bool(body) or headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        is_followed = FOLLOWED in request.extensions
+        question = self._provenance.needs_question(
+            request.method, url, headers, has_body=has_body, is_followed=is_followed
+        )
+        if await run_on(self._loop, question):
+            detail = request_in_words(request.method, url, body)
+            await self.ask_permission(SEND_PERMISSION, detail, request.url.host)
 
     async def _allow_public(self, host: str, address: str, port: int) -> None:
         await self.ask_permission("network.public", f"connect to {host} at the public address {address}", host)

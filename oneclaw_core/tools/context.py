@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OneClawError
+from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
 
 if TYPE_CHECKING:
@@ -68,12 +69,20 @@ class CallServices(Protocol):
         """Go on if the tool may connect to an address, else raise ``PermissionDeniedError``."""
         ...
 
+    async def allow_url(self, url: str, sends: str) -> None:
+        """Go on if the tool may ask for a URL, else raise ``PermissionDeniedError``."""
+        ...
+
     def inner_call(self, tool: str, arguments: dict[str, Any]) -> AbstractAsyncContextManager[dict[str, Any]]:
         """Have plugins decide on what a program of the tool does, as on a call of the tool of that kind."""
         ...
 
     def http_client(self) -> httpx.AsyncClient:
         """Give the guarded HTTP client of this call, made when first asked for."""
+        ...
+
+    def service_http_client(self) -> httpx.AsyncClient:
+        """Give the guarded HTTP client for the plugin's own service."""
         ...
 
     def sync_http_client(self) -> httpx.Client:
@@ -105,6 +114,8 @@ class ToolContext:
             result included: what is past it the model does not see, nor where the next part would begin.
         deps: what the embedding program passed to ``OneClaw.open(deps=...)``; ``None`` in a worker process.
         run_async: runs async code of the tool, given a function that makes a coroutine, on the event loop of the tool.
+        marks: where the result comes from, as far as is known.
+        conversation: where the text of the conversation comes from.
     """
 
     home: Path
@@ -121,6 +132,8 @@ class ToolContext:
     turn: TurnScope | None = field(default=None, repr=False)
     shown_characters: int | None = None
     run_async: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = field(default=_run_here, repr=False)
+    marks: list[Mark] = field(default_factory=list, repr=False)
+    conversation: Provenance = field(default_factory=Provenance, repr=False)
 
     @property
     def services(self) -> HomeServices:
@@ -166,13 +179,63 @@ class ToolContext:
 
         It refuses private addresses, also behind redirects, unless the user grants ``network.private``. The framework
         closes it.
+
+        In a conversation that holds text from outside and private data, it asks the user before it sends what a model
+        may have composed, ``data.send``. What it receives marks the result as text from outside.
         """
         return self._running_services().http_client()
+
+    @property
+    def service_http(self) -> httpx.AsyncClient:
+        """The same for the service that the plugin is made for, whose address no model chooses.
+
+        It does not ask before it sends, so the tool asks for a permission of its own. It marks nothing, so the tool
+        declares what it ``reads``.
+        """
+        return self._running_services().service_http_client()
 
     @property
     def sync_http(self) -> httpx.Client:
         """The same for a synchronous tool."""
         return self._running_services().sync_http_client()
+
+    def mark_outside(self, origin: str) -> None:
+        """Mark the result as text that others wrote; :func:`oneclaw_core.untrusted` does so too.
+
+        Args:
+            origin: where it comes from, such as ``the mail 18c2``; the user is shown it.
+        """
+        self.marks.append(Mark.of(MarkKind.OUTSIDE, origin))
+
+    def mark_page(self, url: str) -> None:
+        """Mark the result as a page or a list of links, which the model may follow without a question.
+
+        Only for what the server sent, as it sent it: nothing in the result may come from the model.
+
+        Args:
+            url: of the page, which relative links are resolved against.
+        """
+        self.marks.append(Mark.of(MarkKind.PAGE, url))
+
+    def mark_private(self, origin: str) -> None:
+        """Mark the result as data of the user.
+
+        Args:
+            origin: where it comes from, such as ``the calendar of work``; the user is shown it.
+        """
+        self.marks.append(Mark.of(MarkKind.PRIVATE, origin))
+
+    async def allow_url(self, url: str, sends: str = "") -> None:
+        """Go on only if a tool that cannot use :attr:`http` may ask for a URL; before its host is looked up.
+
+        Args:
+            url: whole; with a fragment, which scripts of the page can read.
+            sends: what else the model has composed that may go there, such as a script; empty for nothing.
+
+        Raises:
+            PermissionDeniedError: the user does not allow it.
+        """
+        await self._running_services().allow_url(url, sends)
 
     def progress(self, message: str, fraction: float | None = None) -> None:
         """Tell the user how far the tool has come.
@@ -308,7 +371,7 @@ class ToolContext:
             self.agent_name,
             self.tool_name,
             self.call_id,
-            self.paths,
+            replace(self.paths, used=[]),
             selection=self.selection,
             shown_characters=self.shown_characters,
         )

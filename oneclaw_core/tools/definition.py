@@ -44,6 +44,7 @@ class ToolDefinition(_StoredParameters):
         timeout_seconds: how long one run may take.
         read_only: True if a call changes nothing outside OneClaw, so that it can be repeated at any time.
         idempotent: True if running the same call again changes nothing more than running it once.
+        reads: what its results hold: ``outside`` for texts that others wrote, ``private`` for data of the user.
 
     Raises:
         ToolDefinitionError: a value is not acceptable; the message says which and why.
@@ -56,6 +57,7 @@ class ToolDefinition(_StoredParameters):
     timeout_seconds: float = 30
     read_only: bool = False
     idempotent: bool = False
+    reads: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool")
@@ -81,6 +83,8 @@ class ToolDefinition(_StoredParameters):
                 raise ToolDefinitionError(
                     f"tool {self.name!r}: {name} must be true or false, not {value!r}", f"/{name}"
                 )
+        if self.reads != ():
+            self._check_reads()
 
     @property
     def is_repeatable(self) -> bool:
@@ -106,6 +110,7 @@ class ToolDefinition(_StoredParameters):
             ("timeout_seconds", data["timeout_seconds"]),
             ("read_only", data.get("read_only", False)),
             ("idempotent", data.get("idempotent", False)),
+            ("reads", tuple(data.get("reads", ()))),
         ):
             object.__setattr__(made, attribute, value)
         return made
@@ -124,6 +129,7 @@ class ToolDefinition(_StoredParameters):
             "timeout_seconds": self.timeout_seconds,
             **({"read_only": True} if self.read_only else {}),
             **({"idempotent": True} if self.idempotent else {}),
+            **({"reads": list(self.reads)} if self.reads else {}),
         }
 
     def parameters_text(self) -> str:
@@ -144,6 +150,14 @@ class ToolDefinition(_StoredParameters):
                 f"tool {self.name!r}: required_permissions must be a list of permission names", "/required_permissions"
             )
         object.__setattr__(self, "required_permissions", tuple(permissions))
+
+    def _check_reads(self) -> None:
+        reads = self.reads
+        if not isinstance(reads, list | tuple) or not all(each in ("outside", "private") for each in reads):
+            raise ToolDefinitionError(
+                f'tool {self.name!r}: reads must be a list of "outside" and "private", not {reads!r}', "/reads"
+            )
+        object.__setattr__(self, "reads", tuple(reads))
 
 
 def check_name(name: object, what: str) -> None:

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,9 +28,11 @@ from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, pr
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.permission_rules import directory_of, subject_of
 from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, RequirePermission, denied_for_good
+from oneclaw_core.tools.provenance import CallProvenance, KnownLinks, asks_again
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
-from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
+from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind, Provenance
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.provenance import ProvenanceRecords
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
+    from oneclaw_core.types.tools import ToolSourceInfo
 
 MAX_PARALLEL_CALLS = 32
 MAX_QUEUED_PROGRESS = 1000
@@ -59,11 +63,13 @@ class ToolOutcome:
         call: what the model asked for.
         result: what it is answered.
         duration_ms: how long the tool ran, in milliseconds; 0 if it did not run.
+        marks: where the result comes from.
     """
 
     call: ToolCall
     result: ToolResult
     duration_ms: float
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ class CallScope:
         turn: the turn that makes the calls, ``None`` outside one.
         shown_characters: how much of a result the model is shown, ``None`` for all of it.
         caller: what makes the calls: ``model``, ``command line`` or ``program``.
+        conversation: where the text of the conversation comes from; the calls add to it.
     """
 
     active: ActiveTools
@@ -96,6 +103,7 @@ class CallScope:
     turn: TurnScope | None = None
     shown_characters: int | None = None
     caller: Literal["model", "command line", "program"] = "model"
+    conversation: Provenance = field(default_factory=Provenance)
 
 
 class ToolExecutor:
@@ -109,6 +117,7 @@ class ToolExecutor:
         services: of the open home, for tools; ``None`` without one.
         plugins: at work, which govern and observe calls; ``None`` for none.
         deps: what the embedding program gives to its tools.
+        records: of where text comes from; ``None`` for none.
     """
 
     def __init__(
@@ -120,8 +129,11 @@ class ToolExecutor:
         services: HomeServices | None = None,
         plugins: Plugins | None = None,
         deps: object = None,
+        records: ProvenanceRecords | None = None,
     ) -> None:
         self._plugins = plugins
+        self._records = records
+        self._links = KnownLinks(records) if records is not None else None
         self._blocks = LoopBlocks()
         self._deps = deps
         self._registry = registry
@@ -220,10 +232,22 @@ class ToolExecutor:
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
     ) -> ToolOutcome:
         started = time.perf_counter()
+        marks: tuple[Mark, ...] = ()
+        provenance = CallProvenance(
+            scope,
+            [],
+            replace(self._paths, used=[]),
+            "" if scope.caller == "model" else call.arguments,
+            self._records,
+            self._links,
+            self._services.project if self._services is not None else None,
+        )
         hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
             refusal = self._refusal(call.name, scope, loaded)
-            result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks))
+            result = presentable(refusal or await self._check_and_run(call, scope, arrivals, hooks, provenance))
+            if provenance.marks or provenance.paths.used:
+                marks = await provenance.finish()
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -237,7 +261,7 @@ class ToolExecutor:
             result = presentable(execution_error(error))
         if hooks is not None:
             hooks.finished(result)
-        return ToolOutcome(call, result, (time.perf_counter() - started) * 1000)
+        return ToolOutcome(call, result, (time.perf_counter() - started) * 1000, marks)
 
     def _hooks_on(
         self, call: ToolCall, scope: CallScope, caller: Literal["javascript"] | None = None
@@ -312,6 +336,7 @@ class ToolExecutor:
         scope: CallScope,
         arrivals: asyncio.Queue[ToolOutcome | ToolProgress | Exception],
         hooks: HookedCall | None,
+        provenance: CallProvenance,
     ) -> ToolResult:
         found = self._registry.find(call.name)
         assert found is not None
@@ -345,7 +370,7 @@ class ToolExecutor:
                     raise denied_for_good(min(denied))
             else:
                 for permission in definition.required_permissions:
-                    directory = directory_of(permission, arguments, self._paths)
+                    directory = directory_of(permission, arguments, provenance.paths)
                     await require(permission, subject=subject_of(permission, arguments), directory=directory)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
@@ -361,14 +386,17 @@ class ToolExecutor:
         inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
         denied = self._denied(scope, "files.read", "files.write", with_patterns=True)
-        running = RunningCall(definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker)
+        running = RunningCall(
+            definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker, provenance
+        )
+        CALL_MARKS.set(provenance.marks)
         context = ToolContext(
             home=self._home,
             session_id=scope.session_id,
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=self._paths if denied == self._paths.denied else replace(self._paths, denied=denied),
+            paths=provenance.paths if denied == provenance.paths.denied else replace(provenance.paths, denied=denied),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -377,8 +405,12 @@ class ToolExecutor:
             turn=scope.turn,
             shown_characters=scope.shown_characters,
             run_async=running.run_async,
+            marks=provenance.marks,
+            conversation=scope.conversation,
         )
         result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
+        if definition.reads or source.is_bound_to_source:
+            provenance.marks += _declared_marks(definition, source)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))
 
     def _read_leniently(self, found: RegisteredTool, call: ToolCall) -> dict[str, Any] | None:
@@ -407,6 +439,7 @@ class ToolExecutor:
             permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
         ) -> None:
             said = self._registry.get_permission_meaning(permission, plugin)
+            marked = scope.conversation
             request = PermissionRequest(
                 permission=permission,
                 tool_name=tool_name,
@@ -422,6 +455,8 @@ class ToolExecutor:
                 on_behalf_of=scope.turn.outer_agents()
                 if scope.turn is not None and scope.turn.call is not None
                 else (),
+                holds=marked.in_words() if marked.outside else "",
+                asks_again=bool(marked.outside) and asks_again(permission, marked),
             )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
@@ -486,3 +521,14 @@ def _object_in(arguments: str) -> dict[str, Any]:
         return parse_arguments(arguments)
     except ArgumentsError:
         return {}
+
+
+def _declared_marks(definition: ToolDefinition, source: ToolSourceInfo) -> list[Mark]:
+    """Return the marks that every result of a tool has; what a tool source supplies may hold anything.
+
+    Tools in JavaScript are known by what they read.
+    """
+    reads: Sequence[str] = definition.reads
+    if not reads and source.type is not ToolSourceType.JS_EXTENSION:
+        reads = (MarkKind.OUTSIDE, MarkKind.PRIVATE)
+    return [Mark.of(MarkKind(each), f"the tool {definition.name}") for each in reads]

@@ -219,6 +219,7 @@ class FunctionTool(Generic[_P, _R]):
         idempotent: bool = False,
         isolation: Literal["process"] | None = None,
         is_poll: bool = False,
+        reads: Sequence[str] = (),
         local_names: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a tool; see :func:`tool`.
@@ -234,6 +235,7 @@ class FunctionTool(Generic[_P, _R]):
             idempotent: as for :func:`tool`.
             isolation: as for :func:`tool`.
             is_poll: as for :func:`tool`.
+            reads: as for :func:`tool`.
             local_names: names that the function's type hints may use beside those of its module.
 
         Raises:
@@ -253,6 +255,7 @@ class FunctionTool(Generic[_P, _R]):
         self._timeout_seconds = timeout_seconds
         self._read_only = read_only
         self._idempotent = idempotent
+        self._reads = reads
         self._local_names = dict(local_names or {})
         self._definition: ToolDefinition | None = None
         check_name(self.name, "tool")
@@ -308,6 +311,7 @@ class FunctionTool(Generic[_P, _R]):
             timeout_seconds=self._timeout_seconds,
             read_only=self._read_only,
             idempotent=self._idempotent,
+            reads=tuple(self._reads),
         )
 
     async def execute(self, arguments: dict[str, Any], context: ToolContext | None = None) -> ToolResult:
@@ -392,6 +396,7 @@ def tool(
     idempotent: bool = False,
     isolation: Literal["process"] | None = None,
     is_poll: bool = False,
+    reads: Sequence[str] = (),
 ) -> Callable[[Callable[_P, _R]], FunctionTool[_P, _R]]: ...
 
 
@@ -408,6 +413,7 @@ def tool(
     idempotent: bool = False,
     isolation: Literal["process"] | None = None,
     is_poll: bool = False,
+    reads: Sequence[str] = (),
 ) -> Any:
     """Make a tool of a function: ``@tool``, or ``@tool(required_permissions=["files.write"])``.
 
@@ -427,6 +433,8 @@ def tool(
         isolation: ``"process"`` runs it in a process of its own that is killed at the timeout; for a synchronous
             function at the top level of a module.
         is_poll: True if a model may call it again and again until its outcome changes, such as the status of a build.
+        reads: what its results hold: ``outside`` for texts that others wrote, ``private`` for data of the user. What
+            it gets by ``context.http`` and ``context.paths`` need not be said.
 
     Returns:
         A :class:`FunctionTool`, or with options a decorator that makes one.
@@ -447,6 +455,7 @@ def tool(
             idempotent=idempotent,
             isolation=isolation,
             is_poll=is_poll,
+            reads=reads,
             local_names=_local_names(function, frame_depth + 1),
         )
 

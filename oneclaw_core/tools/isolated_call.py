@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
+from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.manifest_tool import FunctionTarget
+    from oneclaw_core.types.provenance import Mark, UsedFile
 
 LENGTH_BYTES = 8
 
@@ -45,16 +49,23 @@ def serve() -> None:
 
 
 def _answer(data: bytes) -> dict[str, Any]:
+    marks: list[Mark] = []
+    used: list[UsedFile] = []
     try:
-        result = _run(pickle.loads(data))  # noqa: S301  # comes from the process that started this one
+        request: Request = pickle.loads(data)  # noqa: S301  # comes from the process that started this one
+        marks, used = request.context.marks, request.context.paths.used
+        CALL_MARKS.set(marks)
+        result = _run(request)
     except BaseException as error:  # noqa: BLE001  # sys.exit() in a tool is its failure like any other
         return {
+            **_provenance(marks, used),
             "raised": type(error).__name__,
             "message": _message_of(error),
             "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
             "traceback": traceback.format_exc(),
         }
     return {
+        **_provenance(marks, used),
         "status": str(result.status),
         "result": result.result,
         "error_type": result.error_type,
@@ -63,6 +74,13 @@ def _answer(data: bytes) -> dict[str, Any]:
             [each.name, each.media_type, base64.b64encode(each.data).decode()] for each in result.attachments
         ],
         "loads_groups": result.loads_groups,
+    }
+
+
+def _provenance(marks: Iterable[Mark], used: Iterable[UsedFile]) -> dict[str, Any]:
+    return {
+        "marks": [[str(each.kind), each.origin] for each in marks],
+        "used": [[str(each.path), each.use, each.since_ns] for each in used],
     }
 
 

@@ -10,6 +10,7 @@ import base64
 import json
 import logging
 import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
@@ -17,6 +18,7 @@ from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ async def call_in_process(
                 f"The tool was stopped: its answer is longer than {MAX_ANSWER_BYTES:,} bytes. Ask for a smaller part.",
             )
         await process.wait()
-        return _result_of(answer, process.returncode, target)
+        return _result_of(answer, process.returncode, target, context)
 
 
 def _pack(request: Request) -> bytes:
@@ -99,7 +101,7 @@ async def _exchange(process: PythonProcess, request: bytes) -> bytes:
     return bytes(answer)
 
 
-def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) -> ToolResult:
+def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget, context: ToolContext) -> ToolResult:
     try:
         fields = json.loads(answer)
     except ValueError:
@@ -108,6 +110,8 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget) ->
         return ToolResult.error(
             "execution_error", f"The process that ran the tool {cause} before the tool had finished."
         )
+    context.marks += (Mark(MarkKind(kind), origin) for kind, origin in fields["marks"])
+    context.paths.used.extend(UsedFile(Path(path), use, since_ns) for path, use, since_ns in fields["used"])
     if "raised" not in fields:
         return ToolResult(
             ToolResultStatus(fields["status"]),

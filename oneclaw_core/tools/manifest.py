@@ -379,6 +379,7 @@ TOOL_KEYS = (
     "isolation",
     "asks_itself",
     "is_poll",
+    "reads",
 )
 SINGLE_FORM_FUNCTION = "execute"
 
@@ -486,6 +487,12 @@ def _check_permissions(value: object) -> str | None:
     return 'must be a list of permission names, such as ["files.write"]'
 
 
+def _check_reads(value: object) -> str | None:
+    if isinstance(value, list) and all(each in ("outside", "private") for each in value):
+        return None
+    return 'must be a list of what its results hold: "outside", "private" or both'
+
+
 def _check_isolation(value: object) -> str | None:
     return None if value == "process" else f'must be "process", not {_kind(value)}; leave it out for none'
 
@@ -511,6 +518,7 @@ _CHECKS: dict[str, Callable[[object], str | None]] = {
     "isolation": _check_isolation,
     "asks_itself": _check_boolean,
     "is_poll": _check_boolean,
+    "reads": _check_reads,
     "function": _check_function,
 }
 
@@ -544,6 +552,7 @@ def _define(values: Mapping[str, Any], report: Report) -> ToolDefinition | None:
             timeout_seconds=values.get("timeout_seconds", 30),
             read_only=values.get("read_only", False),
             idempotent=values.get("idempotent", False),
+            reads=tuple(values.get("reads", ())),
         )
     except ToolDefinitionError as error:
         report(error.pointer, str(error))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError
+from oneclaw_core.types.provenance import UsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,12 +42,14 @@ class PathGuard:
         home: closed to tools but for the workspace, also where it lies in the start directory.
         denied: what the user has denied of ``files.read`` and ``files.write``: these names, or with a path such as
             ``files.write:/home/ada/notes``, which stands for the file, or all below the directory.
+        used: the paths that a call has asked for, see :mod:`oneclaw_core.tools.provenance`.
     """
 
     workspace: Path
     start_directory: Path
     home: Path | None = None
     denied: frozenset[str] = frozenset()
+    used: list[UsedFile] = field(default_factory=list, compare=False, repr=False)
 
     def readable(self, path: str | Path) -> Path:
         """Resolve a path that a tool wants to read.
@@ -66,6 +70,7 @@ class PathGuard:
         found = next((each for each in inside if _exists(each)), None)
         if found is not None:
             self._require("files.read", found)
+            self.used.append(UsedFile(found, "read", time.time_ns()))
             return found
         bases = (self.start_directory, self.workspace)
         # A link that leads out is no missing file; what is behind it is not looked at.
@@ -96,7 +101,7 @@ class PathGuard:
             UsageError: there is no such directory, or it cannot be entered.
         """
         if not wanted:
-            return self.workspace.resolve()
+            return self._running_in(self.workspace.resolve())
         shown = repr(wanted if len(wanted) <= 200 else wanted[:200] + "…")
         path = Path(wanted)
         candidates = [path] if path.is_absolute() else [self.start_directory / path, self.workspace / path]
@@ -108,7 +113,7 @@ class PathGuard:
                 raise UsageError(f"working_directory {shown} is not a directory")
             if not os.access(found, os.X_OK):
                 raise UsageError(f"working_directory {shown} cannot be entered: permission denied")
-            return found.resolve()
+            return self._running_in(found.resolve())
         except (OSError, ValueError):  # too long, or not to be encoded
             raise UsageError(f"working_directory {shown} does not exist") from None
 
@@ -130,6 +135,7 @@ class PathGuard:
             )
         self._require("files.write", resolved)
         _exists(resolved)
+        self.used.append(UsedFile(resolved, "write", time.time_ns()))
         return resolved
 
     def display(self, path: Path) -> str:
@@ -139,6 +145,13 @@ class PathGuard:
             if _is_inside(path, resolved):
                 return str(path.relative_to(resolved))
         return str(path)
+
+    def _running_in(self, directory: Path) -> Path:
+        """Note where a program may write, whatever directory it is started in."""
+        since_ns = time.time_ns()
+        for each in dict.fromkeys((directory, _resolve(self.workspace), _resolve(self.start_directory))):
+            self.used.append(UsedFile(each, "run", since_ns))
+        return directory
 
     def _require(self, permission: str, path: Path | None = None) -> None:
         denied = permission if permission in self.denied else None

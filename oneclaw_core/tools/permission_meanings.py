@@ -17,8 +17,10 @@ MAX_NAME_CHARACTERS = 100
 KNOWN_PERMISSIONS: dict[str, str] = {
     "agents.create": "create agents, and have them do a task within the limits of the turn",
     "config.write": "change providers, models, agents, settings, tools and variables",
+    "data.send": "send what a model wrote, where the conversation holds text from outside and private data",
     "files.read": "read files in the workspace and in the directory OneClaw was started in",
     "files.write": "write files in the workspace",
+    "memory.write": "remember something about you, which all later conversations are shown",
     "network.public": "make requests to public addresses",
     "network.private": "make requests to private, loopback and link-local addresses",
     "shell.execute": "run shell commands, which can do all that you can",

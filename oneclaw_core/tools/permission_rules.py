@@ -172,6 +172,8 @@ _HOST = SubjectKind("host", check_host, exact_host, covers_host, touches_host)
 _PATH = SubjectKind("path", _check_path, _exact_path, _covers_path, _covers_path)
 _TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _touches_text)
 _KINDS = {
+    "agents.create": SubjectKind("agent", _check_text, _exact_text, _covers_text, _touches_text, argument="name"),
+    "data.send": _HOST,
     "shell.execute": SubjectKind(
         "command",
         check_pattern,

@@ -25,7 +25,7 @@ from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "network.public"})
+GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
 _LONGEST_NAMED_RULE = 200
 
 
@@ -56,6 +56,9 @@ class PermissionRequest:
         task: the scheduled task on whose behalf, ``None`` for a turn of the user's.
         directory: the absolute path where it will be done; ``None`` if that means nothing to the permission.
         on_behalf_of: the agents of the turns that this one is run within; what is denied to them is denied here.
+        holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
+        asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
+            enough: see :func:`oneclaw_core.tools.provenance.asks_again`.
     """
 
     permission: str
@@ -70,6 +73,8 @@ class PermissionRequest:
     task: str | None = None
     directory: str | None = None
     on_behalf_of: tuple[str, ...] = ()
+    holds: str = ""
+    asks_again: bool = False
 
     @property
     def grant_for_session(self) -> Grant:
@@ -145,8 +150,8 @@ class PermissionPolicy:
         self._read = read
         self._ask = ask
         self._allowed = tuple(PermissionRule.check(each) for each in allowed)
-        # By session, each with the only tool that it holds for; ``None`` for all.
-        self._granted_in_session: dict[str | None, list[tuple[Grant, str | None]]] = {}
+        # By session, each with the only tool that it holds for, ``None`` for all, and ``asks_again`` of its request.
+        self._granted_in_session: dict[str | None, list[tuple[Grant, str | None, bool]]] = {}
         self._asking = asyncio.Lock()
         # With a lock each: a question in one conversation must not wait for the answer in another.
         self._askers: dict[str, tuple[Asker, asyncio.Lock]] = {}
@@ -271,17 +276,23 @@ class PermissionPolicy:
         if denial is not None:
             raise denied_for_good(denial.name)
         for grant in self._remembered(permission):
-            if grant.decision is Decision.GRANT and grants(grant, permission, subject) and _holds_for(grant, request):
+            if (
+                grant.decision is Decision.GRANT
+                and grants(grant, permission, subject)
+                and _holds_for(grant, request)
+                and not (request.asks_again and grant.pattern is None and grant.task is None)
+            ):
                 return "grant", grant
-        for grant, tool_name in self._granted_in_session.get(request.session_id, ()):
+        for grant, tool_name, asked_again in self._granted_in_session.get(request.session_id, ()):
             if (
                 grant.permission == permission
+                and not (request.asks_again and grant.pattern is None and not asked_again)
                 and tool_name in (None, request.tool_name)
                 and grant.pattern in (None, subject)
                 and (grant.agent, grant.directory) == (request.agent, request.directory)
             ):
                 return "grant", None
-        return ("default", None) if permission in GRANTED_BY_DEFAULT else None
+        return ("default", None) if permission in GRANTED_BY_DEFAULT and not request.asks_again else None
 
     def _denial(self, request: PermissionRequest) -> Grant | None:
         for grant in self._remembered(request.permission):
@@ -305,7 +316,7 @@ class PermissionPolicy:
             is_for_one = request.subject is None or request.session_id is None
             tool_name = request.tool_name if is_for_one else None
             granted = self._granted_in_session.setdefault(request.session_id, [])
-            granted.append((request.grant_for_session, tool_name))
+            granted.append((request.grant_for_session, tool_name, request.asks_again))
         elif answer == PermissionAnswer.ALWAYS:
             if request.grant_for_good is not None:
                 await self._remember_now(request.grant_for_good)
@@ -389,16 +400,33 @@ def denied_for_good(name: str) -> PermissionDeniedError:
 
 
 def _nobody_to_ask(request: PermissionRequest) -> str:
+    grant = request.grant_for_good
+    if request.asks_again:
+        return _not_asked_again(request, grant)
     text = (
         f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
         f"The user can grant it with: oneclaw permissions grant {request.permission}"
     )
-    grant = request.grant_for_good
+    command = _granting_command(grant)
+    return text if command is None else f"{text}; for this alone with: {command}"
+
+
+def _not_asked_again(request: PermissionRequest, grant: Grant | None) -> str:
+    command = _granting_command(grant)
+    how = f"for one run with: --allow {request.permission}" if command is None else f"with: {command}"
+    return (
+        f"The user has to agree with '{request.permission}', because this conversation holds {request.holds}, "
+        f"and nobody can be asked here. The user can grant it {how}"
+    )
+
+
+def _granting_command(grant: Grant | None) -> str | None:
+    """Return the command that gives a grant for one subject alone; ``None`` if there is none that a person types."""
     if grant is None or grant.pattern is None or len(grant.name) > _LONGEST_NAMED_RULE:
-        return text
+        return None
     command = f"oneclaw permissions grant {shlex.quote(grant.name)}"
     if grant.directory is not None:
         command += f" --in {shlex.quote(grant.directory)}"
     if grant.task is not None:
         command += f" --task {shlex.quote(grant.task)}"
-    return f"{text}; for this alone with: {command}"
+    return command

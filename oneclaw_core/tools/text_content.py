@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -241,7 +242,8 @@ def _not_decodable(encoding: str, error: UnicodeError) -> NotReadableError:
 def untrusted(text: str, source: str) -> str:
     """Mark a text from outside: a web page, a mail, a document.
 
-    The text stands between two lines with a random word, which it cannot contain and so cannot end by itself.
+    The text stands between two lines with a random word, which it cannot contain and so cannot end by itself. In a call
+    of a tool, the result is marked as well, as by :meth:`ToolContext.mark_outside`.
 
     Args:
         text: what came from outside.
@@ -251,6 +253,9 @@ def untrusted(text: str, source: str) -> str:
         The text with the marks, for a tool's result.
     """
     line = " ".join(clean_text(source).split())[:300]
+    marks = CALL_MARKS.get()
+    if marks is not None and text:
+        marks.append(Mark.of(MarkKind.OUTSIDE, line))
     mark = secrets.token_hex(4)
     while mark in text:
         mark = secrets.token_hex(4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +203,9 @@ class SessionReader:
         wanted = SessionQuery(
             query, since, until, max_results, frozenset(asking_sessions), tuple(passages), in_sessions
         )
-        return await search_sessions(self._store, wanted)
+        findings = await search_sessions(self._store, wanted)
+        found_in = [each.passage.session_id for each in findings.hits if each.passage.session_id is not None]
+        return replace(findings, marks=await self._store.session_marks(found_in)) if found_in else findings
 
 
 MAX_RESULTS = 50

@@ -50,6 +50,7 @@ from oneclaw_core.types.events import (
     TurnFinishedEvent,
 )
 from oneclaw_core.types.messages import Message, MessageType, StopReason, ToolCall, ToolCallStatus
+from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ class Turn:
         parts: of the open home.
         context: of this turn.
         emit: hands an event to the listener, after what it tells of is stored.
+
+    Attributes:
+        provenance: where the text of the session comes from.
     """
 
     def __init__(self, parts: TurnParts, context: TurnContext, emit: Emit) -> None:
@@ -129,6 +133,7 @@ class Turn:
         )
         self._progress = ProgressGuard()
         self._storing = asyncio.Lock()
+        self.provenance = Provenance()
         self._history: list[Message] = []
         self._groups: list[str] = []
         self._info = session_info(context.session)
@@ -229,6 +234,8 @@ class Turn:
         self._history = shown_history(start.history)
         self._kept_sections = start.prompt_sections
         self._groups = restore_loaded_groups(start.group_loads)
+        if start.marks:
+            self.provenance.add(start.marks)
         self._compactor = Compactor(
             self._store,
             self._session_id,
@@ -335,6 +342,7 @@ class Turn:
             context.agent.selection,
             self._scope,
             context.result_max_characters,
+            conversation=self.provenance,
         )
         loaded: set[str] = set()
         needed: dict[str, tuple[str, ...]] = {}
@@ -612,6 +620,7 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
         is_json=result.is_success and not isinstance(result.result, str),
         duration_ms=outcome.duration_ms,
         attachments=result.attachments,
+        marks=outcome.marks,
     )
 
 

@@ -21,6 +21,7 @@ from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.events import CompactedEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
+from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolSelection
 
 if TYPE_CHECKING:
@@ -228,7 +229,9 @@ class Turns:
             content = prepared.text if hooks is None else await hooks.with_context(prepared.text)
             if prompt.news:
                 content = f"{content}\n\n{marked_context('oneclaw', prompt.news)}"
-            message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments)
+            is_marked = bool(prepared.attachments) or prepared.message.within is not None
+            marks = _marks_of(prepared) if is_marked else ()
+            message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments, marks=marks)
             if session is not None:
                 start = await self._store.begin_turn(
                     session.id, message, INTERRUPTED, settings.history_max_characters, prompt.sections, prompt.lists()
@@ -250,10 +253,15 @@ class Turns:
         context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prompt, prepared.message)
         async with self._stops.watching(session.id, context.deadline):
             turn, groups = Turn(self._parts, context, emit), prepared.groups
-            if start.pending_calls:
-                groups = await turn.finish_calls(start)
-                start = await self._store.load_turn(session.id, settings.history_max_characters)
-            await turn.run(start, groups)
+            try:
+                if start.pending_calls:
+                    groups = await turn.finish_calls(start)
+                    start = await self._store.load_turn(session.id, settings.history_max_characters)
+                await turn.run(start, groups)
+            finally:
+                if prepared.message.within is not None:
+                    # The answer is made of all that the session holds.
+                    prepared.message.within.marks.extend(turn.provenance.marks())
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
         """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
@@ -317,6 +325,18 @@ class Turns:
             parent_call_id=within.call_id if within is not None else None,
         )
         return TurnHooks(self._plugins, turn)
+
+
+def _marks_of(prepared: _Prepared) -> tuple[Mark, ...]:
+    """Return the marks of a message: of files that the user gives, or of the conversation that a model writes it in."""
+    origins = [f"the attached file {each.name}" for each in prepared.attachments]
+    kinds = (MarkKind.OUTSIDE, MarkKind.PRIVATE)
+    marks = [Mark.of(kind, origin) for kind in kinds for origin in origins]
+    within = prepared.message.within
+    if within is not None:
+        own = (each.passed_on() for each in within.marks)
+        marks += [Mark(MarkKind.COMPOSED, ""), *within.conversation.marks(), *own]
+    return tuple(dict.fromkeys(marks))
 
 
 def _question(start: TurnStart) -> str:

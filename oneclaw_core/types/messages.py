@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from oneclaw_core.types.provenance import Mark
+
 
 class MessageType(StrEnum):
     """Kind of an entry of the history."""
@@ -100,6 +102,7 @@ class Message:
         duration_ms: how long the tool ran, in milliseconds (results only).
         provider_data: what a wire format needs to get back verbatim later, by provider type.
         attachments: files for the model to look at (of the user, and of results).
+        marks: where the content comes from; a model is not sent them.
         sequence: the place in the history; ``None`` until stored.
         created_at: when it was stored, in UTC.
     """
@@ -117,6 +120,7 @@ class Message:
     duration_ms: float | None = None
     provider_data: Mapping[str, Any] | None = None
     attachments: tuple[Attachment, ...] = ()
+    marks: tuple[Mark, ...] = ()
     sequence: int | None = None
     created_at: datetime | None = None
 

@@ -32,6 +32,7 @@ from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, restore_loaded_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
+from oneclaw_core.types.provenance import Mark, MarkKind
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -51,7 +52,8 @@ def test_an_entry_comes_back_as_it_was_stored(tmp_path: Path) -> None:
         duration_ms=0.125,
         provider_data={"anthropic": {"signature": "x" * 100, "blocks": [1, None, True, "ü"]}},
     )
-    finished = replace(failure("id"), shown_characters=4, is_json=True)
+    marks = (Mark(MarkKind.PAGE, "https://example.com/ü"), Mark(MarkKind.PRIVATE, "the file a.md"))
+    finished = replace(failure("id"), shown_characters=4, is_json=True, marks=marks)
 
     async def main() -> None:
         async with opened(tmp_path) as store:

@@ -370,7 +370,7 @@ class GoogleClient:
         headers: Mapping[str, str],
         content: bytes | AsyncIterable[bytes] | None,
     ) -> tuple[int, httpx.Headers, bytes]:
-        async with self.context.http.stream(
+        async with self.context.service_http.stream(
             verb or request.method.verb,
             address(url),
             headers={**self.headers, **headers, "Authorization": f"Bearer {token}"},

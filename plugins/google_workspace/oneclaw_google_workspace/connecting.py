@@ -31,5 +31,5 @@ def connect(context: ToolContext) -> GoogleClient:
     account = book.for_tools(login_options(context.tool_name, scopes))
     if missing_scopes(scopes, account.scopes):
         raise GoogleError("not_available", lacking_scopes(account, context.tool_name, scopes))
-    oauth = google_oauth(book, open_http=lambda: nullcontext(context.http))
+    oauth = google_oauth(book, open_http=lambda: nullcontext(context.service_http))
     return GoogleClient(context, account, TokenSource(oauth, account))

@@ -91,7 +91,7 @@ async def _fill(client: GoogleClient, request: ApiRequest, url: str, file: IO[by
         if start and validator:
             headers |= {"Range": f"bytes={start}-", "If-Range": validator}
         try:
-            async with client.context.http.stream(
+            async with client.context.service_http.stream(
                 "GET" if url != request.url else request.method.verb,
                 address(url),
                 headers=headers,

@@ -125,7 +125,7 @@ async def _open_session(client: GoogleClient, request: ApiRequest, size: int, me
 async def _put(
     client: GoogleClient, session: str, content_range: str, piece: bytes
 ) -> tuple[int, httpx.Headers, bytes]:
-    async with client.context.http.stream(
+    async with client.context.service_http.stream(
         "PUT",
         session,
         headers={"Content-Range": content_range, "Content-Length": str(len(piece))},

@@ -69,6 +69,13 @@ async def search_history(
         return ToolResult.error("validation_error", f"Nothing was searched: {error}.")
     except OneClawError as error:
         return ToolResult.error("search_error", f"The search failed: {error}.")
+    for hit in findings.hits:
+        if hit.passage.session_id is not None:
+            context.mark_private("earlier conversations")
+            break
+    for mark in findings.marks:
+        if mark.is_outside:
+            context.mark_outside(mark.origin)
     return ToolResult.success(_report(query, where, findings, is_dated=bool(date_from or date_to)))
 
 

@@ -76,7 +76,8 @@ async def browser(
         A picture as an attachment, with where it is kept; or Markdown.
 
     Raises:
-        PermissionDeniedError: the address is private, and the user does not allow it.
+        PermissionDeniedError: the address is private, or the model has composed what would be sent, and the user does
+            not allow it.
     """
     try:
         parts = urlsplit(url)
@@ -98,6 +99,7 @@ async def browser(
             )
         await context.allow_address(other, address, port)
 
+    await context.allow_url(url, "" if javascript is None else f"the page, with the script {javascript}")
     try:
         async with (
             guarded_proxy(allow_private, context.allow_address) as proxy,
@@ -154,6 +156,7 @@ async def _picture(page: Page, full_page: bool, width: int, context: ToolContext
     except (Error, TimeoutError) as error:
         return ToolResult.error("screenshot_error", f"No picture could be taken: {_reason(error)}.")
     name = f"{_file_name(page.url)}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.png"
+    context.mark_outside(page.url)
     title = untrusted(title, f"the page {page.url}") if title else ""
     document: dict[str, Any] = {"url": page.url, "title": title, "width": width, "height": height}
     try:
@@ -175,6 +178,7 @@ async def _extract(page: Page, javascript: str | None, max_length: int, context:
     room = context.shown_characters
     try:
         if javascript is not None:
+            context.mark_outside(page.url)  # whatever the script gives, the model may have composed it
             value = await _evaluate(page, _SCRIPT, javascript)
             if isinstance(value, dict) and "error" in value:
                 # What it says may be the page's own words.
@@ -191,6 +195,7 @@ async def _extract(page: Page, javascript: str | None, max_length: int, context:
         return ToolResult.error("timeout", f"A script on the page took longer than {_SCRIPT_SECONDS} seconds.")
     except Error as error:
         return ToolResult.error("extraction_error", f"The page cannot be read: {_reason(error)}.")
+    context.mark_page(page.url)
     _, text = await html_to_markdown(str(html), page.url, context)
     text = text or str(inner_text)
     return ToolResult.success(page_document(page.url, title, text, max_length, room=room))

@@ -104,6 +104,7 @@ async def _described(
     content_type = response.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     where = shown_url(str(response.url))
+    context.mark_page(str(response.url))
     if not response.is_success:
         _, text = ("", "") if _is_binary(kind, content) else await _read(response, kind, content, context)
         told = page_document(where, "", text[:MAX_ERROR_CHARACTERS], 0) if text.strip() else "The answer is empty."

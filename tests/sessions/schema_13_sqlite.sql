@@ -1,4 +1,4 @@
--- The tables of a new SQLite database of version 12, as SQLite shows them.
+-- The tables of a new SQLite database of version 13, as SQLite shows them.
 CREATE TABLE agents (
     id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -43,6 +43,7 @@ CREATE TABLE messages (
     attachment_count INTEGER,
     is_json BOOLEAN,
     is_incomplete BOOLEAN,
+    marks TEXT,
     FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE TABLE schema_version (
@@ -66,6 +67,7 @@ CREATE TABLE sessions (
     prompt_lists TEXT,
     search_number BIGINT,
     lock_token BIGINT,
+    marks TEXT,
     PRIMARY KEY (id),
     UNIQUE (name),
     FOREIGN KEY(parent_id) REFERENCES sessions (id) ON DELETE CASCADE
@@ -143,3 +145,12 @@ CREATE TABLE permission_log (
     directory TEXT,
     at BIGINT NOT NULL
 );
+CREATE TABLE written_files (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL,
+    is_directory BOOLEAN NOT NULL,
+    started_ns BIGINT NOT NULL,
+    ended_ns BIGINT NOT NULL,
+    marks TEXT NOT NULL
+);
+CREATE INDEX written_files_by_path ON written_files (path, is_directory, started_ns);

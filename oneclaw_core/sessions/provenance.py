@@ -1,0 +1,142 @@
+"""Store where the text of sessions, and of files that tools wrote, comes from."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from oneclaw_core.sessions.connection import with_list
+from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, marks_of_text, marks_to_text
+from oneclaw_core.types.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.types.provenance import LinkSource, UsedFile
+
+# How many entries the list of written files keeps.
+MAX_WRITTEN_FILES = 50_000
+_PRUNED_EVERY = 500
+# The clock of a file system lags behind.
+_CLOCK_LAG_NS = 50_000_000
+
+_SESSION_MARKS = "SELECT marks FROM sessions WHERE id = :session"
+_SET_SESSION_MARKS = "UPDATE sessions SET marks = :marks WHERE id = :session"
+_MARKS_OF_SESSIONS = "SELECT marks FROM sessions WHERE id IN (:sessions) AND marks IS NOT NULL"
+_LINK_SOURCES = """
+    SELECT sequence, type, content, marks FROM messages
+    WHERE session_id = :session AND sequence > :after AND (type = 'user' OR marks IS NOT NULL) ORDER BY sequence"""
+_FORGET_FILE = "DELETE FROM written_files WHERE path = :path AND is_directory = :no"
+_INSERT_FILE = """
+    INSERT INTO written_files (path, is_directory, started_ns, ended_ns, marks)
+    VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks) RETURNING id"""
+_PRUNE = "DELETE FROM written_files WHERE id <= :id"
+_FILE = "SELECT started_ns, ended_ns, marks FROM written_files WHERE path = :path AND is_directory = :no"
+_DIRECTORIES = """
+    SELECT DISTINCT marks FROM written_files
+    WHERE path IN (:paths) AND is_directory = :yes AND (
+        (started_ns <= :modified AND ended_ns >= :modified) OR (started_ns <= :changed AND ended_ns >= :changed)
+    )"""
+
+
+def mark_session(connection: Connection, session_id: str, marks: Iterable[Mark]) -> None:
+    """Add the marks of a message to those of its session, which outlast any summary."""
+    stored = connection.execute(_SESSION_MARKS, {"session": clean_text(session_id)}).fetchone()
+    before = stored[0] if stored is not None else None
+    provenance = Provenance()
+    provenance.add(marks_of_text(before) if before else ())
+    provenance.add(marks)
+    after = marks_to_text(provenance.marks())
+    if after != before:
+        connection.execute(_SET_SESSION_MARKS, {"session": clean_text(session_id), "marks": after})
+
+
+def session_marks(connection: Connection, session_ids: Iterable[str]) -> tuple[Mark, ...]:
+    """Return the marks of some sessions together."""
+    ids = sorted({clean_text(each) for each in session_ids})
+    if not ids:
+        return ()
+    rows = connection.execute(*with_list(_MARKS_OF_SESSIONS, "sessions", ids)).fetchall()
+    return tuple(dict.fromkeys(mark for (text,) in rows for mark in marks_of_text(text)))
+
+
+def link_sources(connection: Connection, session_id: str, after: int) -> list[LinkSource]:
+    """Read the messages of a session whose links may be followed: those of the user, and pages.
+
+    Args:
+        connection: the transaction.
+        session_id: the session.
+        after: the ``sequence`` of the last message that is known already.
+
+    Returns:
+        The number of each, its content, and the URL of the page; ``None`` for a message of the user.
+    """
+    found: list[LinkSource] = []
+    rows = connection.execute(_LINK_SOURCES, {"session": clean_text(session_id), "after": after})
+    for sequence, type_, content, marks in rows.fetchall():
+        kinds = marks_of_text(marks) if marks else ()
+        pages = [each.origin for each in kinds if each.kind is MarkKind.PAGE]
+        if pages:
+            found.append((sequence, content, pages[0]))
+        elif type_ == MessageType.USER and all(each.kind is not MarkKind.COMPOSED for each in kinds):
+            found.append((sequence, content, None))
+    return found
+
+
+def file_marks(connection: Connection, path: str, modified_ns: int, changed_ns: int) -> tuple[tuple[Mark, ...], bool]:
+    """Return what is known about a file.
+
+    Args:
+        connection: the transaction.
+        path: absolute.
+        modified_ns: when its content was changed last.
+        changed_ns: when its content or its name was changed last.
+
+    Returns:
+        Its marks, and whether that is all there is to say: a tool wrote it, and nothing has changed it since.
+    """
+    marks: dict[Mark, None] = {}
+    is_all = False
+    row = connection.execute(_FILE, {"path": clean_text(path), "no": False}).fetchone()
+    if row is not None:
+        started_ns, ended_ns, text = row
+        is_all = started_ns <= modified_ns <= ended_ns
+        marks |= dict.fromkeys(marks_of_text(text))
+    parents = [clean_text(str(each)) for each in PurePath(path).parents]
+    times = {"modified": modified_ns, "changed": changed_ns, "yes": True}
+    sql, listed = with_list(_DIRECTORIES, "paths", parents)
+    for (text,) in connection.execute(sql, {**times, **listed}).fetchall():
+        marks |= dict.fromkeys(marks_of_text(text))
+    return tuple(marks), is_all
+
+
+def record_written(connection: Connection, files: Iterable[UsedFile], marks: Iterable[Mark], ended_ns: int) -> None:
+    """Note that tools wrote files, or may have written any below a directory.
+
+    Args:
+        connection: the transaction.
+        files: which ones, with the time from which on.
+        marks: what they hold.
+        ended_ns: when the call ended.
+    """
+    text = marks_to_text(marks) or "[]"
+    number = 0
+    for each in files:
+        path = clean_text(str(each.path))
+        if not each.is_directory:
+            connection.execute(_FORGET_FILE, {"path": path, "no": False})
+        row = connection.execute(
+            _INSERT_FILE,
+            {
+                "path": path,
+                "is_directory": each.is_directory,
+                "started_ns": each.since_ns - _CLOCK_LAG_NS,
+                "ended_ns": ended_ns,
+                "marks": text,
+            },
+        ).fetchone()
+        number = row[0] if row is not None else 0
+        if number > MAX_WRITTEN_FILES and number % _PRUNED_EVERY == 0:
+            connection.execute(_PRUNE, {"id": number - MAX_WRITTEN_FILES})

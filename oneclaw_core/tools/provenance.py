@@ -1,0 +1,216 @@
+"""What one tool call reads and sends, and when that needs the user's leave.
+
+A conversation that holds text from outside is one that somebody else may steer. Once it holds private data too, what
+the model composed is sent to no host without a question. Following a link is free: the URL stands word for word in a
+text of the user, or in a page that was read.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from oneclaw_core.home import Project
+    from oneclaw_core.tools.executor import CallScope
+    from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.types.provenance import LinkSource, UsedFile
+
+SEND_PERMISSION = "data.send"
+# What is kept for later conversations, or done in them.
+_KEPT = frozenset({"agents.create", "config.write", "memory.write", "tasks.write", "tools.write"})
+# What stays here, or is asked for by its address.
+_LOCAL = frozenset({"files.read", "files.write", "network.private", "network.public"})
+_HARMLESS_PARTS = frozenset({"read", "organize"})
+_SHOWN_BODY_CHARACTERS = 4_000
+_MAX_SESSIONS = 64
+
+# Headers that carry nothing, whoever sets them; a few bits are no way out.
+_WEIGHT = r"(?:;q=[01]\.?\d?)?"
+_TYPES = (
+    r"(?:\*/\*|(?:text|image)/\*|text/(?:html|plain|markdown|xml|csv|css)|"
+    r"application/(?:(?:ld|xhtml|rss|atom)\+)?(?:json|xml|pdf))"
+)
+_PLAIN_HEADERS = {
+    "accept": re.compile(rf"{_TYPES}{_WEIGHT}(?:, ?{_TYPES}{_WEIGHT}){{0,9}}"),
+    "accept-encoding": re.compile(r"(?:gzip|deflate|br|zstd|identity)(?:, ?(?:gzip|deflate|br|zstd|identity)){0,4}"),
+    "accept-language": re.compile(
+        rf"[a-z]{{2}}(?:-[A-Z]{{2}})?(?:, ?(?:[a-z]{{2}}(?:-[A-Z]{{2}})?|\*){_WEIGHT}){{0,3}}"
+    ),
+    "connection": re.compile(r"keep-alive|close"),
+    "content-length": re.compile("0"),
+    "host": re.compile(r".*"),  # follows from the URL: tools refuse another one
+    "user-agent": re.compile(r"oneclaw/[\w.+-]{1,40}"),
+}
+
+
+class ProvenanceRecords(Protocol):
+    """Store of where text comes from."""
+
+    async def link_sources(self, session_id: str, after: int) -> list[LinkSource]:
+        """Read the messages of a session whose links may be followed, with a ``sequence`` above one."""
+        ...
+
+    async def file_marks(self, path: str, modified_ns: int, changed_ns: int) -> tuple[tuple[Mark, ...], bool]:
+        """Return the marks of a file, and whether these are all."""
+        ...
+
+    async def record_written(self, files: Iterable[UsedFile], marks: Iterable[Mark], ended_ns: int) -> None:
+        """Note what tools wrote."""
+        ...
+
+
+class KnownLinks:
+    """The URLs that stand in sessions; each message is read once.
+
+    Args:
+        records: with the messages.
+    """
+
+    def __init__(self, records: ProvenanceRecords) -> None:
+        self._records = records
+        self._known: dict[str, tuple[int, set[str]]] = {}
+
+    async def of(self, session_id: str) -> set[str]:
+        """Return the URLs in the user's texts and the pages of a session."""
+        from oneclaw_core.tools.links import links_of_page, links_of_user
+
+        latest, links = self._known.pop(session_id, (0, set()))
+        for sequence, content, url in await self._records.link_sources(session_id, latest):
+            links |= links_of_user(content) if url is None else links_of_page(content, url)
+            latest = sequence
+        while len(self._known) >= _MAX_SESSIONS:
+            del self._known[next(iter(self._known))]
+        self._known[session_id] = latest, links
+        return links
+
+
+@dataclass(slots=True)
+class CallProvenance:
+    """The marks of one call, and the exits that it may take.
+
+    Attributes:
+        scope: on whose behalf it runs.
+        marks: of what the call has read.
+        paths: that the call uses.
+        typed: a text of the user that the call was made with; empty for a call of a model.
+        records: ``None`` without a store.
+        links: of sessions, ``None`` without a store.
+        project: the start directory, ``None`` for none; in a trusted one, files are the user's own.
+    """
+
+    scope: CallScope
+    marks: list[Mark]
+    paths: PathGuard
+    typed: str = ""
+    records: ProvenanceRecords | None = None
+    links: KnownLinks | None = None
+    project: Project | None = None
+    _settled: int = field(default=0, repr=False)
+
+    async def settle(self) -> None:
+        """Add what the call has read so far to the conversation."""
+        while self._settled < len(self.paths.used):
+            used = self.paths.used[self._settled]
+            self._settled += 1
+            if used.use == "read":
+                self.marks += await self._marks_of_file(used.path)
+        self.scope.conversation.add(self.marks)
+
+    async def finish(self) -> tuple[Mark, ...]:
+        """Return the marks of the result, and note which files hold what the conversation holds."""
+        await self.settle()
+        written = [each for each in self.paths.used if each.use != "read"]
+        kept = dict.fromkeys((*self.marks, *self.scope.conversation.marks()))
+        if written and kept and self.records is not None:
+            await self.records.record_written(written, kept, time.time_ns())
+        return tuple(dict.fromkeys(self.marks))
+
+    async def needs_question(
+        self, method: str, url: str, headers: Mapping[str, str], *, has_body: bool, is_followed: bool = False
+    ) -> bool:
+        """Return True if the user has to agree with a request.
+
+        Args:
+            method: in upper case.
+            url: whole.
+            headers: in lower case.
+            has_body: True if it has one.
+            is_followed: True if a server has redirected to it.
+        """
+        await self.settle()
+        if not (self.scope.conversation.outside and self.scope.conversation.private):
+            return False
+        if has_body or method not in ("GET", "HEAD"):
+            return True
+        if is_followed:
+            return False
+        if any(name not in _PLAIN_HEADERS or not _PLAIN_HEADERS[name].fullmatch(it) for name, it in headers.items()):
+            return True
+        return not await self._is_link(url)
+
+    async def _is_link(self, url: str) -> bool:
+        from oneclaw_core.tools.links import links_of_user, one_form
+
+        wanted = one_form(url)
+        if wanted is None:
+            return False
+        if self.typed and wanted in links_of_user(self.typed):
+            return True
+        session_id, turn = self.scope.session_id, self.scope.turn
+        while self.links is not None and session_id is not None:
+            if wanted in await self.links.of(session_id):
+                return True
+            # What the agent that it works for may follow, it may follow too.
+            outer = turn.call if turn is not None else None
+            session_id, turn = (outer.session_id, outer.turn) if outer is not None else (None, None)
+        return False
+
+    async def _marks_of_file(self, path: Path) -> Iterable[Mark]:
+        try:
+            found = path.stat()  # noqa: ASYNC240  # of a file that was just read
+        except OSError:  # it is gone, and nothing was read
+            return ()
+        known: tuple[Mark, ...] = ()
+        if self.records is not None:
+            known, is_all = await self.records.file_marks(str(path), found.st_mtime_ns, found.st_ctime_ns)
+            if is_all:
+                return known
+        origin = f"the file {self.paths.display(path)}"
+        marks = [*(each.passed_on() for each in known), Mark.of(MarkKind.PRIVATE, origin)]
+        is_own = (self.project is not None and self.project.is_trusted) or path.is_relative_to(
+            self.paths.workspace.resolve()
+        )
+        return marks if is_own else [*marks, Mark.of(MarkKind.OUTSIDE, origin)]
+
+
+def asks_again(permission: str, conversation: Provenance) -> bool:
+    """Return True if only an answer that knows of the conversation, or a grant that names the subject, is enough.
+
+    Args:
+        permission: that a tool asks for.
+        conversation: on whose behalf.
+    """
+    if not conversation.outside:
+        return False
+    if permission in _KEPT:
+        return True
+    is_harmless = permission in _LOCAL or permission.rpartition(".")[2] in _HARMLESS_PARTS
+    return bool(conversation.private) and not is_harmless
+
+
+def request_in_words(method: str, url: str, body: bytes | None) -> str:
+    """Say what is about to be sent, for the question."""
+    text = f"send a {method} request to {url}"
+    if not body:
+        return text
+    shown = body[:_SHOWN_BODY_CHARACTERS].decode("utf-8", "replace")
+    more = len(body) - len(body[:_SHOWN_BODY_CHARACTERS])
+    return f"{text} with {len(body):,} bytes:\n{shown}" + (f"\n[… {more:,} more bytes]" if more else "")
