@@ -55,6 +55,7 @@ _TABLES_OF_CONVERSATIONS = (
     "search",
     "sqlite",
     "marks",
+    "written_files",
     "task_schema_version",
 )
 
