@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,10 +26,9 @@ from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
+from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from postgres_server import PostgresServer
 
     from oneclaw_core.sessions.backend import Backend
@@ -74,6 +74,8 @@ async def fill(store: Store, messages: int = 600) -> None:
     await store.set_grant(Grant("files.write", decision=Decision.DENY))
     await store.set_tool_enabled("tool", "on", True)
     await store.set_tool_enabled("group", "off", False)
+    written = UsedFile(Path("/home/ada/ü.txt"), "write", 5)
+    await store.record_written([written], [Mark(MarkKind.OUTSIDE, ODD)], 2_000_000_000_000_000_000)
 
 
 async def everything(backend: Backend, home: Path) -> dict[str, object]:
@@ -90,6 +92,7 @@ async def everything(backend: Backend, home: Path) -> dict[str, object]:
             "permissions": await store.grants(),
             "log": await store.permission_log(10),
             "tools": await store.tool_states(),
+            "files": await store.file_marks("/home/ada/ü.txt", 7, 7),
             "found": [(each.text, each.sequence) for each in found.passages],
             "titles": sorted(each.text for each in titles.passages),
         }
@@ -117,6 +120,7 @@ def test_everything_is_copied(tmp_path: Path, source: Backend, target: Backend) 
         "settings": 1,
         "tool_states": 2,
         "usage": 1,
+        "written_files": 1,
     }
     assert ("messages", 500) in seen
     assert ("messages", 605) in seen

@@ -21,6 +21,7 @@ _MEANINGS = {
     "usage": "A row for each request to a model: what it took, what it cost, and what it began with.",
     "grants": "What the user decided for a permission, and what that holds for.",
     "permission_log": "What was asked or decided about permissions, newest last.",
+    "written_files": "Files that tools wrote, in conversations with text from outside or private data.",
     "settings": "What the user has set, and what belongs to it: providers, models, what was learned of them.",
     "tool_states": "Which tools and groups the user has switched off or on.",
     "search_state": "How far the full-text index reaches; one row.",

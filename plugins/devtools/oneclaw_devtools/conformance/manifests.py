@@ -102,6 +102,7 @@ _BY_KEY = {
     "isolation": ISOLATION,
     "asks_itself": ISOLATION,
     "is_poll": ISOLATION,
+    "reads": ISOLATION,
     "_meta": META,
 }
 
