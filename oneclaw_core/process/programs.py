@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, SandboxError
 from oneclaw_core.process.python_runner import start_python
+from oneclaw_core.process.sandbox.policy import Network
+from oneclaw_core.process.sandbox_listener import SandboxListener
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.process.sandbox.backend import SandboxBackend
     from oneclaw_core.process.sandbox.policy import SandboxPolicy
+    from oneclaw_core.process.sandbox_listener import OnConnection
 
 # A tool that is cancelled has two seconds in all.
 GRACE_SECONDS = 0.8
@@ -63,6 +66,7 @@ async def run_program(
     stop_signal: signal.Signals = signal.SIGTERM,
     grace_seconds: float = GRACE_SECONDS,
     sandbox: tuple[SandboxBackend, SandboxPolicy] | None = None,
+    on_connection: OnConnection | None = None,
 ) -> ProgramEnd:
     """Run a program without a terminal and without input.
 
@@ -81,6 +85,8 @@ async def run_program(
         grace_seconds: How long they have for that.
         sandbox: A backend and the policy to run it by, whose environment it gets; ``None`` for no sandbox. With
             bubblewrap nothing runs on, processes with a session of their own included.
+        on_connection: Serves what connects to the proxy of a sandbox with ``Network.DOMAINS``, such as
+            ``accept`` of :func:`oneclaw_core.http.command_proxy`; needed there and only there.
 
     Raises:
         SandboxError: The sandbox cannot be set up; the program has not run.
@@ -90,6 +96,8 @@ async def run_program(
     """
     if any("\0" in each for each in command):
         raise ValueError("a command must not contain NUL characters")
+    if (sandbox is not None and sandbox[1].network is Network.DOMAINS) != (on_connection is not None):
+        raise ValueError("on_connection goes with a sandbox whose policy has Network.DOMAINS")
     environ = without_secrets() if environ is None else environ
     if shutil.which(command[0], path=environ.get("PATH")) is None:
         raise FileNotFoundError(f"no program {command[0]} is found")
@@ -101,6 +109,9 @@ async def run_program(
             prepared = stack.enter_context(backend.wrap(command, policy, directory))
             command, directory, environ = prepared.command, prepared.directory, prepared.environment
             options, inherited = prepared.supervisor_options(), prepared.inherited()
+        if on_connection is not None:
+            listener = stack.enter_context(closing(SandboxListener(on_connection)))
+            options, inherited = [*options, str(listener.channel)], (*inherited, listener.channel)
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
         process = await start_python(

@@ -132,17 +132,23 @@ def set_process_option(option: int, value: int) -> None:
     if sys.platform != "linux":
         return
     try:
+        call_system("prctl", option, value, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return
+
+
+def call_system(name: str, *arguments: int) -> int:
+    """Call a function of the C library that takes and returns numbers, and that Python does not offer."""
+    try:
         # The part of ctypes that is quickly imported.
         from _ctypes import call_function, dlopen, dlsym
 
-        call_function(dlsym(dlopen(None, 0), "prctl"), (option, value, 0, 0, 0))  # type: ignore[arg-type]
+        return call_function(dlsym(dlopen(None, 0), name), arguments)  # type: ignore[arg-type, no-any-return]
     except (ImportError, OSError, AttributeError, TypeError):
-        try:
-            import ctypes
+        import ctypes
 
-            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-        except (ImportError, OSError, AttributeError):
-            return
+        result: int = getattr(ctypes.CDLL(None), name)(*arguments)
+        return result
 
 
 def kill_descendants(ancestor: int) -> None:

@@ -29,6 +29,8 @@ else:  # it runs without site packages
 
 # The shell that watches names it.
 REPORT_DESCRIPTOR = 9
+# Bubblewrap says by the first which process it has made, and goes on when there is something to read from the other.
+INFO_DESCRIPTOR, BLOCK_DESCRIPTOR = 8, 7
 _FIRST_DESCRIPTOR = 20
 NOT_STARTED = b"not started"
 # Within their namespace: the first process of bubblewrap, and the shell.
@@ -36,19 +38,32 @@ _OWN_NUMBERS = (b"1", b"2")
 
 
 class SandboxSupervisor(Supervisor):
-    """Supervises a program in namespaces of its own, where nothing that it starts outlives it."""
+    """Supervises a program in namespaces of its own, where nothing that it starts outlives it.
 
-    def __init__(self, stop_signal: int, grace_seconds: float) -> None:
+    Args:
+        stop_signal: see the base class.
+        grace_seconds: see the base class.
+        channel: the Unix socket through which the listener for the sandbox is sent; ``None`` for none.
+    """
+
+    def __init__(self, stop_signal: int, grace_seconds: float, channel: int | None = None) -> None:
         super().__init__(stop_signal, grace_seconds)
-        self._reading, writing = os.pipe()
-        self._writing = fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
-        os.close(writing)
+        self._reading, self._writing = _pipe()
         self._awaited.append(self._reading)
         self._said = b""
+        self._channel = channel
+        self._info = b""
+        if channel is not None:
+            self._info_reading, self._info_writing = _pipe()
+            self._block_reading, self._block_writing = _pipe()
+            self._awaited.append(self._info_reading)
 
     def open_report(self) -> None:
-        """Give the shell the descriptor of its report, in the process that becomes bubblewrap."""
+        """Give bubblewrap and the shell their descriptors, in the process that becomes bubblewrap."""
         os.dup2(self._writing, REPORT_DESCRIPTOR)
+        if self._channel is not None:
+            os.dup2(self._info_writing, INFO_DESCRIPTOR)
+            os.dup2(self._block_reading, BLOCK_DESCRIPTOR)
 
     def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
         """Run a program; see the base class. The exit code is ``not started`` if the sandbox cannot be set up."""
@@ -63,12 +78,31 @@ class SandboxSupervisor(Supervisor):
 
     def _take(self, descriptor: int, data: bytes) -> None:
         """Read the report: a line when the program is started, and one with its exit status."""
+        if self._channel is not None and descriptor == self._info_reading:
+            self._info += data
+            if data.rstrip().endswith(b"}"):
+                self._open_network()
         if descriptor != self._reading:
             return
         self._said += data
         _, _, status = self._said.partition(b"\n")
         if status.endswith(b"\n") and self._status is None:
             self._status = int(status) << 8  # as the system reports it
+
+    def _open_network(self) -> None:
+        """Hand out the listener, then let bubblewrap go on; without a listener it must not."""
+        if TYPE_CHECKING or __package__:
+            from oneclaw_core.process.network_namespace import hand_out_listener
+        else:
+            from network_namespace import hand_out_listener
+
+        assert self._channel is not None
+        # In JSON, for which there is no time: {"child-pid": 12, ...}
+        number = self._info.partition(b'"child-pid":')[2].partition(b",")[0].strip(b" \n}")
+        if number.isdigit() and hand_out_listener(int(number), self._channel):
+            os.write(self._block_writing, b"\n")
+        else:
+            self._signal([self._program], signal.SIGKILL)
 
     def _descendants(self) -> dict[int, int]:
         return {pid: session for pid, session in super()._descendants().items() if not self._is_own(pid)}
@@ -89,6 +123,15 @@ class SandboxSupervisor(Supervisor):
         self._reap()
         while self._has_children and time.monotonic() < until:
             self._wait(POLL_SECONDS)
+
+
+def _pipe() -> tuple[int, int]:
+    """Make a pipe beyond the descriptors that are given to others by number."""
+    ends = os.pipe()
+    reading, writing = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR) for each in ends)
+    for each in ends:
+        os.close(each)
+    return reading, writing
 
 
 def confinement(ruleset: int, program: int) -> Callable[[], None]:

@@ -229,7 +229,7 @@ def _of_kind(
     else:
         from sandbox_supervisor import SandboxSupervisor, confinement
     if sandbox[0] == "namespaces":
-        supervisor = SandboxSupervisor(stop_signal, grace_seconds)
+        supervisor = SandboxSupervisor(stop_signal, grace_seconds, *map(int, sandbox[1:]))
         return supervisor, supervisor.open_report
     return Supervisor(stop_signal, grace_seconds), confinement(int(sandbox[1]), int(sandbox[2]))
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
+from oneclaw_core.process.network_namespace import ADDRESS
 from oneclaw_core.process.sandbox.backend import Prepared, Strength
 from oneclaw_core.process.sandbox.policy import Access, Network, SandboxPolicy
 from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+from oneclaw_core.process.sandbox_supervisor import BLOCK_DESCRIPTOR, INFO_DESCRIPTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,13 @@ SHELL = "/bin/sh"
 _TEMPORARY = Path("/tmp")  # noqa: S108  # inside, where no other program sees it
 _FIRST_DESCRIPTOR = 20
 _PROBE_SECONDS = 10
+_PROXY = "http://{}:{}".format(*ADDRESS)
+_NOT_BY_PROXY = "localhost,127.0.0.1,::1"
+PROXY_VARIABLES = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), _PROXY),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), _NOT_BY_PROXY),
+}
+"""Environment variables by which programs find the way to the domains of a policy."""
 # It reports the start and the end of the program, as SandboxSupervisor reads it, and then waits to be killed.
 _WATCHER = (
     "exec 3>&2 2>/dev/null; {limits}; trap : HUP INT TERM; echo started >&9; "
@@ -75,12 +84,15 @@ class Bubblewrap:
         if self._program is None:
             raise SandboxError(f"bubblewrap (bwrap) is not installed: {_INSTALL}")
         filter_ = in_memory(build_filter(INTERNET, can_start_programs=policy.can_start_programs))
+        has_proxy = policy.network is Network.DOMAINS
         arguments = [*self._namespaces(policy), *_mounts(policy), "--seccomp", str(filter_), "--chdir", str(directory)]
+        if has_proxy:
+            arguments += ["--info-fd", str(INFO_DESCRIPTOR), "--block-fd", str(BLOCK_DESCRIPTOR)]
         return Prepared(
             command=(self._program, *arguments, "--", *command),
             directory=Path("/"),
             # Its own environment too: it can be read by what runs inside.
-            environment=policy.environment_with(_TEMPORARY),
+            environment=policy.environment_with(_TEMPORARY) | (PROXY_VARIABLES if has_proxy else {}),
             descriptors=(filter_,),
             has_namespaces=True,
         )
