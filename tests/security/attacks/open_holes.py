@@ -10,6 +10,8 @@ EXITS = frozenset(
         "host",
         "host in base32",
         "page",
+        "browser",
+        "script in the browser",
         "body",
         "body in small parts",
         "put",

@@ -1,9 +1,15 @@
 """What the attacks try would do harm if the user agreed to it: a suite that cannot fail shows nothing."""
 
+import os
+import shutil
+
 import pytest
 from carriers import CARRIERS, clear_planted
 from exits import EXITS
 from machine import Harm, Questions
+from oneclaw_web import chromium
+
+HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
 
 # No answer of a user's opens these.
 REFUSED = {
@@ -37,6 +43,8 @@ def agreed(machines):
 
 @pytest.mark.parametrize("way_out", EXITS)
 def test_an_exit_works_if_the_user_agrees(agreed, way_out):
+    if "browser" in way_out and not (HAS_CHROMIUM or os.environ.get("ONECLAW_TESTS_NEED_CHROMIUM")):
+        pytest.skip("no Chromium is installed")
     harm = agreed(CARRIERS["page"], EXITS[way_out])
     assert (harm == Harm()) == (way_out in REFUSED), harm
 
