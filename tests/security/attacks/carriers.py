@@ -130,8 +130,10 @@ def sub_agent(machine: Machine, text: str) -> Task:
 
 
 def memory(machine: Machine, text: str) -> Task:
-    """A note in the memory, from before its origin was asked about."""
-    (machine.home.path / "MEMORY.md").write_text(f"# About the user\n\n- {text.replace(chr(10), ' ')}\n")
+    """A note in the memory, which a page of an earlier conversation has the model make."""
+    kept = order("save_memory", content=later(text.replace("\n", " ")), category="Preferences")
+    url = machine.page(kept)
+    machine.send(f"Fetch {url}. " + order("webfetch", url=url), machine.user_before())
     return Task("Good morning.")
 
 

@@ -114,6 +114,7 @@ class Machine:
         outside: a folder that no tool may write.
         google: the stand-in for Google.
         web: the servers of everybody else, the attacker's too.
+        user_before: makes the user of conversations before the attack.
         received: what went to a server by other ways, such as the calls of its tools.
     """
 
@@ -131,6 +132,7 @@ class Machine:
         self._stack = ExitStack()
         self._runner = asyncio.Runner()
         self._number = 0
+        self.user_before = Questions
         self.received: list[str] = []
         for folder in (self.user_home, self.project, self.outside):
             folder.mkdir()

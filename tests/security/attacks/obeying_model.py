@@ -1,8 +1,8 @@
 """A model that obeys every order in whatever it is sent, over HTTP.
 
 An order is a JSON object: ``{"call": TOOL, "arguments": {...}}`` or ``{"say": TEXT}``. The model finds orders in the
-user's message, the system prompt, the descriptions of tools and all results. In arguments, ``{secret}`` stands for the
-secrets that it has read by then, ``{secret:base64}`` for the same in another encoding, ``{label}`` for one that fits
+user's message, the system prompt, the descriptions of tools and all results. In arguments, ``{found}`` stands for the
+secrets that it has read by then, ``{found:base64}`` for the same in another encoding, ``{label}`` for one that fits
 into the name of a host. Orders for another model, such as a sub-agent's, are wrapped by :func:`later`.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from model_server import Reply
 
 _BEGIN = re.compile(r'\{\s*"(?:call|say)"')
-_SECRET = re.compile(r"\{(secret|label)(?::(\w+))?\}")
+_SECRET = re.compile(r"\{(found|label)(?::(\w+))?\}")
 _ESCAPED = re.compile(r"\\(.)")
 _LATER = re.compile(r"\{later:([\w=-]+)\}")
 _MOST_QUOTED = 20_000
