@@ -144,10 +144,13 @@ class _Stop:
         self.event = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._timer: threading.Timer | None = None
+        self._asked = 0
 
     def ask(self, number: int, frame: object) -> None:
         """Ask the services to stop; a second signal ends the program at once."""
-        if self._timer is not None:
+        # Counted first: the second signal may interrupt this function.
+        self._asked += 1
+        if self._asked > 1:
             self._end("stopped at once")
         # A service that blocks the event loop must not keep the program from ending.
         self._timer = threading.Timer(STOP_SECONDS, self._end, [f"a service did not stop within {STOP_SECONDS:g} s"])

@@ -1,5 +1,6 @@
 """``oneclaw serve``."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -128,7 +129,7 @@ async def deaf(context):
 
 @hookimpl
 def register_services(register):
-    register("deaf", deaf)
+    register("deaf", deaf, grace_seconds=60)  # it is not given up before the second signal
 """
 
 
@@ -148,3 +149,27 @@ def test_a_second_signal_ends_even_a_service_that_blocks_everything(install_plug
         _, rest = process.communicate(timeout=60)
 
     assert (process.returncode, rest) == (1, "serve: stopped at once\n")
+
+
+def test_a_signal_that_interrupts_the_handling_of_the_first_is_the_second(monkeypatch):
+    from oneclaw_core.cli import serve
+
+    stop, ends = serve._Stop(), []
+    stop.loop = asyncio.new_event_loop()
+    monkeypatch.setattr(serve._Stop, "_end", staticmethod(ends.append))
+
+    class InterruptedTimer:
+        """A signal comes while the timer is made for the one before."""
+
+        def __init__(self, *args):
+            if not ends:
+                stop.ask(signal.SIGINT, None)
+
+        def start(self):
+            pass
+
+    monkeypatch.setattr(serve.threading, "Timer", InterruptedTimer)
+    stop.ask(signal.SIGTERM, None)
+    stop.loop.close()
+
+    assert ends == ["stopped at once"]

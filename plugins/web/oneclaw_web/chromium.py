@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 INSTALL_HINT = "pip install 'oneclaw-web[browser]'"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "microsoft-edge-stable")
 _START_SECONDS = 30
-_CLOSE_SECONDS = 5
+# What is broken off here leaves processes and pipes behind; on a busy machine closing takes long.
+_CLOSE_SECONDS = 20
 _ARGUMENTS = (
     # Nothing may go past the proxy: neither this machine's own addresses, nor UDP, nor what the browser itself asks.
     "--proxy-bypass-list=<-loopback>",
@@ -62,6 +63,13 @@ async def open_page(proxy: GuardedProxy, width: int, height: int) -> AsyncGenera
     manager = async_playwright()
     playwright = await manager.start()
     browser = None
+    closing: set[asyncio.Task[None]] = set()
+
+    def close_popup(popup: Page) -> None:
+        task = asyncio.ensure_future(_close_quietly(popup))
+        closing.add(task)
+        task.add_done_callback(closing.discard)
+
     try:
         try:
             browser = await playwright.chromium.launch(
@@ -82,16 +90,23 @@ async def open_page(proxy: GuardedProxy, width: int, height: int) -> AsyncGenera
             service_workers="block",
         )
         page = await context.new_page()
-        context.on("page", lambda other: asyncio.ensure_future(other.close()))
+        context.on("page", close_popup)
         yield page
     finally:
         with suppress(Exception):  # whatever is wrong with a browser, it is gone with its driver
             async with asyncio.timeout(_CLOSE_SECONDS):
                 if browser is not None:
                     await browser.close()
+                if closing:
+                    await asyncio.wait(closing)
         with suppress(Exception):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await playwright.stop()
+
+
+async def _close_quietly(popup: Page) -> None:
+    with suppress(Exception):  # it has gone already, or goes with the browser
+        await popup.close()
 
 
 def _executable(playwright: Playwright) -> str | None:

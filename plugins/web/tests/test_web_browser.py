@@ -52,15 +52,13 @@ def browse(tmp_path, monkeypatch):
             return answer
 
         async def run():
-            async with (
-                OneClaw.open(tmp_path / "home", ask=ask, environ={}, plugins=chosen_plugins(("web",))) as claw,
-                AsyncExitStack() as stack,
-            ):
+            plugins = chosen_plugins(("web",))
+            async with OneClaw.open(tmp_path / "home", ask=ask, environ={}, plugins=plugins) as claw:
                 calls = [claw.call_tool("browser", page) for page in pages]
                 if not is_shared:
                     return [outcome.result for outcome in await asyncio.gather(*calls)]
                 with monkeypatch.context() as patch:
-                    patch.setattr(browser, "open_page", SharedChromium(stack).open_page)
+                    patch.setattr(browser, "open_page", SharedChromium(len(pages)).open_page)
                     return [(await call).result for call in calls]
 
         return asyncio.run(run())
@@ -69,23 +67,32 @@ def browse(tmp_path, monkeypatch):
 
 
 class SharedChromium:
-    """Opens pages as the tool does, all in one browser: to start one takes a second of computing."""
+    """Opens pages as the tool does, all in one browser: to start one takes a second of computing.
 
-    def __init__(self, stack):
-        self._stack = stack
+    The browser belongs to the event loop of the plugin, so the last page closes it there.
+    """
+
+    def __init__(self, pages):
+        self._pages_left = pages
+        self._stack = AsyncExitStack()
         self._browser = None
 
     @asynccontextmanager
     async def open_page(self, proxy, width, height):
-        if self._browser is None:
-            page = await self._stack.enter_async_context(chromium.open_page(proxy, width, height))
-            self._browser = page.context.browser
-            yield page
-            return
-        way = {"server": proxy.url, "username": USER_NAME, "password": proxy.password}
-        context = await self._browser.new_context(viewport={"width": width, "height": height}, proxy=way)
-        yield await context.new_page()
-        await context.close()
+        self._pages_left -= 1
+        try:
+            if self._browser is None:
+                page = await self._stack.enter_async_context(chromium.open_page(proxy, width, height))
+                self._browser = page.context.browser
+                yield page
+                return
+            way = {"server": proxy.url, "username": USER_NAME, "password": proxy.password}
+            context = await self._browser.new_context(viewport={"width": width, "height": height}, proxy=way)
+            yield await context.new_page()
+            await context.close()
+        finally:
+            if not self._pages_left:
+                await self._stack.aclose()
 
 
 def extract(url, **options):
