@@ -265,9 +265,11 @@ def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.home import find_home
     from oneclaw_core.plugins.catalogue.merging import report_skill_problems
     from oneclaw_core.plugins.loading.load_plugins import disabled_plugins
+    from oneclaw_core.plugins.loading.origins import report_origins
     from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 
     report_skill_problems(catalog)
+    report_origins(catalog.home, catalog.plugins, is_thorough=True)
     timeouts = HookTimeouts(find_home().hook_timeouts)
     for record in catalog.plugins:
         yield from _check_plugin(record)

@@ -123,7 +123,18 @@ async def open_allowing(
     allowed = tuple(allowed)
     async with OneClaw.open(ask=ask, allow=allowed) as claw:
         check_allowed(allowed, claw.catalog.registry)
+        note_changed_plugins(claw)
         yield claw
+
+
+def note_changed_plugins(claw: OneClaw) -> None:
+    """Warn in one line about plugins that came or changed behind the user's back, until they are accepted."""
+    from oneclaw_core.plugins.loading.origins import report_origins
+
+    found = report_origins(claw.home, claw.catalog.plugins)
+    if found:
+        others = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        warn(f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept")
 
 
 _NOTED = "missing_plugins_noted"

@@ -20,6 +20,7 @@ from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue
 from oneclaw_core.plugins.catalogue.merging import report_skill_problems
 from oneclaw_core.plugins.loading.crash_guard import forget_endings
 from oneclaw_core.plugins.loading.load_plugins import discover
+from oneclaw_core.plugins.loading.origins import PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.registration.record import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_settings import HookTimeouts
 
@@ -42,6 +43,7 @@ def list_plugins(as_json: bool) -> None:
     catalog = load_catalog()
     report_skill_problems(catalog)
     records = catalog.plugins
+    report_origins(catalog.home, records)
     _report_taken_chat_commands(records)
     if as_json:
         print_json([_document(record) for record in records])
@@ -54,6 +56,30 @@ def list_plugins(as_json: bool) -> None:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
             print_text(f"  what to do: {problem.remedy}")
+
+
+@plugins.command("accept")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--all", "is_all", is_flag=True, help="All plugins, as they are installed now.")
+def accept(names: tuple[str, ...], is_all: bool) -> None:
+    """Accept plugins that were installed or changed by something else.
+
+    NAME is a plugin or its package. 'oneclaw plugins list' reports a package that is new, or whose files changed while
+    its version did not, until it is accepted.
+    """
+    if is_all == bool(names):
+        raise UsageError("name the plugins to accept, or give --all")
+    installed = [each.installed for each in load_catalog(is_quiet=True).plugins if each.installed is not None]
+    packages = {package: package for package in map(package_of, installed)}
+    packages |= {each.name: package_of(each) for each in installed}
+    unknown = [each for each in names if normalised(each) not in packages and each not in packages]
+    if unknown:
+        raise NotFoundError(f"no plugin {unknown[0]!r} is installed; oneclaw plugins list shows all")
+    accepted = {packages.get(each) or packages[normalised(each)] for each in names} or set(packages.values())
+    home = find_home()
+    home.create()
+    PluginOrigins(home).accept(installed, accepted)
+    print_text(f"accepted as installed: {', '.join(sorted(accepted))}")
 
 
 @plugins.command("forget")

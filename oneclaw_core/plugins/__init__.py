@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.hookspecs import HookKind as HookKind
     from oneclaw_core.plugins.loading.load_plugins import discover as discover
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
+    from oneclaw_core.plugins.loading.origins import accept_plugins as accept_plugins
     from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
@@ -46,6 +47,7 @@ _NAMES = {
     "contract.tool_source": "KnownTool ListingContext SourceGroup",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",
     "loading.load_plugins": "discover load_plugins",
+    "loading.origins": "accept_plugins",
     "registration.entry": "PluginProblem",
     "registration.record": "PluginRecord PluginSkill",
     "registration.registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",

@@ -126,6 +126,7 @@ class _Loading:
         record = PluginRecord(point.name, package.name, package.version, point.value)
         record.has_own_loop = getattr(point, "has_own_loop", True)
         if catalogue is not None and isinstance(point, InstalledPlugin):
+            record.installed = point
             record.known_causes = catalogue.known_causes(point)
         if point.name in self._disabled:
             if _is_builtin(point):

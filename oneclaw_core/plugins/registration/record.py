@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
+    from oneclaw_core.plugins.catalogue.discovery import InstalledPlugin
     from oneclaw_core.plugins.registration.entry import HookOptions, Registration
     from oneclaw_core.tools.definition import Tool
 
@@ -102,6 +103,7 @@ class PluginRecord:
         known_causes: of problems that the user was already told about.
         has_own_loop: True if its async code runs on an event loop of its own; False for an object of the program.
         source: the tool source, as ``PLUGIN NAME``, that is listed like a plugin by this record; ``None`` for a plugin.
+        installed: its entry point and files; ``None`` for a plugin that is not installed.
     """
 
     name: str
@@ -123,6 +125,7 @@ class PluginRecord:
     known_causes: frozenset[str] = frozenset()
     has_own_loop: bool = True
     source: str | None = None
+    installed: InstalledPlugin | None = field(default=None, repr=False)
     _imports: dict[str | None, RunningImport] = field(default_factory=dict, repr=False)
 
     @property

@@ -131,6 +131,8 @@ class _Installer:
 
     def install(self, verb: str, plans: Sequence[Plan], failures: Iterable[str] = ()) -> None:
         """Show what would be installed, ask, install it, and print the outcome."""
+        from oneclaw_core.plugins import accept_plugins
+
         failures = list(failures)
         packages = [package for _, resolved in plans for package in resolved]
         if packages:
@@ -144,6 +146,7 @@ class _Installer:
             for wanted, resolved in plans:
                 try:
                     added += self._install_plan(wanted, resolved, failures)
+                    accept_plugins(package.name for package in resolved)
                 except OneClawError as error:
                     failures.append(str(error))
             after = _load_plugins()
