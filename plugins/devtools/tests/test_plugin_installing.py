@@ -13,7 +13,13 @@ from oneclaw_core import OneClawError
 
 pytestmark = pytest.mark.one_python
 
-CHECKOUT = '[[{table}]]\nurl = "{index}"\ndefault = true\n'
+CHECKOUT = {
+    "uv.toml": '[[index]]\nurl = "{index}"\ndefault = true\n',
+    "pyproject.toml": '[[tool.uv.index]]\nurl = "{index}"\ndefault = true\n',
+    "pip.conf": "[global]\nextra-index-url = {index}\n",
+    "setup.cfg": "[easy_install]\nindex_url = {index}\n",
+    ".env": "PIP_EXTRA_INDEX_URL={index}\nUV_INDEX={index}\nUV_EXTRA_INDEX_URL={index}\n",
+}
 
 
 def test_a_plugin_is_installed_used_upgraded_and_uninstalled(installation, wheels, index, is_with_pip):
@@ -42,6 +48,7 @@ def test_a_plugin_is_installed_used_upgraded_and_uninstalled(installation, wheel
     assert stat.S_IMODE((installation.home / "plugins.json").stat().st_mode) == 0o600
     called = installation.oneclaw("call", "acme_tools_tool", "{}")
     assert json.loads(called.stdout)["result"] == "hello"
+    assert "was not installed by OneClaw" not in called.stderr
 
     for version in ("2.0", "3.0"):
         write_wheel(wheels, version=version)
@@ -56,17 +63,18 @@ def test_a_plugin_is_installed_used_upgraded_and_uninstalled(installation, wheel
     assert installation.recorded() == []
 
 
-@pytest.mark.parametrize(("name", "table"), [("uv.toml", "index"), ("pyproject.toml", "tool.uv.index")])
-def test_a_checkout_does_not_choose_the_index(name, table, with_uv, wheels, tmp_path):
+def test_a_checkout_does_not_choose_the_index(installation, wheels, tmp_path):
     write_wheel(wheels)
     write_wheel(tmp_path / "other", version="6.6.6")
     checkout = tmp_path / "checkout" / "folder"
     checkout.mkdir(parents=True)
     with serve_index(tmp_path / "other") as other_index:
         for folder in (checkout, checkout.parent):
-            (folder / name).write_text(CHECKOUT.format(table=table, index=other_index))
+            for name, content in CHECKOUT.items():
+                (folder / name).write_text(content.format(index=other_index))
         # Temporary files in the checkout: folders above the neutral directory do not count either.
-        done = with_uv.oneclaw("plugins", "install", "acme-tools", directory=checkout, TMPDIR=str(checkout))
+        options = {"TMPDIR": str(checkout), "PIP_CONFIG_FILE": "pip.conf"}
+        done = installation.oneclaw("plugins", "install", "acme-tools", directory=checkout, **options)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "acme-tools 1.0 is installed"
     assert other_index not in done.stderr
