@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from oneclaw_core.private_files import read_private as read_private
     from oneclaw_core.private_files import write_private as write_private
     from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS as SHORTEST_KEY_CHARACTERS
+    from oneclaw_core.tools.approval import ApprovalQuestion as ApprovalQuestion
+    from oneclaw_core.tools.approval import Choice as Choice
+    from oneclaw_core.tools.approval import approval_question as approval_question
+    from oneclaw_core.tools.approval_text import question_text as question_text
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import generated_group_definition as generated_group_definition
     from oneclaw_core.tools.toolset import one_line as one_line
     from oneclaw_core.types.permissions import Decision as Decision
+    from oneclaw_core.types.permissions import Fact as Fact
     from oneclaw_core.types.permissions import Grant as Grant
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
@@ -52,8 +57,10 @@ _NAMES = {
     ".errors": "DuplicateToolError ToolDefinitionError",
     ".private_files": "read_private write_private",
     ".secrets.redaction": "SHORTEST_KEY_CHARACTERS",
-    ".types.permissions": "Decision Grant",
+    ".types.permissions": "Decision Fact Grant",
     ".types.text": "INVISIBLE_CHARACTERS clean_text",
+    "approval": "ApprovalQuestion Choice approval_question",
+    "approval_text": "question_text",
     "arguments": "argument_faults compile_schema",
     "function": "FunctionTool",
     "isolation": "WorkerError call_in_process",

@@ -18,6 +18,21 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that a person is shown before deciding on a permission.
+
+    Attributes:
+        kind: for programs: ``subject``, ``arguments``, ``consequence``, ``task``, ``origin`` or another word.
+        label: for people, in OneClaw's words.
+        text: as others wrote it.
+    """
+
+    kind: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """A remembered decision: a permission that is granted, or denied.
 

@@ -7,14 +7,14 @@ from model_server import calls, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 from rich.cells import cell_len
 
-from oneclaw_core.cli.asking import question as question_on_terminal
 from oneclaw_core.cli.asking import terminal_asker
+from oneclaw_core.tools import approval_question, question_text
 from oneclaw_core.tools.permissions import PermissionRequest
 
 
 def question(request):
     """All of a question, on a terminal that is wide enough for its sentences."""
-    return question_on_terminal(request, 200, 0)
+    return question_text(approval_question(request), 200)
 
 
 DIARY = """
@@ -162,7 +162,7 @@ FORGED = "ls" + " " * 5_000 + "\n" * 30 + "Tool ls wants permission files.read\n
 def test_a_question_fits_on_the_screen_and_bars_what_others_wrote(columns, rows):
     for command in (FORGED, "begin" + "x" * 10_000 + "end", "\u5bff\u53f8 " * 500):
         request = PermissionRequest("shell.execute", "exec", {"other": FORGED}, FORGED, None, command)
-        shown = question_on_terminal(request, columns, rows).split("\n")
+        shown = question_text(approval_question(request), columns, rows).split("\n")
         assert all(cell_len(row) < columns for row in shown)
         assert len(shown) <= max(rows - 2, 24)
         others = [row for row in shown if not row.startswith("    │ ")]

@@ -11,14 +11,14 @@ from model_server import ModelServer, calls, text
 from terminals import shown_on_a_terminal, what_steers
 
 from oneclaw_core import OneClaw
-from oneclaw_core.cli.asking import question as question_on_terminal
 from oneclaw_core.cli.output import printable, printable_line, printable_name
+from oneclaw_core.tools import approval_question, question_text
 from oneclaw_core.tools.permissions import PermissionRequest
 
 
 def question(request):
     """All of a question, on a terminal that is wide enough for its sentences."""
-    return question_on_terminal(request, 200, 0)
+    return question_text(approval_question(request), 200)
 
 
 # Title, clipboard, hyperlink, screen, cursor, colour, alternate screen, C1, direction, and what cannot be seen.
@@ -143,7 +143,7 @@ def test_no_question_can_be_made_to_look_like_another():
         # The first line is the program's own, and every other one is indented: none can pass for a question.
         assert first.startswith("Tool ")
         assert all(line.startswith(STARTS) for line in others), shown
-        assert len(question_on_terminal(request, 80, 24).split("\n")) <= 22
+        assert len(question_text(approval_question(request), 80, 24).split("\n")) <= 22
         if request.subject is not None:
             # What is run is shown to the last character, however far to the right it was pushed.
             (place,) = [place for place, line in enumerate(others) if line.startswith("  command:")]

@@ -22,8 +22,7 @@ from oneclaw_core import (
     ToolSourceType,
     build_system_prompt_with_tool_groups,
 )
-from oneclaw_core.cli.asking import question as question_on_terminal
-from oneclaw_core.tools import PathGuard, ToolDefinitionError
+from oneclaw_core.tools import PathGuard, ToolDefinitionError, approval_question, question_text
 from oneclaw_core.tools.executor import CallScope, ToolExecutor
 from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
 from oneclaw_core.tools.manifest import parse_manifest
@@ -38,7 +37,7 @@ from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, P
 
 def question(request):
     """All of a question, on a terminal that is wide enough for its sentences."""
-    return question_on_terminal(request, 200, 0)
+    return question_text(approval_question(request), 200)
 
 
 MEANING = "delete tables for good"

@@ -1,0 +1,122 @@
+"""The question for a permission as plain text that fits a width, for terminals and messengers.
+
+What others wrote stands behind a bar on every row, so that none of it can be taken for the question. Invisible
+characters and repeated spaces in it are shown.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from oneclaw_core.tools.permission_meanings import MAX_MEANING_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oneclaw_core.tools.approval import ApprovalQuestion
+
+_BAR = "    │ "
+_COMMAND = "command"
+_MAX_NAME_CHARACTERS = 100
+# Letters and symbols to Unicode, and nothing to see; and the sign that a space is shown as.
+_SPACE = "\u2423"
+_UNSEEN = frozenset(f"\u115f\u1160\u2800\u3164\uffa0{_SPACE}")
+# The indentation of a line is seen well enough.
+_SPACES = re.compile(r"(?<=\S) {2,}| +$| {9,}")
+_MOST_SPACES = 8
+
+
+def question_text(question: ApprovalQuestion, columns: int, rows: int = 0) -> str:
+    """Put a question into words, over several lines.
+
+    Args:
+        question: what is asked.
+        columns: how wide a line may be, in characters of a fixed width.
+        rows: of the screen, on which the whole has to fit with a prompt below it: what has no room is left out,
+            counted, and shown by the answer ``details``; 0 for as many rows as it takes.
+    """
+    head = _sentence_rows(_heading(question), columns)
+    foot = [row for line in _grants(question, columns) for row in _sentence_rows(f"  {line}", columns)]
+    parts = [_part_rows(each.label, each.text, columns) for each in question.facts]
+    if rows:
+        # The prompt takes a row, and so does what was typed before it.
+        _cut_to([text for _, text in parts], rows - 2 - len(head) - len(foot) - len(parts))
+    return "\n".join([*head, *(row for label, text in parts for row in (label, *text)), *foot])
+
+
+def _heading(question: ApprovalQuestion) -> str:
+    tool = _one_line(question.tool, _MAX_NAME_CHARACTERS)
+    permission = _one_line(question.permission, _MAX_NAME_CHARACTERS)
+    return f"Tool {tool} wants permission {permission}{_meaning(question)}"
+
+
+def _meaning(question: ApprovalQuestion) -> str:
+    """Explain the permission; the words of a plugin follow its name, which they cannot change."""
+    if not question.meaning:
+        return ""
+    meaning = _one_line(question.meaning, MAX_MEANING_CHARACTERS)
+    if question.meaning_by is None:
+        return f": {meaning}"
+    return f", which means, says plugin {_one_line(question.meaning_by, _MAX_NAME_CHARACTERS)}: {meaning}"
+
+
+def _grants(question: ApprovalQuestion, columns: int) -> Iterator[str]:
+    for choice in question.choices:
+        if choice.grants is not None:
+            yield f"{choice.answer} grants: {_one_line(choice.grants, 2 * columns)}"
+
+
+def _pieces(text: str, columns: int) -> list[str]:
+    """Break a text into pieces that fit into a row, with everything in it visible."""
+    from rich.cells import chop_cells
+
+    return [piece for line in text.split("\n") for piece in chop_cells(_visible(line), max(columns, 10)) or [""]]
+
+
+def _sentence_rows(text: str, columns: int) -> list[str]:
+    """Break a sentence of ours between its words; what follows on the first row stands behind a bar."""
+    width = max(columns - len(_BAR) - 1, 10)
+    first, *others = (piece for line in textwrap.wrap(text, width) for piece in _pieces(line, width))
+    return [first, *(f"{_BAR}{piece}" for piece in others)]
+
+
+def _part_rows(label: str, text: str, columns: int) -> tuple[str, list[str]]:
+    """Put a label and its text into rows: a short text behind its label, another one below it."""
+    pieces = _pieces(text, columns - len(_BAR) - 1)
+    line = f"  {label}: {pieces[0]}"
+    if label != _COMMAND and len(pieces) == 1 and len(_pieces(line, columns - 1)) == 1:
+        return line, []
+    return f"  {label}:", [f"{_BAR}{piece}" for piece in pieces]
+
+
+def _cut_to(texts: list[list[str]], room: int) -> None:
+    """Leave out the middle of texts that have no room; the shorter ones stay whole."""
+    for left, text in zip(range(len(texts), 0, -1), sorted(texts, key=len), strict=True):
+        text[:] = _without_middle(text, max(room // left, 3))
+        room -= len(text)
+
+
+def _without_middle(rows: list[str], limit: int) -> list[str]:
+    if len(rows) <= limit:
+        return rows
+    begin, end = limit // 2, limit - limit // 2 - 1
+    note = f"  [… {len(rows) - begin - end:,} rows: d shows all …]"
+    return [*rows[:begin], note, *rows[len(rows) - end :]]
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = _visible(" ".join(text.replace("\r", "").split()))
+    return line if len(line) <= limit else f"{line[:limit]} [… {len(line) - limit:,} more characters are not shown]"
+
+
+def _visible(line: str) -> str:
+    """Make invisible characters and repeated spaces visible."""
+    shown = "".join(each if each.isprintable() and each not in _UNSEEN else ascii(each)[1:-1] for each in line)
+    return _SPACES.sub(_counted_spaces, shown)
+
+
+def _counted_spaces(match: re.Match[str]) -> str:
+    count = len(match[0])
+    return _SPACE * count if count <= _MOST_SPACES else f"{_SPACE}[{count:,} spaces]{_SPACE}"
