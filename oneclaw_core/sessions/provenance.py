@@ -11,10 +11,10 @@ from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, marks_of_t
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.types.provenance import LinkSource, UsedFile
+    from oneclaw_core.types.provenance import FileState, LinkSource, UsedFile
 
 # How many entries the list of written files keeps.
 MAX_WRITTEN_FILES = 50_000
@@ -33,12 +33,8 @@ _INSERT_FILE = """
     INSERT INTO written_files (path, is_directory, started_ns, ended_ns, marks)
     VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks) RETURNING id"""
 _PRUNE = "DELETE FROM written_files WHERE id <= :id"
-_FILE = "SELECT started_ns, ended_ns, marks FROM written_files WHERE path = :path AND is_directory = :no"
-_DIRECTORIES = """
-    SELECT DISTINCT marks FROM written_files
-    WHERE path IN (:paths) AND is_directory = :yes AND (
-        (started_ns <= :modified AND ended_ns >= :modified) OR (started_ns <= :changed AND ended_ns >= :changed)
-    )"""
+_WRITTEN = "SELECT path, is_directory, started_ns, ended_ns, marks FROM written_files WHERE path IN (:paths)"
+_VALUES_PER_QUERY = 500
 
 
 def mark_session(connection: Connection, session_id: str, marks: Iterable[Mark]) -> None:
@@ -85,30 +81,38 @@ def link_sources(connection: Connection, session_id: str, after: int) -> list[Li
     return found
 
 
-def file_marks(connection: Connection, path: str, modified_ns: int, changed_ns: int) -> tuple[tuple[Mark, ...], bool]:
-    """Return what is known about a file.
+def file_marks(connection: Connection, files: Sequence[FileState]) -> list[tuple[tuple[Mark, ...], bool]]:
+    """Return what is known about files.
 
     Args:
         connection: the transaction.
-        path: absolute.
-        modified_ns: when its content was changed last.
-        changed_ns: when its content or its name was changed last.
+        files: as they are now.
 
     Returns:
-        Its marks, and whether that is all there is to say: a tool wrote it, and nothing has changed it since.
+        For each its marks, and whether that is all there is to say: a tool wrote it, and nothing has changed it since.
     """
+    names = sorted({clean_text(name) for each in files for name in (each.path, *map(str, PurePath(each.path).parents))})
+    by_path: dict[str, list[tuple[bool, int, int, str]]] = {}
+    for start in range(0, len(names), _VALUES_PER_QUERY):
+        rows = connection.execute(*with_list(_WRITTEN, "paths", names[start : start + _VALUES_PER_QUERY]))
+        for path, *row in rows.fetchall():
+            by_path.setdefault(path, []).append(tuple(row))
+    return [_marks_of_file(each, by_path) for each in files]
+
+
+def _marks_of_file(
+    file: FileState, by_path: Mapping[str, Iterable[tuple[bool, int, int, str]]]
+) -> tuple[tuple[Mark, ...], bool]:
     marks: dict[Mark, None] = {}
     is_all = False
-    row = connection.execute(_FILE, {"path": clean_text(path), "no": False}).fetchone()
-    if row is not None:
-        started_ns, ended_ns, text = row
-        is_all = started_ns <= modified_ns <= ended_ns
+    for _, started_ns, ended_ns, text in by_path.get(clean_text(file.path), ()):
+        is_all = started_ns <= file.modified_ns <= ended_ns
         marks |= dict.fromkeys(marks_of_text(text))
-    parents = [clean_text(str(each)) for each in PurePath(path).parents]
-    times = {"modified": modified_ns, "changed": changed_ns, "yes": True}
-    sql, listed = with_list(_DIRECTORIES, "paths", parents)
-    for (text,) in connection.execute(sql, {**times, **listed}).fetchall():
-        marks |= dict.fromkeys(marks_of_text(text))
+    for parent in PurePath(file.path).parents:
+        for is_directory, started_ns, ended_ns, text in by_path.get(clean_text(str(parent)), ()):
+            is_within = any(started_ns <= each <= ended_ns for each in (file.modified_ns, file.changed_ns))
+            if is_directory and is_within:
+                marks |= dict.fromkeys(marks_of_text(text))
     return tuple(marks), is_all
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
+from oneclaw_core.threads import run_in_thread
+from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.home import Project
     from oneclaw_core.tools.executor import CallScope
@@ -31,6 +32,8 @@ _LOCAL = frozenset({"files.read", "files.write", "network.private", "network.pub
 _HARMLESS_PARTS = frozenset({"read", "organize"})
 _SHOWN_BODY_CHARACTERS = 4_000
 _MAX_SESSIONS = 64
+# Of one result; the conversation keeps fewer of each kind.
+_MAX_MARKS = 4 * MAX_ORIGINS
 
 # Headers that carry nothing, whoever sets them; a few bits are no way out.
 _WEIGHT = r"(?:;q=[01]\.?\d?)?"
@@ -58,8 +61,8 @@ class ProvenanceRecords(Protocol):
         """Read the messages of a session whose links may be followed, with a ``sequence`` above one."""
         ...
 
-    async def file_marks(self, path: str, modified_ns: int, changed_ns: int) -> tuple[tuple[Mark, ...], bool]:
-        """Return the marks of a file, and whether these are all."""
+    async def file_marks(self, files: Sequence[FileState]) -> list[tuple[tuple[Mark, ...], bool]]:
+        """Return the marks of each file, and whether these are all."""
         ...
 
     async def record_written(self, files: Iterable[UsedFile], marks: Iterable[Mark], ended_ns: int) -> None:
@@ -117,11 +120,10 @@ class CallProvenance:
 
     async def settle(self) -> None:
         """Add what the call has read so far to the conversation."""
-        while self._settled < len(self.paths.used):
-            used = self.paths.used[self._settled]
-            self._settled += 1
-            if used.use == "read":
-                self.marks += await self._marks_of_file(used.path)
+        read = dict.fromkeys(each.path for each in self.paths.used[self._settled :] if each.use == "read")
+        self._settled = len(self.paths.used)
+        if read:
+            self.marks += await self._marks_of_files(list(read))
         self.scope.conversation.add(self.marks)
 
     async def finish(self) -> tuple[Mark, ...]:
@@ -131,7 +133,7 @@ class CallProvenance:
         kept = dict.fromkeys((*self.marks, *self.scope.conversation.marks()))
         if written and kept and self.records is not None:
             await self.records.record_written(written, kept, time.time_ns())
-        return tuple(dict.fromkeys(self.marks))
+        return tuple(dict.fromkeys(self.marks))[:_MAX_MARKS]
 
     async def needs_question(
         self, method: str, url: str, headers: Mapping[str, str], *, has_body: bool, is_followed: bool = False
@@ -173,22 +175,30 @@ class CallProvenance:
             session_id, turn = (outer.session_id, outer.turn) if outer is not None else (None, None)
         return False
 
-    async def _marks_of_file(self, path: Path) -> Iterable[Mark]:
-        try:
-            found = path.stat()  # noqa: ASYNC240  # of a file that was just read
-        except OSError:  # it is gone, and nothing was read
-            return ()
-        known: tuple[Mark, ...] = ()
-        if self.records is not None:
-            known, is_all = await self.records.file_marks(str(path), found.st_mtime_ns, found.st_ctime_ns)
+    async def _marks_of_files(self, paths: Sequence[Path]) -> Iterable[Mark]:
+        workspace = self.paths.workspace.resolve()  # looked up when the files were
+        states = await run_in_thread(lambda: [state for path in paths if (state := _state_of(path)) is not None])
+        known = [((), False)] * len(states) if self.records is None else await self.records.file_marks(states)
+        marks: dict[Mark, None] = {}
+        for state, (stored, is_all) in zip(states, known, strict=True):
             if is_all:
-                return known
-        origin = f"the file {self.paths.display(path)}"
-        marks = [*(each.passed_on() for each in known), Mark.of(MarkKind.PRIVATE, origin)]
-        is_own = (self.project is not None and self.project.is_trusted) or path.is_relative_to(
-            self.paths.workspace.resolve()
-        )
-        return marks if is_own else [*marks, Mark.of(MarkKind.OUTSIDE, origin)]
+                marks |= dict.fromkeys(stored)
+                continue
+            path = Path(state.path)
+            origin = f"the file {self.paths.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
+            marks |= dict.fromkeys(each.passed_on() for each in stored)
+            marks[Mark.of(MarkKind.PRIVATE, origin)] = None
+            if not path.is_relative_to(workspace) and (self.project is None or not self.project.is_trusted):
+                marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
+        return marks
+
+
+def _state_of(path: Path) -> FileState | None:
+    try:
+        found = path.stat()
+    except OSError:  # it is gone, and nothing was read
+        return None
+    return FileState(str(path), found.st_mtime_ns, found.st_ctime_ns)
 
 
 def asks_again(permission: str, conversation: Provenance) -> bool:

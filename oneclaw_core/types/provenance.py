@@ -89,6 +89,21 @@ class UsedFile:
         return self.use == "run"
 
 
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it is at one moment.
+
+    Attributes:
+        path: absolute.
+        modified_ns: when its content was changed last.
+        changed_ns: when its content or its name was changed last.
+    """
+
+    path: str
+    modified_ns: int
+    changed_ns: int
+
+
 @dataclass(slots=True)
 class Provenance:
     """Where the text in one conversation comes from; it only grows.

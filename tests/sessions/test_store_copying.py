@@ -26,7 +26,7 @@ from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.tools import Decision, Grant
 from oneclaw_core.types.agents import Agent
 from oneclaw_core.types.messages import Attachment, Message, MessageType, TokenUsage
-from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
+from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
@@ -92,7 +92,7 @@ async def everything(backend: Backend, home: Path) -> dict[str, object]:
             "permissions": await store.grants(),
             "log": await store.permission_log(10),
             "tools": await store.tool_states(),
-            "files": await store.file_marks("/home/ada/ü.txt", 7, 7),
+            "files": await store.file_marks([FileState("/home/ada/ü.txt", 7, 7)]),
             "found": [(each.text, each.sequence) for each in found.passages],
             "titles": sorted(each.text for each in titles.passages),
         }

@@ -146,6 +146,12 @@ HTTP_BACKENDS: dict[str, Callable[[Query, SearchSettings, httpx.AsyncClient], Aw
 }
 
 
+def service_url(settings: SearchSettings) -> str:
+    """Return the address of the service that is asked; for ``ddgs``, that of one of its engines."""
+    known = {"ddgs": "https://duckduckgo.com", "brave": BRAVE_URL, "tavily": TAVILY_URL}
+    return settings.url or known.get(settings.backend, "")
+
+
 def _key(settings: SearchSettings) -> str:
     key = settings.api_key.get_secret_value()
     if not key:

@@ -7,7 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from oneclaw_core import ToolContext, ToolResult, untrusted
-from oneclaw_search.backends import HTTP_BACKENDS, Query, SearchError, search_ddgs
+from oneclaw_search.backends import HTTP_BACKENDS, Query, SearchError, search_ddgs, service_url
 
 if TYPE_CHECKING:
     from oneclaw_search.backends import Result
@@ -41,6 +41,7 @@ async def web_search(
     wanted = Query(query.strip(), max_results, period)
     try:
         if settings.backend == "ddgs":
+            await context.allow_url(service_url(settings), f"a search for {wanted.text}")
             found = await asyncio.to_thread(search_ddgs, wanted, settings)
         else:
             found = await HTTP_BACKENDS[settings.backend](wanted, settings, context.http)
@@ -53,6 +54,7 @@ async def web_search(
     shown = [each for each in found if each.url.startswith(("http://", "https://"))][:max_results]
     if not shown:
         return ToolResult.success("Nothing was found.")
+    context.mark_page(service_url(settings))
     return ToolResult.success(untrusted("\n\n".join(_described(each) for each in shown), "a web search"))
 
 

@@ -166,3 +166,35 @@ def test_a_blank_query_is_refused(search):
 
 def test_what_it_registers(definitions_snapshot):
     definitions_snapshot()
+
+
+def test_results_can_be_followed_and_a_search_with_private_data_is_asked_for(
+    oneclaw_factory, web_server, oneclaw_project
+):
+    (oneclaw_project / "notes.md").write_text("private")
+    page = {"title": "Otters", "url": web_server.url_of("/otters")}
+    web_server.answers("/search", {"results": [page]})
+    web_server.answers("/otters", "They swim.")
+    environ = {"ONECLAW_SEARCH_BACKEND": "searxng", "ONECLAW_SEARCH_URL": web_server.url_of().rstrip("/")}
+    home = oneclaw_factory(["search"], allow=["network.private"], environ=environ)
+    home.user.says("no")
+    home.model.calls("web_search", query="otters")
+    home.model.calls("read_file", path="notes.md")
+    home.model.calls("http_request", url=page["url"])
+    home.model.calls("web_search", query="otters and private")
+    home.model.says("Done.")
+    calls = home.send("Search", tool_groups=["search"]).tool_calls
+    assert [each.result.is_success for each in calls if each.name != "load_tool_group"] == [True, True, True, False]
+    assert [(each.permission, each.subject) for each in home.user.asked] == [("data.send", "127.0.0.1")]
+
+
+def test_the_public_engines_are_asked_for_with_private_data(oneclaw_factory, oneclaw_project):
+    (oneclaw_project / "notes.md").write_text("private")
+    home = oneclaw_factory(["search"])
+    home.user.says("no")
+    home.model.calls("read_file", path="notes.md")  # of a directory that is not trusted: text from outside too
+    home.model.calls("web_search", query="private")
+    home.model.says("Done.")
+    home.send("Search", tool_groups=["search"])
+    assert [(each.permission, each.subject) for each in home.user.asked] == [("data.send", "duckduckgo.com")]
+    assert "a search for private" in home.user.asked[0].detail
