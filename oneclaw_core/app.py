@@ -15,7 +15,7 @@ from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.models import ModelLists
 from oneclaw_core.config.settings import SettingsReader
 from oneclaw_core.errors import UsageError
-from oneclaw_core.home import Home, Project, find_home, is_trusted
+from oneclaw_core.home import Home, find_home
 from oneclaw_core.plugins.catalogue.merging import add_program_tools
 from oneclaw_core.plugins.contract.home_services import HomeServices
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, given_plugins, load_plugins
@@ -25,6 +25,7 @@ from oneclaw_core.plugins.running.running_plugin import PluginContexts
 from oneclaw_core.plugins.running.runtime import Plugins
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
+from oneclaw_core.project.trust import Project
 from oneclaw_core.providers.pool import ProviderPool
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
@@ -89,7 +90,7 @@ class OneClaw:
         self.store = store
         self.configuration = catalog.configuration(home, store, environ)
         self.agents = AgentService(store, catalog.registry, self.configuration.models.check_provider)
-        self._project = Project(start_directory)
+        self._project = Project(start_directory, permissions)
         self._applied: Mapping[str, Any] | None = None
         self.services = HomeServices(
             home=home,
@@ -140,7 +141,15 @@ class OneClaw:
             store=store,
             registry=catalog.registry,
             executor=ToolExecutor(
-                catalog.registry, permissions, home.path, paths, self.services, self.plugins, deps, store
+                catalog.registry,
+                permissions,
+                home.path,
+                paths,
+                self.services,
+                self.plugins,
+                deps,
+                store,
+                self._project,
             ),
             plugins=self.plugins,
             permissions=permissions,
@@ -197,7 +206,6 @@ class OneClaw:
             )
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
-            claw._project.is_trusted = is_trusted(claw._project.directory, stored)
             try:
                 claw._tool_sources.add(disabled_plugins(stored, environ))
                 await claw._tool_sources.start()
@@ -430,10 +438,9 @@ class OneClaw:
 
     def _apply_settings(self, stored: Mapping[str, Any]) -> None:
         """Use stored settings that another process may have changed."""
-        if stored == self._applied and not self._project.is_trusted:
-            return  # What a trusted path leads to may change by itself.
+        if stored == self._applied:
+            return
         self._applied = stored
-        self._project.is_trusted = is_trusted(self._project.directory, stored)
         disabled = disabled_plugins(stored, self._environ)
         self._tool_sources.set_disabled(disabled)
         self.catalog.registry.set_disabled_plugins(disabled)

@@ -11,11 +11,6 @@ from oneclaw_core.errors import OneClawError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
-
-
-TRUST_SETTING = "trusted_projects"
-"""Not among the settings that ``oneclaw config`` and tools can set: no model is to trust for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,38 +116,3 @@ def find_home(environ: Mapping[str, str] | None = None, path: str | Path | None 
             f"the home {str(chosen)!r} cannot be found: {error}; set ONECLAW_HOME to an absolute path"
         ) from None
     return Home(directory, environ.get("ONECLAW_DATABASE_URL") or f"sqlite:///{directory / 'oneclaw.db'}")
-
-
-@dataclass(slots=True)
-class Project:
-    """The directory that the program was started in.
-
-    Attributes:
-        directory: its path, ``None`` for no project.
-        is_trusted: True if the user trusts it; read again before each turn.
-    """
-
-    directory: Path | None = None
-    is_trusted: bool = False
-
-
-def trusted_projects(stored: Mapping[str, Any]) -> list[str]:
-    """Return the directories that are trusted; an invalid value trusts none.
-
-    Args:
-        stored: values from the store, by key.
-    """
-    value = stored.get(TRUST_SETTING)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def is_trusted(project: Path | None, stored: Mapping[str, Any]) -> bool:
-    """Return True if a directory is trusted.
-
-    Args:
-        project: ``None`` for no project.
-        stored: values from the store, by key.
-    """
-    if project is None or TRUST_SETTING not in stored:
-        return False
-    return os.path.realpath(project) in trusted_projects(stored)

@@ -68,7 +68,7 @@ def read_file(
             if start_line is None and line_count is None:
                 text = read_all(stream, encoding)
             else:
-                text = _with_place(read_lines(stream, encoding, start_line or 1, line_count), shown)
+                text = _with_place(read_lines(stream, encoding, start_line or 1, line_count), str(resolved))
         return ToolResult.success(_presented(text, resolved, context))
     except FileNotFoundError:
         return ToolResult.error("execution_error", f"File not found: {shown}")
@@ -110,11 +110,11 @@ def write_file(path: str, content: str, mode: str = "overwrite", *, context: Too
             raise DirectoryInsteadError
         if mode == "append":
             size = append_content(resolved, data, context.paths)
-            return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown} (appended; it has {_bytes(size)} now)")
+            return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved} (appended; it has {_bytes(size)} now)")
         replace_content(resolved, data, context.paths)
     except (OSError, UnicodeError) as error:
         return ToolResult.error("execution_error", f"Cannot write {shown}: {_reason(error)}")
-    return ToolResult.success(f"Wrote {_bytes(len(data))} to {shown}")
+    return ToolResult.success(f"Wrote {_bytes(len(data))} to {resolved}")
 
 
 def _presented(text: str, path: Path, context: ToolContext) -> str:

@@ -126,9 +126,9 @@ async def _described(response: httpx.Response, context: ToolContext, seconds: fl
     is_cut = not body.is_whole or body.size > len(body.beginning)
     text = _text(response, body.beginning, is_cut=is_cut)
     if text is None:
-        return _joined(status, _note(response, body, context, is_text=False), headers, "", source)
+        return _joined(status, _note(response, body, is_text=False), headers, "", source)
     shown = text[:room]
-    note = _note(response, body, context, is_text=True) if is_cut or len(shown) < len(text) else ""
+    note = _note(response, body, is_text=True) if is_cut or len(shown) < len(text) else ""
     return _joined(status, note, headers, shown, source)
 
 
@@ -142,24 +142,15 @@ def _text(response: httpx.Response, content: bytes, *, is_cut: bool) -> str | No
     return decoded(content, response.headers.get("content-type", ""), is_cut)
 
 
-def _note(response: httpx.Response, body: ReceivedBody, context: ToolContext, *, is_text: bool) -> str:
+def _note(response: httpx.Response, body: ReceivedBody, *, is_text: bool) -> str:
     """Say what becomes of a body that is not shown, or not all of it."""
     size = body.size if body.is_whole else named_size(response)
     amount = ("1 byte" if size == 1 else f"{size:,} bytes") if size is not None else f"more than {body.size:,} bytes"
-    if body.saved is not None:
-        kept = f"is saved in {_shown_path(body.saved, context)}"
-    else:
-        kept = f"is not saved: {body.problem}"
+    kept = f"is saved in {body.saved}" if body.saved is not None else f"is not saved: {body.problem}"
     if is_text:
         return f"[only the beginning of the body is shown; all of it, {amount}, {kept}]"
     kind = media_type(response.headers.get("content-type", "")) or "unknown type"
     return f"[the body is binary ({kind}, {amount}) and {kept}]"
-
-
-def _shown_path(path: Path, context: ToolContext) -> str:
-    shown = context.paths.display(path)
-    # A relative path would lead to the other file.
-    return str(path) if (context.paths.start_directory / shown).exists() else shown
 
 
 def _header_lines(response: httpx.Response) -> Iterator[str]:
@@ -259,8 +250,9 @@ class _Receiver:
             when = limit.when()
             if when is not None:
                 limit.reschedule(when + self._context.asked_seconds() - asked_before)
-            path = self._context.paths.writable(f"{DIRECTORY}/{download_name(self._response)}")
-            self.file = self.files.enter_context(new_file(path, self._context.paths))
+            paths = self._context.paths
+            path = paths.writable(paths.workspace / DIRECTORY / download_name(self._response))
+            self.file = self.files.enter_context(new_file(path, paths))
         except PermissionDeniedError:
             self.problem = "tools may not write there"
         except OSError as error:

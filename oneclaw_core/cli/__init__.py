@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.output import warn as warn
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import run_async as run_async
-    from oneclaw_core.cli.running import trust_project as trust_project
+    from oneclaw_core.cli.trust import forget_trust as forget_trust
+    from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
 
@@ -42,7 +43,8 @@ _NAMES = {
         "table_text warn"
     ),
     "run": "read_stdin",
-    "running": "run_async trust_project",
+    "running": "run_async",
+    "trust": "forget_trust trust_directory",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.home import find_home, is_trusted
+from oneclaw_core.home import find_home
 from oneclaw_core.plugins.catalogue.merging import Catalog
 from oneclaw_core.plugins.contract.tool_source import ListingContext
 from oneclaw_core.plugins.loading.load_plugins import disabled_plugins, load_plugins
@@ -20,6 +20,7 @@ from oneclaw_core.plugins.loading.stores import home_with_backend
 from oneclaw_core.plugins.registration.entry import SOURCE_HOOK
 from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.sessions.settings import UserStates, read_states
+from oneclaw_core.tools.permission_rules import is_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +45,7 @@ class HomeCatalog(Catalog):
 
     def is_trusted(self, project: Path) -> bool:
         """Return True if the user trusts a directory."""
-        return is_trusted(project, self.states.settings)
+        return is_trusted(project, self.states.grants)
 
 
 def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:

@@ -67,6 +67,7 @@ BUILTIN_COMMANDS = {
     "keys": BuiltinCommand("keys:keys", "Store the keys of model services and the secrets of plugins."),
     "usage": BuiltinCommand("usage:usage", "Show what models used and cost."),
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
+    "trust": BuiltinCommand("trust:trust", "Trust the directory of a project."),
     "config": BuiltinCommand("config:config", "Show and change settings."),
     "db": BuiltinCommand("db:db", "Show, migrate and copy the database."),
     "doctor": BuiltinCommand("doctor:doctor", "Check the installation and say what to fix."),

@@ -8,11 +8,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.home import TRUST_SETTING, find_home, trusted_projects
+from oneclaw_core.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-    from pathlib import Path
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
@@ -130,26 +129,3 @@ def with_agents(work: Callable[[AgentService], Awaitable[Value]], *, is_read_onl
         return work(AgentService(store, catalog.registry, check_model))
 
     return with_store(run, is_read_only=is_read_only)
-
-
-def trust_project(directory: Path, *, is_trusted: bool = True) -> bool:
-    """Trust a directory from now on, or stop trusting it.
-
-    Args:
-        directory: of the project.
-        is_trusted: False to stop.
-
-    Returns:
-        True if it was trusted before.
-
-    Raises:
-        OneClawError: the home or its database cannot be used.
-    """
-    project = os.path.realpath(directory)
-
-    def change(stored: Any) -> list[str]:
-        others = [name for name in trusted_projects({TRUST_SETTING: stored}) if name != project]
-        return [*others, project] if is_trusted else others
-
-    before = with_store(lambda store: store.change_setting(TRUST_SETTING, change))
-    return project in trusted_projects({TRUST_SETTING: before})

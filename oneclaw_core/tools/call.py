@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from types import CoroutineType, coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     import httpx
 
@@ -58,6 +59,24 @@ MAX_PROGRESS_CHARACTERS = 1_000
 _log = logging.getLogger("oneclaw.executor")
 
 
+class TrustedDirectory(Protocol):
+    """The start directory: see :class:`oneclaw_core.project.trust.Project`."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """True if the user trusts it."""
+        ...
+
+    @property
+    def can_be_asked(self) -> bool:
+        """True if the user may be asked to trust it, and has not been."""
+        ...
+
+    async def ask_trust(self, require: RequirePermission, detail: str) -> bool:
+        """Ask the user, unless that is decided already; return True if the user was asked, and trusts it."""
+        ...
+
+
 class LoopBlocks:
     """Seconds for which tools of the program have blocked its event loop; one object for all calls."""
 
@@ -77,6 +96,8 @@ class RunningCall:
         blocks: of the program's event loop, by tools of the program.
         worker: the event loop of the tool's plugin; ``None`` if it runs on that of the program.
         provenance: knows what the call has read, and which requests the user has to agree with.
+        project: the start directory; ``None`` for one that is never trusted.
+        can_ask: returns True if a person can be asked.
     """
 
     def __init__(
@@ -88,9 +109,14 @@ class RunningCall:
         blocks: LoopBlocks | None = None,
         worker: WorkerLoop | None = None,
         provenance: CallProvenance | None = None,
+        project: TrustedDirectory | None = None,
+        can_ask: Callable[[], bool] | None = None,
     ) -> None:
         self._provenance = provenance
         self._worker = worker
+        self._project = project
+        self._can_ask = can_ask
+        self._agreed: set[str] = set()
         self._tool_name = ""
         self._blocks = blocks or LoopBlocks()
         self._blocks_before = self._blocks.seconds
@@ -212,9 +238,45 @@ class RunningCall:
             PermissionDeniedError: the user does not grant it.
             OneClawError: this is the event loop's own thread, which would wait for itself.
         """
-        if threading.get_ident() == self._loop_thread or is_worker_thread():
-            raise OneClawError("an async tool asks with: await context.ask_permission(...)")
+        self._refuse_on_loops("await context.ask_permission(...)")
         self._wait_for(self.ask_permission(permission, detail, subject, directory))
+
+    @property
+    def is_trusted(self) -> bool:
+        """True if the user trusts the start directory; see :class:`oneclaw_core.tools.paths.PathQuestions`."""
+        return self._project is not None and self._project.is_trusted
+
+    def ask_trust(self, detail: str) -> bool:
+        """Ask once whether to trust the start directory, from a thread; return True if it is trusted now."""
+        project = self._project
+        if project is None or project.is_trusted:
+            return project is not None
+        if project.can_be_asked and self._can_ask is not None and self._can_ask():
+            self._refuse_on_loops("await context.writable(path)")
+            self._wait_for(run_on(self._loop, self._ask_trust(project, detail)))
+        return project.is_trusted
+
+    async def _ask_trust(self, project: TrustedDirectory, detail: str) -> None:
+        self._check_open()
+        with self.paused():
+            if await project.ask_trust(self._require_permission, detail):
+                self._agreed.add(detail)
+
+    def ask(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
+        """Go on if the user grants a permission for a path, from a thread.
+
+        Raises:
+            PermissionDeniedError: the user does not.
+            OneClawError: this is an event loop's own thread, which would wait for itself.
+        """
+        name = f"{permission}:{path}"
+        # Who trusts a directory to have a file written in it has agreed to that.
+        if name in self._agreed or (directory is not None and detail in self._agreed):
+            return
+        self._refuse_on_loops("await context.readable(path), or writable")
+        place = None if directory is None else str(directory)
+        self._wait_for(self.ask_permission(permission, detail, str(path), place))
+        self._agreed.add(name)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -306,6 +368,10 @@ class RunningCall:
             self._wait_for(gate(*asked))
 
         return allow
+
+    def _refuse_on_loops(self, instead: str) -> None:
+        if threading.get_ident() == self._loop_thread or is_worker_thread():
+            raise OneClawError(f"an async tool asks with: {instead}")
 
     def _wait_for(self, answer: Coroutine[Any, Any, None]) -> None:
         """Have the event loop ask, and wait in this thread."""

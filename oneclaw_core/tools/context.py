@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import uuid
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
+
+_Value = TypeVar("_Value")
 
 NOT_IN_A_RUNNING_CALL = (
     "this service of ToolContext is there only in a call that the executor runs, not in a worker process: "
@@ -88,6 +90,13 @@ class CallServices(Protocol):
     def sync_http_client(self) -> httpx.Client:
         """Give the guarded client for synchronous tools, made when first asked for."""
         ...
+
+
+async def _in_thread(call: Callable[[], _Value]) -> _Value:
+    # Imported here, for worker processes have no use for it.
+    from oneclaw_core.threads import run_in_thread
+
+    return await run_in_thread(call)
 
 
 async def _run_here(call: Callable[[], Awaitable[Any]]) -> Any:
@@ -281,6 +290,30 @@ class ToolContext:
         """
         self._running_services().ask_permission_sync(permission, detail, subject, directory)
 
+    async def readable(self, path: str | Path) -> Path:
+        """Do what ``paths.readable`` does in a thread, so that the user can be asked; for async tools.
+
+        Raises:
+            PermissionDeniedError: the tool may not read there; let it pass, the executor answers the model.
+        """
+        return await _in_thread(lambda: self.paths.readable(path))
+
+    async def writable(self, path: str | Path) -> Path:
+        """Do what ``paths.writable`` does in a thread, so that the user can be asked; for async tools.
+
+        Raises:
+            PermissionDeniedError: the tool may not write there; let it pass, the executor answers the model.
+        """
+        return await _in_thread(lambda: self.paths.writable(path))
+
+    async def trusts_start_directory(self, detail: str) -> bool:
+        """Return True if the user trusts the start directory; ask for it, once, where a person can be asked.
+
+        Args:
+            detail: what exactly the tool is about to do there, shown to the user.
+        """
+        return await _in_thread(lambda: self.paths.asks_trust(detail))
+
     async def allow_address(self, host: str, address: str, port: int) -> None:
         """Go on only if the tool may connect to an address, for tools that cannot use :attr:`http`.
 
@@ -363,15 +396,19 @@ class ToolContext:
         """
         return self._running_services().asked_seconds()
 
-    def without_services(self) -> ToolContext:
-        """A copy that can be sent to a worker process; only its data and ``paths`` work there."""
+    def without_services(self, granted: Iterable[str] = ()) -> ToolContext:
+        """A copy that can be sent to a worker process; only its data and ``paths`` work there.
+
+        Args:
+            granted: what the user has granted to the call, as ``PERMISSION:PATH``.
+        """
         return ToolContext(
             self.home,
             self.session_id,
             self.agent_name,
             self.tool_name,
             self.call_id,
-            replace(self.paths, used=[]),
+            self.paths.for_other_process(granted),
             selection=self.selection,
             shown_characters=self.shown_characters,
         )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import HookedCall
     from oneclaw_core.tools.arguments import ArgumentsValidator
+    from oneclaw_core.tools.call import TrustedDirectory
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.definition import ToolDefinition
     from oneclaw_core.tools.paths import PathGuard
@@ -118,6 +119,7 @@ class ToolExecutor:
         plugins: at work, which govern and observe calls; ``None`` for none.
         deps: what the embedding program gives to its tools.
         records: of where text comes from; ``None`` for none.
+        project: the start directory, and whether the user trusts it; ``None`` for one that is never trusted.
     """
 
     def __init__(
@@ -130,7 +132,9 @@ class ToolExecutor:
         plugins: Plugins | None = None,
         deps: object = None,
         records: ProvenanceRecords | None = None,
+        project: TrustedDirectory | None = None,
     ) -> None:
+        self._project = project
         self._plugins = plugins
         self._records = records
         self._links = KnownLinks(records) if records is not None else None
@@ -370,7 +374,7 @@ class ToolExecutor:
                     raise denied_for_good(min(denied))
             else:
                 for permission in definition.required_permissions:
-                    directory = directory_of(permission, arguments, provenance.paths)
+                    directory = directory_of(permission, arguments, partial(self._paths_now, provenance))
                     await require(permission, subject=subject_of(permission, arguments), directory=directory)
         except PermissionDeniedError as error:
             return ToolResult.error("permission_denied", str(error))
@@ -385,10 +389,18 @@ class ToolExecutor:
 
         inner_call = partial(self._inner_call, call, scope) if hooks is not None else None
         worker = plugin.worker if plugin is not None and not source.is_bound_to_source else None
-        denied = self._denied(scope, "files.read", "files.write", with_patterns=True)
         running = RunningCall(
-            definition.timeout_seconds, require, report_progress, inner_call, self._blocks, worker, provenance
+            definition.timeout_seconds,
+            require,
+            report_progress,
+            inner_call,
+            self._blocks,
+            worker,
+            provenance,
+            self._project,
+            partial(self._can_ask, scope),
         )
+        denied = self._denied(scope, "files.read", "files.write", with_patterns=True)
         CALL_MARKS.set(provenance.marks)
         context = ToolContext(
             home=self._home,
@@ -396,7 +408,7 @@ class ToolExecutor:
             agent_name=scope.agent_name,
             tool_name=call.name,
             call_id=call.id,
-            paths=provenance.paths if denied == provenance.paths.denied else replace(provenance.paths, denied=denied),
+            paths=replace(provenance.paths, denied=denied, questions=running),
             _call=running,
             _services=self._services,
             _plugin=plugin,
@@ -469,6 +481,15 @@ class ToolExecutor:
                 hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
 
         return require
+
+    def _paths_now(self, provenance: CallProvenance) -> PathGuard:
+        """Return the paths of a call as the user trusts the start directory now."""
+        return replace(provenance.paths, trusts_start=self._project is not None and self._project.is_trusted)
+
+    def _can_ask(self, scope: CallScope) -> bool:
+        """Return True if a person can be asked on behalf of a call."""
+        session = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
+        return self._permissions.can_ask_in(session)
 
     @asynccontextmanager
     async def _inner_call(

@@ -47,7 +47,7 @@ _HIDDEN_NAME = re.compile(
     r"""\.env[._-].*                                            # .env.local
     | id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._-].*)?     # keys of SSH, and copies of them
     | ssh_host_.*_key
-    | (?:credentials?|secrets?)\.(?:json|ya?ml|toml|ini|cfg|conf|txt|csv|xml|properties|db)
+    | (?:credentials?|secrets?)\.(?:json|ya?ml|toml|ini|cfg|conf|csv|xml|properties|db)
     | client_?secrets?.*\.json | service[_-]?account.*\.json
     | \..*_history                                              # of shells: commands with passwords in them
     """,

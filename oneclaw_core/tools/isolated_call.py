@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.process.python_worker import read_exactly, take_pipes, write_all
 from oneclaw_core.tools.function import FunctionTool, ToolFunction
+from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 
@@ -62,6 +63,7 @@ def _answer(data: bytes) -> dict[str, Any]:
             "raised": type(error).__name__,
             "message": _message_of(error),
             "permission": error.permission if isinstance(error, PermissionDeniedError) else None,
+            "path": _path_of(error) if isinstance(error, PathPermissionError) else None,
             "traceback": traceback.format_exc(),
         }
     return {
@@ -95,6 +97,10 @@ def _run(request: Request) -> ToolResult:
             arguments = converted
         loaded = loaded.function
     return of_kept_size(ToolFunction.of(loaded, request.target.origin).call_here(arguments, request.context))
+
+
+def _path_of(error: PathPermissionError) -> list[str | None]:
+    return [str(error.path), error.detail, None if error.directory is None else str(error.directory)]
 
 
 def _message_of(error: BaseException) -> str:

@@ -10,13 +10,16 @@ import base64
 import json
 import logging
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.secrets.redaction import without_secrets
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
+from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
@@ -65,7 +68,21 @@ async def call_in_process(
         WorkerError: the function raised anything else.
         ToolDefinitionError: an argument cannot be sent to another process.
     """
-    request = _pack(Request(target, arguments, context.without_services(), is_converted))
+    granted: set[str] = set()
+    while True:
+        request = _pack(Request(target, arguments, context.without_services(granted), is_converted))
+        try:
+            return await _call(request, target, context)
+        except PathPermissionError as needed:
+            # The worker can ask nobody. It did nothing yet with what it may not open, so it runs again.
+            if context.paths.questions is None or needed.name in granted:
+                raise
+            ask = partial(context.paths.questions.ask, needed.permission, needed.detail, needed.path, needed.directory)
+            await run_in_thread(ask)
+            granted.add(needed.name)
+
+
+async def _call(request: bytes, target: FunctionTarget, context: ToolContext) -> ToolResult:
     async with python_process(
         "oneclaw_core.tools.isolated_call:serve", environ=without_secrets(), preload=(*_PRELOADED, target.module)
     ) as process:
@@ -125,7 +142,11 @@ def _result_of(answer: bytes, returncode: int | None, target: FunctionTarget, co
         )
     message = fields["message"]
     error: OneClawError
-    if fields["permission"] is not None:
+    if fields["path"] is not None:
+        path, detail, directory = fields["path"]
+        place = None if directory is None else Path(directory)
+        error = PathPermissionError(fields["permission"], detail, Path(path), place)
+    elif fields["permission"] is not None:
         error = PermissionDeniedError(message, fields["permission"])
     else:
         error = type(fields["raised"], (WorkerError,), {})(message)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError
+from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
 from oneclaw_core.types.provenance import UsedFile
 
 if TYPE_CHECKING:
@@ -30,18 +32,66 @@ _SHOWN_CHARACTERS = 100
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
 
 
+class PathPermissionError(PermissionDeniedError):
+    """A permission for a path is needed, and nobody can be asked where it was found out.
+
+    Attributes:
+        name: ``PERMISSION:PATH``, by which it can be granted.
+        detail: what is about to be done.
+        path: the permission is needed for.
+        directory: a lasting answer may hold in; ``None`` for the path alone.
+    """
+
+    def __init__(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
+        name = self.name = f"{permission}:{path}"
+        super().__init__(
+            f"Permission {permission!r} is needed to {detail}, and nobody can be asked here. "
+            f"The user can grant it with: oneclaw permissions grant {shlex.quote(name)}",
+            permission,
+            "default",
+        )
+        self.detail = detail
+        self.path = path
+        self.directory = directory
+
+
+class PathQuestions(Protocol):
+    """Asks the user about paths on behalf of a call; reached through :class:`PathGuard`, in a thread."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """True if the user trusts the start directory."""
+        ...
+
+    def ask_trust(self, detail: str) -> bool:
+        """Ask once whether to trust the start directory; return True if it is trusted now."""
+        ...
+
+    def ask(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
+        """Go on if the user grants a permission for a path, else raise ``PermissionDeniedError``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PathGuard:
-    """Confines a tool's files to the workspace, and its reading to the workspace and the start directory.
+    """Confines a tool's files to the workspace and the start directory.
 
-    Paths are resolved before they are judged, so neither ``..`` nor a symbolic link leads outside.
+    Paths are resolved before they are judged, so neither ``..`` nor a symbolic link leads outside. Hidden files, such
+    as ``.env``, are read only with a permission that names them. The start directory is written only if the user
+    trusts it. Then relative paths lie in it; before, they are looked up in it, then in the workspace, and written in
+    the workspace.
+
+    Where the user may have to be asked, call it in a thread: ``await context.readable(path)`` in async code.
 
     Attributes:
         workspace: the directory in the home where tools read and write.
-        start_directory: where the program was started: tools may read there, not write.
+        start_directory: where the program was started.
         home: closed to tools but for the workspace, also where it lies in the start directory.
         denied: what the user has denied of ``files.read`` and ``files.write``: these names, or with a path such as
             ``files.write:/home/ada/notes``, which stands for the file, or all below the directory.
+        trusts_start: True if the user trusts the start directory; with questions, these know.
+        granted: what was granted to this call, as ``PERMISSION:PATH``, where nobody can be asked.
+        questions: asks the user; ``None`` where that is not possible, such as in a worker process.
         used: the paths that a call has asked for, see :mod:`oneclaw_core.tools.provenance`.
     """
 
@@ -49,12 +99,18 @@ class PathGuard:
     start_directory: Path
     home: Path | None = None
     denied: frozenset[str] = frozenset()
+    trusts_start: bool = False
+    granted: frozenset[str] = frozenset()
+    questions: PathQuestions | None = field(default=None, repr=False, compare=False)
     used: list[UsedFile] = field(default_factory=list, compare=False, repr=False)
 
-    def readable(self, path: str | Path) -> Path:
-        """Resolve a path that a tool wants to read.
+    @property
+    def is_trusted(self) -> bool:
+        """True if the user trusts the start directory, which relative paths lie in then."""
+        return self.trusts_start if self.questions is None else self.questions.is_trusted
 
-        A relative path is looked up in the start directory, then in the workspace.
+    def readable(self, path: str | Path) -> Path:
+        """Resolve a path that a tool wants to read, and ask the user if it is hidden.
 
         Returns:
             An absolute path without symbolic links, which need not exist.
@@ -62,21 +118,52 @@ class PathGuard:
         Raises:
             PermissionDeniedError: it lies outside both directories, is denied, or can be no file's path.
         """
+        found, written = self._located(path)
+        if _exists(found):
+            if self._is_private(found, written):
+                self._ask("files.read", f"read {found}, which may hold secrets", found)
+            self.used.append(UsedFile(found, "read", time.time_ns()))
+        return found
+
+    def may_read(self, path: Path) -> bool:
+        """Return True if a path may be read without asking, for tools that look through many.
+
+        Args:
+            path: absolute.
+        """
+        try:
+            found, written = self._located(path)
+        except PermissionDeniedError:
+            return False
+        is_open = f"files.read:{found}" in self.granted or not self._is_private(found, written)
+        if is_open:
+            self.used.append(UsedFile(found, "read", time.time_ns()))
+        return is_open
+
+    def locate(self, path: str | Path) -> Path:
+        """Resolve a path as :meth:`readable` does, for a tool that tells what is there and reads nothing.
+
+        Raises:
+            PermissionDeniedError: as for :meth:`readable`.
+        """
+        return self._located(path)[0]
+
+    def _located(self, path: str | Path) -> tuple[Path, Path]:
+        """Find a path to read; return it resolved, and as it was written."""
         self._require("files.read")
         wanted = _expand(path)
-        candidates = [wanted] if wanted.is_absolute() else [self.start_directory / wanted, self.workspace / wanted]
-        resolved_candidates = [_resolve(each) for each in candidates]
-        inside = [each for each in resolved_candidates if self._is_readable(each)]
-        found = next((each for each in inside if _exists(each)), None)
-        if found is not None:
-            self._require("files.read", found)
-            self.used.append(UsedFile(found, "read", time.time_ns()))
-            return found
         bases = (self.start_directory, self.workspace)
+        candidates = [wanted] if wanted.is_absolute() else [base / wanted for base in self._bases()]
+        found = [(_resolve(each), each) for each in candidates]
+        inside = [each for each in found if self._is_readable(each[0])]
+        there = next((each for each in inside if _exists(each[0])), None)
+        if there is not None:
+            self._require("files.read", there[0])
+            return there
         # A link that leads out is no missing file; what is behind it is not looked at.
         leads_out = any(
             _is_written_inside(each, base) and not any(_is_inside(resolved, other) for other in bases)
-            for each, resolved in zip(candidates, resolved_candidates, strict=True)
+            for resolved, each in found
             for base in bases
         )
         if leads_out or not inside:
@@ -85,14 +172,30 @@ class PathGuard:
                 f"the workspace {self.workspace} and the start directory {self.start_directory}",
                 "files.read",
             )
-        self._require("files.read", inside[0])
+        self._require("files.read", inside[0][0])
         return inside[0]
+
+    def _bases(self) -> tuple[Path, ...]:
+        """Return the directories that a relative path to read is looked up in."""
+        if self.is_trusted:
+            return (self.start_directory,)
+        if is_private_directory(self.start_directory):
+            return self.workspace, self.start_directory
+        return self.start_directory, self.workspace
+
+    def _is_private(self, found: Path, written: Path) -> bool:
+        """Return True if reading a path takes a permission that names it."""
+        is_open = self.is_trusted or _is_inside(found, self.workspace)
+        if not is_open and is_private_directory(self.start_directory):
+            return True
+        return hidden_root(written, opened=(self.workspace, self.start_directory)) is not None
 
     def working_directory(self, wanted: str | None) -> Path:
         """Find the directory that a command is to run in, which may be any.
 
         Args:
-            wanted: absolute, or relative to the start directory, else to the workspace; nothing for the workspace.
+            wanted: absolute, or relative as for :meth:`readable`; nothing for the trusted start directory, else for
+                the workspace.
 
         Returns:
             An absolute path without symbolic links.
@@ -101,10 +204,10 @@ class PathGuard:
             UsageError: there is no such directory, or it cannot be entered.
         """
         if not wanted:
-            return self._running_in(self.workspace.resolve())
+            return self._running_in((self.start_directory if self.is_trusted else self.workspace).resolve())
         shown = repr(wanted if len(wanted) <= 200 else wanted[:200] + "…")
         path = Path(wanted)
-        candidates = [path] if path.is_absolute() else [self.start_directory / path, self.workspace / path]
+        candidates = [path] if path.is_absolute() else [base / path for base in self._bases()]
         try:
             found = next((each for each in candidates if each.exists()), None)
             if found is None:
@@ -118,28 +221,105 @@ class PathGuard:
             raise UsageError(f"working_directory {shown} does not exist") from None
 
     def writable(self, path: str | Path) -> Path:
-        """Resolve a path that a tool wants to write; a relative one lies in the workspace.
+        """Resolve a path that a tool wants to write, and ask the user where that is needed.
+
+        A relative path lies in the start directory if the user trusts it. Else it lies in the workspace, unless the
+        start directory has a file of that name, which would be read in its place. Trust is asked for once, if the path
+        leads to something in the start directory.
 
         Returns:
             An absolute path without symbolic links; neither it nor its parents need exist.
 
         Raises:
-            PermissionDeniedError: it lies outside the workspace, is denied, or can be no file's path.
+            PermissionDeniedError: it lies outside both directories, is denied, or can be no file's path.
         """
         self._require("files.write")
-        resolved = _resolve(self.workspace / _expand(path))
-        if not _is_inside(resolved, self.workspace) or resolved == _resolve(self.workspace):
+        wanted = _expand(path)
+        base = self.workspace if wanted.is_absolute() else self._base_to_write(wanted)
+        resolved = _resolve(base / wanted)
+        in_workspace = _is_inside(resolved, self.workspace) and resolved != _resolve(self.workspace)
+        if not in_workspace and not self._is_in_start(resolved):
             raise PermissionDeniedError(
-                f"{str(path)!r} is not a file in the workspace {self.workspace}, the only place where tools may write",
+                f"{str(path)!r} is no file in the directories that tools may write: the workspace {self.workspace}, "
+                f"and the start directory {self.start_directory} if the user trusts it",
                 "files.write",
             )
         self._require("files.write", resolved)
+        if in_workspace:
+            # Version control and editors run what lies there.
+            if protected_root(resolved.relative_to(_resolve(self.workspace))) is not None:
+                self._ask("files.write", f"write {resolved}", resolved)
+        else:
+            self._ask_to_write(resolved)
         _exists(resolved)
         self.used.append(UsedFile(resolved, "write", time.time_ns()))
         return resolved
 
+    def _base_to_write(self, wanted: Path) -> Path:
+        """Find the directory that a relative path to write lies in."""
+        if self.is_trusted:
+            return self.start_directory
+        in_start = self.start_directory / wanted
+        is_private = is_private_directory(self.start_directory)
+        if is_private or not self._is_in_start(_resolve(in_start)):
+            return self.workspace
+        is_there = os.path.lexists(in_start)
+        if not is_there and not (len(wanted.parts) > 1 and (self.start_directory / wanted.parts[0]).is_dir()):
+            return self.workspace  # nothing says that it is about the project
+        if self.asks_trust(f"write {_resolve(in_start)}"):
+            return self.start_directory
+        if is_there:
+            raise self._untrusted(f"{str(wanted)!r} is there in the start directory {self.start_directory}")
+        return self.workspace
+
+    def _ask_to_write(self, path: Path) -> None:
+        """Ask before a file of the start directory is written."""
+        detail = f"write {path}"
+        if not self.is_trusted and not self.asks_trust(detail):
+            raise self._untrusted(f"{str(path)!r} lies in the start directory {self.start_directory}")
+        start = _resolve(self.start_directory)
+        if protected_root(path.relative_to(start)) is not None:
+            self._ask("files.write", f"{detail}, which other programs run or obey", path)
+        elif hidden_root(path, opened=(start,)) is not None:
+            self._ask("files.write", f"{detail}, which may hold secrets", path)
+        else:
+            self._ask("files.write", detail, path, start)
+
+    def _untrusted(self, what: str) -> PermissionDeniedError:
+        return PermissionDeniedError(
+            f"{what}, which the user does not trust, so tools may not write there. The user can trust it with: "
+            f"oneclaw trust {shlex.quote(str(self.start_directory))}. The workspace {self.workspace} can be written: "
+            "give an absolute path in it",
+            "files.write",
+        )
+
+    def _ask(self, permission: str, detail: str, path: Path, directory: Path | None = None) -> None:
+        if f"{permission}:{path}" in self.granted:
+            return
+        if self.questions is None:
+            raise PathPermissionError(permission, detail, path, directory)
+        self.questions.ask(permission, detail, path, directory)
+
+    def for_other_process(self, granted: Iterable[str] = ()) -> PathGuard:
+        """Return a guard that can be sent to a worker process, where nobody can be asked.
+
+        Args:
+            granted: what the user has granted to the call, as ``PERMISSION:PATH``.
+        """
+        return replace(self, trusts_start=self.is_trusted, granted=self.granted.union(granted), questions=None, used=[])
+
+    def asks_trust(self, detail: str) -> bool:
+        """Return True if the user trusts the start directory; ask for it, once, where a person can be asked.
+
+        Args:
+            detail: what exactly is about to be done there, shown to the user.
+        """
+        if self.is_trusted:
+            return True
+        return self.questions is not None and self.questions.ask_trust(detail)
+
     def display(self, path: Path) -> str:
-        """Write a path the way a tool should name it: relative to the workspace or start directory if inside."""
+        """Write a path for an error: relative to the workspace or start directory if inside. Results are absolute."""
         for base in (self.workspace, self.start_directory):
             resolved = _resolve(base)
             if _is_inside(path, resolved):
@@ -168,6 +348,10 @@ class PathGuard:
         if _is_inside(path, self.workspace):
             return True
         return _is_inside(path, self.start_directory) and not self._is_closed(path)
+
+    def _is_in_start(self, path: Path) -> bool:
+        start = _resolve(self.start_directory)
+        return path != start and _is_inside(path, start) and not self._is_closed(path)
 
     def _is_closed(self, path: Path) -> bool:
         closed = [*_KERNEL_DIRECTORIES, *([self.home] if self.home is not None else [])]
@@ -291,7 +475,7 @@ def replace_content(path: Path, data: bytes, guard: PathGuard) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    with _parent(path, guard.workspace.resolve(), create=True) as parent:
+    with _parent(path, _base(path, guard), create=True) as parent:
         mode = _mode_of_writable_file(path.name, parent)
         with _temporary_file(parent, 0o666 if mode is None else 0o600) as (stream, temporary):
             stream.write(data)
@@ -358,7 +542,7 @@ def new_file(path: Path, guard: PathGuard) -> Iterator[NewFile]:
         OSError: it cannot be written.
     """
     with (
-        _parent(path, guard.workspace.resolve(), create=True) as parent,
+        _parent(path, _base(path, guard), create=True) as parent,
         _temporary_file(parent, 0o666) as (stream, temporary),
     ):
         yield NewFile(path, parent, stream, temporary)
@@ -403,7 +587,7 @@ def append_content(path: Path, data: bytes, guard: PathGuard) -> int:
     Raises:
         OSError: it cannot be written.
     """
-    with _parent(path, guard.workspace.resolve(), create=True) as parent:
+    with _parent(path, _base(path, guard), create=True) as parent:
         _mode_of_writable_file(path.name, parent)
         descriptor = os.open(path.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FILE, 0o666, dir_fd=parent)
         try:

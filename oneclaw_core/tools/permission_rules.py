@@ -8,17 +8,21 @@ no protection: a shell has many ways to write the same.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
 from oneclaw_core.tools.host_patterns import check_host, covers_host, exact_host, touches_host
+from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.types.permissions import Grant
@@ -30,6 +34,9 @@ _COMMENT = re.compile(r"(?:^|[ \t])#")
 _SEPARATORS = re.compile(r"[;|&<>()$`{}\n\r]")
 _QUOTING = str.maketrans("", "", "'\"\\")
 _ANY_ARGUMENTS = " *"
+
+TRUST_PERMISSION = "directory.trust"
+INSTRUCTIONS_PERMISSION = "directory.instructions"
 
 
 def is_simple(command: str) -> bool:
@@ -118,6 +125,33 @@ def _covers_path(pattern: str, path: str) -> bool:
     return path == pattern or path.startswith(pattern.rstrip("/") + "/")
 
 
+def _covers_read(pattern: str, path: str) -> bool:
+    """Return True if a path lies below a pattern; of a hidden one the pattern has to name what hides it."""
+    hidden = hidden_root(path)
+    return _covers_path(pattern, path) and (hidden is None or _covers_path(str(hidden), pattern))
+
+
+def _covers_write(pattern: str, path: str) -> bool:
+    protected = protected_root(path)
+    return _covers_read(pattern, path) and (protected is None or _covers_path(str(protected), pattern))
+
+
+def _is_ordinary(path: str) -> bool:
+    return hidden_root(path) is None
+
+
+def _is_ordinary_to_write(path: str) -> bool:
+    return hidden_root(path) is None and protected_root(path) is None
+
+
+def _is_project(directory: str) -> bool:
+    return not is_private_directory(Path(directory))
+
+
+def _is_same_path(pattern: str, path: str) -> bool:
+    return path == pattern
+
+
 def _check_text(pattern: str) -> str:
     text = pattern.strip()
     if not text.strip("*"):
@@ -156,6 +190,9 @@ class SubjectKind:
         argument: the argument of a tool that has it; ``None`` if the tool says what it is when it asks.
         directory_argument: the argument of a tool that says where it is done; ``None`` if that means nothing.
         is_whole_in_session: True if an answer for a session is for all subjects in the same directory.
+        is_whole_for_good: True if that goes for a lasting answer too.
+        is_denied_alone: True if a lasting refusal is for the subject alone.
+        whole_covers: whether the permission as a whole, granted for no directory, holds for a subject.
     """
 
     noun: str
@@ -166,10 +203,12 @@ class SubjectKind:
     argument: str | None = None
     directory_argument: str | None = None
     is_whole_in_session: bool = False
+    is_whole_for_good: bool = False
+    is_denied_alone: bool = False
+    whole_covers: Callable[[str], bool] = lambda subject: True
 
 
 _HOST = SubjectKind("host", check_host, exact_host, covers_host, touches_host)
-_PATH = SubjectKind("path", _check_path, _exact_path, _covers_path, _covers_path)
 _TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _touches_text)
 _KINDS = {
     "agents.create": SubjectKind("agent", _check_text, _exact_text, _covers_text, _touches_text, argument="name"),
@@ -186,8 +225,29 @@ _KINDS = {
     ),
     "network.private": _HOST,
     "network.public": _HOST,
-    "files.read": _PATH,
-    "files.write": _PATH,
+    "files.read": SubjectKind("path", _check_path, _exact_path, _covers_read, _covers_path, whole_covers=_is_ordinary),
+    "files.write": SubjectKind(
+        "path",
+        _check_path,
+        _exact_path,
+        _covers_write,
+        _covers_path,
+        is_whole_in_session=True,
+        is_whole_for_good=True,
+        whole_covers=_is_ordinary_to_write,
+    ),
+    TRUST_PERMISSION: SubjectKind(
+        "directory",
+        _check_path,
+        _exact_path,
+        _is_same_path,
+        _is_same_path,
+        is_denied_alone=True,
+        whole_covers=_is_project,
+    ),
+    INSTRUCTIONS_PERMISSION: SubjectKind(
+        "file", _check_text, _exact_text, _is_same_path, _is_same_path, is_denied_alone=True
+    ),
 }
 
 
@@ -234,7 +294,13 @@ def grants(rule: PermissionRule | Grant, permission: str, subject: str | None) -
     """Return True if a rule, as a grant, holds for a permission and what it is about."""
     if permission != rule.permission:
         return False
-    return rule.pattern is None or (subject is not None and subject_kind(permission).covers(rule.pattern, subject))
+    if subject is None:
+        return rule.pattern is None
+    kind = subject_kind(permission)
+    if rule.pattern is not None:
+        return kind.covers(rule.pattern, subject)
+    # Where a directory goes with a question, it is about nothing in it that needs a question of its own.
+    return getattr(rule, "directory", None) is not None or kind.whole_covers(subject)
 
 
 def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -> bool:
@@ -247,6 +313,18 @@ def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -
     return rule.pattern is None or (subject is not None and subject_kind(permission).touches(rule.pattern, subject))
 
 
+def is_trusted(directory: Path, decided: Iterable[Grant]) -> bool:
+    """Return True if a directory is trusted for good, by all agents."""
+    path, now = os.path.realpath(directory), datetime.now(UTC)
+    holding = [
+        each for each in decided
+        if (each.agent, each.task, each.directory) == (None, None, None) and (each.until is None or each.until > now)
+    ]  # fmt: skip
+    if any(each.decision is Decision.DENY and denies(each, TRUST_PERMISSION, path) for each in holding):
+        return False
+    return any(each.decision is Decision.GRANT and grants(each, TRUST_PERMISSION, path) for each in holding)
+
+
 def subject_of(permission: str, arguments: Mapping[str, Any]) -> str | None:
     """Find in a call's arguments what a permission is needed for; ``None`` where they do not say."""
     argument = subject_kind(permission).argument
@@ -254,12 +332,12 @@ def subject_of(permission: str, arguments: Mapping[str, Any]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def directory_of(permission: str, arguments: Mapping[str, Any], paths: PathGuard) -> str | None:
+def directory_of(permission: str, arguments: Mapping[str, Any], paths: Callable[[], PathGuard]) -> str | None:
     """Find in a call's arguments where it will do what a permission is needed for; ``None`` if that means nothing."""
     argument = subject_kind(permission).directory_argument
     if argument is None:
         return None
     try:
-        return str(paths.working_directory(arguments.get(argument)))
+        return str(paths().working_directory(arguments.get(argument)))
     except UsageError:  # the tool refuses it too
         return None

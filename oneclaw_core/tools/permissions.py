@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
+# Granted by default only for what no question is about: a question names a path because it is another one.
+_NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
 _LONGEST_NAMED_RULE = 200
 
 
@@ -79,7 +81,8 @@ class PermissionRequest:
     @property
     def grant_for_session(self) -> Grant:
         """The grant that ``PermissionAnswer.SESSION`` gives to this agent in this session."""
-        is_whole = self.subject is None or subject_kind(self.permission).is_whole_in_session
+        is_in_directory = subject_kind(self.permission).is_whole_in_session and self.directory is not None
+        is_whole = self.subject is None or is_in_directory
         pattern = None if is_whole else self.subject
         return Grant(self.permission, pattern, agent=self.agent, directory=self.directory, source="question")
 
@@ -89,7 +92,7 @@ class PermissionRequest:
         pattern, kind = None, subject_kind(self.permission)
         if kind.directory_argument is not None and self.directory is None:
             return None
-        if self.subject is not None:
+        if self.subject is not None and not (kind.is_whole_for_good and self.directory is not None):
             pattern = kind.exact_pattern(self.subject)
             if pattern is None:
                 return None
@@ -169,6 +172,13 @@ class PermissionPolicy:
     def forget_session(self, session_id: str) -> None:
         """Forget the answers for a session that is deleted."""
         self._granted_in_session.pop(session_id, None)
+
+    def is_granted(self, request: PermissionRequest) -> bool:
+        """Return True if a permission is granted without asking."""
+        try:
+            return self._granted_by(request) is not None
+        except PermissionDeniedError:
+            return False
 
     def denied(
         self,
@@ -276,6 +286,8 @@ class PermissionPolicy:
         if denial is not None:
             raise denied_for_good(denial.name)
         for grant in self._remembered(permission):
+            if grant.source == "version 0.1" and subject is not None and permission in _NOT_FOR_SUBJECTS:
+                continue  # it was granted when it was for the workspace alone
             if (
                 grant.decision is Decision.GRANT
                 and grants(grant, permission, subject)
@@ -292,7 +304,8 @@ class PermissionPolicy:
                 and (grant.agent, grant.directory) == (request.agent, request.directory)
             ):
                 return "grant", None
-        return ("default", None) if permission in GRANTED_BY_DEFAULT and not request.asks_again else None
+        is_default = permission in GRANTED_BY_DEFAULT and (subject is None or permission not in _NOT_FOR_SUBJECTS)
+        return ("default", None) if is_default and not request.asks_again else None
 
     def _denial(self, request: PermissionRequest) -> Grant | None:
         for grant in self._remembered(request.permission):
@@ -321,7 +334,8 @@ class PermissionPolicy:
             if request.grant_for_good is not None:
                 await self._remember_now(request.grant_for_good)
         elif answer == PermissionAnswer.NEVER:
-            denial = Grant(request.permission, decision=Decision.DENY, source="question")
+            pattern = request.subject if subject_kind(request.permission).is_denied_alone else None
+            denial = Grant(request.permission, pattern, Decision.DENY, source="question")
             await self._remember_now(denial)
             error = denied_for_good(denial.name)
             error.decided_by = "user"
@@ -400,13 +414,16 @@ def denied_for_good(name: str) -> PermissionDeniedError:
 
 
 def _nobody_to_ask(request: PermissionRequest) -> str:
-    grant = request.grant_for_good
+    grant, kind = request.grant_for_good, subject_kind(request.permission)
     if request.asks_again:
         return _not_asked_again(request, grant)
-    text = (
-        f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
-        f"The user can grant it with: oneclaw permissions grant {request.permission}"
-    )
+    text = f"Permission '{request.permission}' is not granted, and nobody can be asked here. "
+    if grant is not None and grant.pattern is not None and not kind.whole_covers(grant.pattern):
+        return f"{text}The user can grant it with: oneclaw permissions grant {shlex.quote(grant.name)}"
+    text += f"The user can grant it with: oneclaw permissions grant {request.permission}"
+    if grant is not None and kind.is_whole_for_good and grant.directory is not None:
+        name = shlex.quote(f"{request.permission}:{grant.directory}")
+        return f"{text}; for this directory alone with: oneclaw permissions grant {name}"
     command = _granting_command(grant)
     return text if command is None else f"{text}; for this alone with: {command}"
 

@@ -19,7 +19,7 @@ from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.home import Project
+    from oneclaw_core.project.trust import Project
     from oneclaw_core.tools.executor import CallScope
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.types.provenance import LinkSource, UsedFile

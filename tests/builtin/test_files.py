@@ -139,7 +139,7 @@ def test_a_byte_order_mark_tells_the_encoding(context, project, encoding):
 
     assert read_file("menu.txt", context=context).result == text
     assert read_file("menu.txt", start_line=2, context=context).result == (
-        "brûlée\n[lines 2-2 of 2 in menu.txt; end of the file]"
+        f"brûlée\n[lines 2-2 of 2 in {project}/menu.txt; end of the file]"
     )
 
 
@@ -155,7 +155,7 @@ def test_lines_before_what_is_no_text_are_read(context, project):
 
     text = read_file("a.log", start_line=3, line_count=1, context=context).result
 
-    assert text == "line\n[lines 3-3 in a.log; more follow: start_line 4]"
+    assert text == f"line\n[lines 3-3 in {project}/a.log; more follow: start_line 4]"
 
 
 def test_counting_has_an_end(context, project, monkeypatch):
@@ -164,7 +164,7 @@ def test_counting_has_an_end(context, project, monkeypatch):
 
     text = read_file("a.txt", start_line=2, line_count=1, context=context).result
 
-    assert text == "line\n[lines 2-2 in a.txt; more follow: start_line 3]"
+    assert text == f"line\n[lines 2-2 in {project}/a.txt; more follow: start_line 3]"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(context, project):
@@ -222,9 +222,10 @@ def test_a_part_of_a_long_file_is_read_by_lines(context, project):
     end = read_file("long.log", start_line=400_000, context=context).result
 
     assert middle == (
-        "line 300000\nline 300001\n[lines 300000-300001 of 400000 in long.log; more follow: start_line 300002]"
+        f"line 300000\nline 300001\n[lines 300000-300001 of 400000 in {project}/long.log; "
+        "more follow: start_line 300002]"
     )
-    assert end == "line 400000\n[lines 400000-400000 of 400000 in long.log; end of the file]"
+    assert end == f"line 400000\n[lines 400000-400000 of 400000 in {project}/long.log; end of the file]"
 
 
 def test_a_part_without_line_count_ends_at_the_largest_size(context, project):
@@ -234,7 +235,7 @@ def test_a_part_without_line_count_ends_at_the_largest_size(context, project):
     *lines, note = text.splitlines()
 
     assert len(lines) == text_content.MAX_BYTES // 11
-    assert note == f"[lines 1-{len(lines)} of 200000 in long.log; more follow: start_line {len(lines) + 1}]"
+    assert note == f"[lines 1-{len(lines)} of 200000 in {project}/long.log; more follow: start_line {len(lines) + 1}]"
 
 
 @pytest.mark.parametrize(("content", "count"), [("a\nb\n", 2), ("a\nb", 2), ("a", 1), ("\n", 1)])
@@ -250,7 +251,7 @@ def test_an_empty_file(context, project):
     (project / "a.txt").touch()
 
     assert read_file("a.txt", context=context) == ToolResult.success("")
-    assert read_file("a.txt", start_line=1, context=context) == ToolResult.success("[a.txt is empty]")
+    assert read_file("a.txt", start_line=1, context=context) == ToolResult.success(f"[{project}/a.txt is empty]")
 
 
 def test_a_line_that_is_too_long_is_refused(context, project):
@@ -423,14 +424,15 @@ def test_a_device_is_refused():
 
 
 def test_write_file_writes_content_correctly_overwrite_and_append(context, workspace):
-    assert write_file("a/b/notes.txt", "Grüße\n", context=context).result == "Wrote 8 bytes to a/b/notes.txt"
+    written = workspace / "a" / "b" / "notes.txt"
+    assert write_file("a/b/notes.txt", "Grüße\n", context=context).result == f"Wrote 8 bytes to {written}"
     assert (workspace / "a/b/notes.txt").read_bytes() == "Grüße\n".encode()
 
     appended = write_file("a/b/notes.txt", "!", "append", context=context)
-    assert appended.result == "Wrote 1 byte to a/b/notes.txt (appended; it has 9 bytes now)"
+    assert appended.result == f"Wrote 1 byte to {written} (appended; it has 9 bytes now)"
     assert (workspace / "a/b/notes.txt").read_text() == "Grüße\n!"
 
-    assert write_file("a/b/notes.txt", "", context=context).result == "Wrote 0 bytes to a/b/notes.txt"
+    assert write_file("a/b/notes.txt", "", context=context).result == f"Wrote 0 bytes to {written}"
     assert (workspace / "a/b/notes.txt").read_bytes() == b""
     assert [each.name for each in (workspace / "a/b").iterdir()] == ["notes.txt"]
 
@@ -465,8 +467,8 @@ def test_a_new_file_has_the_permission_bits_of_the_user(context, workspace):
     assert (workspace / "a.txt").stat().st_mode & 0o777 == 0o640
 
 
-def test_the_start_directory_is_read_only(context, project):
-    with pytest.raises(PermissionDeniedError, match="the only place where tools may write"):
+def test_a_start_directory_that_is_not_trusted_is_read_only(context, project):
+    with pytest.raises(PermissionDeniedError, match=r"which the user does not trust.*oneclaw trust"):
         write_file(str(project / "a.txt"), "x", context=context)
 
 

@@ -280,19 +280,20 @@ def test_a_body_without_any_type_is_shown_if_it_is_text(run):
         (b"a\x00b", "text/plain"),
     ],
 )
-def test_a_binary_body_is_saved(run, downloaded, content, content_type):
+def test_a_binary_body_is_saved(run, downloaded, content, content_type, tmp_path):
     text = shown(run, response(content, headers=[("Content-Type", content_type)]), "/files/it.bin")
     assert head_of(text).endswith(
-        f"\n\n[the body is binary ({content_type}, {len(content)} bytes) and is saved in downloads/it.bin]"
+        f"\n\n[the body is binary ({content_type}, {len(content)} bytes) and is saved in "
+        f"{tmp_path}/workspace/downloads/it.bin]"
     )
     assert downloaded() == {"it.bin": content}
 
 
-def test_a_large_binary_body_is_saved_whole(run, downloaded):
+def test_a_large_binary_body_is_saved_whole(run, downloaded, tmp_path):
     content = bytes(range(256)) * 10_000
     text = shown(run, response(content, headers=[("Content-Type", "image/png")]), "/a")
     assert head_of(text).endswith(
-        "\n\n[the body is binary (image/png, 2,560,000 bytes) and is saved in downloads/a.png]"
+        f"\n\n[the body is binary (image/png, 2,560,000 bytes) and is saved in {tmp_path}/workspace/downloads/a.png]"
     )
     assert downloaded() == {"a.png": content}
 
@@ -303,20 +304,21 @@ def test_text_that_is_shown_whole_is_not_saved(run, downloaded):
     assert downloaded() == {}
 
 
-def test_a_large_body_is_shown_to_the_limit_without_half_a_character_and_saved_whole(run, downloaded):
+def test_a_large_body_is_shown_to_the_limit_without_half_a_character_and_saved_whole(run, downloaded, tmp_path):
     content = "a" + "ü" * MAX_BEGINNING_BYTES
     text = shown(run, response(content), "/log")
     assert body_of(text) == "a" + "ü" * ((MAX_BEGINNING_BYTES - 1) // 2)
     assert head_of(text).endswith(
-        "\n\n[only the beginning of the body is shown; all of it, 204,801 bytes, is saved in downloads/log.txt]"
+        f"\n\n[only the beginning of the body is shown; all of it, 204,801 bytes, is saved in "
+        f"{tmp_path}/workspace/downloads/log.txt]"
     )
     assert downloaded() == {"log.txt": content.encode()}
 
 
-def test_what_is_saved_replaces_nothing(run, downloaded):
+def test_what_is_saved_replaces_nothing(run, downloaded, tmp_path):
     for _ in range(3):
         text = shown(run, response(b"\0"), "/a.bin")
-    assert head_of(text).endswith("is saved in downloads/a-3.bin]")
+    assert head_of(text).endswith(f"is saved in {tmp_path}/workspace/downloads/a-3.bin]")
     assert downloaded() == {"a.bin": b"\0", "a-2.bin": b"\0", "a-3.bin": b"\0"}
 
 
@@ -439,9 +441,9 @@ def test_in_a_conversation_no_more_is_shown_than_the_model_is_given(tmp_path):
         ("/" + "ü" * 300 + ".tar", [], "ü" * 48 + ".tar"),
     ],
 )
-def test_the_name_of_what_is_saved_is_safe(run, downloaded, path, headers, name):
+def test_the_name_of_what_is_saved_is_safe(run, downloaded, path, headers, name, tmp_path):
     text = shown(run, response(b"\0", headers=headers), path)
-    assert head_of(text).endswith(f"is saved in downloads/{name}]")
+    assert head_of(text).endswith(f"is saved in {tmp_path}/workspace/downloads/{name}]")
     assert list(downloaded()) == [name]
 
 
@@ -475,10 +477,10 @@ def test_a_decompression_bomb_is_cut_in_steady_memory(run, downloaded, encoding)
     assert downloaded() == {}
 
 
-def test_what_is_saved_is_unpacked(run, downloaded):
+def test_what_is_saved_is_unpacked(run, downloaded, tmp_path):
     content = b"0123456789" * 200_000
     text = shown(run, response(gzip.compress(content), headers=[("Content-Encoding", "gzip")]), "/a.txt")
-    assert "all of it, 2,000,000 bytes, is saved in downloads/a.txt]" in text
+    assert f"all of it, 2,000,000 bytes, is saved in {tmp_path}/workspace/downloads/a.txt]" in text
     assert downloaded() == {"a.txt": content}
 
 

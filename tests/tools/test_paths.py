@@ -45,9 +45,11 @@ def test_nothing_outside_is_read_or_written(guard, path):
 def test_writing_is_confined_to_the_workspace(guard):
     assert guard.writable("sub/new.txt") == guard.workspace / "sub" / "new.txt"
     assert guard.writable(guard.workspace / "new.txt") == guard.workspace / "new.txt"
-    for refused in (guard.start_directory / "a.txt", ".", guard.workspace):
-        with pytest.raises(PermissionDeniedError, match="the only place where tools may write"):
+    for refused in (guard.start_directory.parent / "a.txt", ".", guard.workspace, guard.start_directory):
+        with pytest.raises(PermissionDeniedError, match="is no file in the directories that tools may write"):
             guard.writable(refused)
+    with pytest.raises(PermissionDeniedError, match=r"which the user does not trust.*oneclaw trust"):
+        guard.writable(guard.start_directory / "a.txt")
 
 
 @pytest.mark.parametrize("path", ["a" * 5000, "a/" * 5000 + "b"])
@@ -126,7 +128,7 @@ def test_a_denied_path_is_denied_with_all_below(guard):
 
 
 def test_kernel_directories_are_closed_also_when_started_at_the_root(tmp_path):
-    guard = PathGuard(tmp_path, Path("/"))
+    guard = PathGuard(tmp_path, Path("/"), trusts_start=True)
     assert guard.readable(__file__) == Path(__file__).resolve()
     for closed in ("/proc/self/environ", "/sys/kernel", "/dev/null"):
         with pytest.raises(PermissionDeniedError):

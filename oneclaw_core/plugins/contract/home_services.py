@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents import AgentService
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.home import Home, Project
+    from oneclaw_core.home import Home
     from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
+    from oneclaw_core.project.trust import Project
     from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent

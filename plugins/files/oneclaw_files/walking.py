@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import rignore
 from wcmatch import glob as globs
 
-from oneclaw_core import PermissionDeniedError
 from oneclaw_files.errors import FilesError
 
 if TYPE_CHECKING:
@@ -91,8 +90,4 @@ class Walk:
         return path.is_dir() and not self._is_readable(path)
 
     def _is_readable(self, path: Path) -> bool:
-        try:
-            self.paths.readable(path)
-        except PermissionDeniedError:
-            return False
-        return True
+        return self.paths.may_read(path)

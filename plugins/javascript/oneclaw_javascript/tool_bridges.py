@@ -149,7 +149,7 @@ class _Bridges:
             path = given["path"]
             await self._context.ask_permission("files.read", f"look for {path[:200]!r}")
             try:
-                return await run_in_thread(lambda: self._context.paths.readable(path).exists())
+                return await run_in_thread(lambda: self._context.paths.locate(path).exists())
             except (PermissionDeniedError, OSError, ValueError):  # where tools may not read, nothing exists for them
                 return False
 

@@ -44,7 +44,7 @@ class Document:
     @property
     def name(self) -> str:
         """The name of the file, on one line whatever it contains."""
-        return _on_one_line(self.path.name)
+        return on_one_line(self.path.name)
 
     @property
     def page_count(self) -> int:
@@ -83,7 +83,7 @@ def open_document(path: str, password: str | None, context: ToolContext) -> Iter
             ``wrong_password``, or ``pdf_error`` for what is no intact PDF file.
     """
     resolved, stream = _open_file(path, context)
-    shown = _on_one_line(context.paths.display(resolved))
+    shown = on_one_line(context.paths.display(resolved))
     with stream:
         pdf = _load(stream, shown, password)
         try:
@@ -94,7 +94,8 @@ def open_document(path: str, password: str | None, context: ToolContext) -> Iter
             pdf.close()
 
 
-def _on_one_line(name: str) -> str:
+def on_one_line(name: str) -> str:
+    """Write a file name without what ends a line or steers a terminal."""
     return re.sub(r"[\x00-\x1f\x7f]", "?", name)
 
 

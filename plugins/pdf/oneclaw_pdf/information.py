@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import untrusted
 from oneclaw_pdf.dates import iso_date
+from oneclaw_pdf.document import on_one_line
 from oneclaw_pdf.errors import PdfProblem
 from oneclaw_pdf.extraction import page_text
 
@@ -46,7 +47,7 @@ def describe(document: Document) -> str:
 def _facts(document: Document) -> Iterator[str]:
     yield f"File: {document.name}"
     yield f"Pages: {document.page_count}"
-    yield f"Path: {document.shown}"
+    yield f"Path: {on_one_line(str(document.path))}"
     yield f"Size: {document.size_bytes} bytes"
     version = document.pdf.get_version()
     if version:

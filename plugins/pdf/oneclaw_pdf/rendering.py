@@ -122,7 +122,7 @@ def _save(image: Image.Image, document: Document, suffix: str, dpi: int, context
     text.add_text(_SOURCE_KEY, source)
 
     names = (f"{stem}-{suffix}.png", f"{stem}-{source[:8]}-{suffix}.png")
-    plain, distinct = (context.paths.writable(f"{FOLDER}/{name}") for name in names)
+    plain, distinct = (context.paths.writable(context.paths.workspace / FOLDER / name) for name in names)
     plain.parent.mkdir(parents=True, exist_ok=True)
     temporary = plain.with_name(f".{secrets.token_hex(8)}.tmp")
     try:

@@ -13,6 +13,7 @@ import click
 from oneclaw_core import UsageError, find_home
 from oneclaw_core.cli import (
     chat_command_names,
+    forget_trust,
     json_option,
     load_catalog,
     not_found,
@@ -20,7 +21,7 @@ from oneclaw_core.cli import (
     print_table,
     print_text,
     printable_line,
-    trust_project,
+    trust_directory,
     warn,
 )
 from oneclaw_core.tools import one_line
@@ -154,18 +155,16 @@ def add(folder: Path) -> None:
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
 @click.option("--remove", is_flag=True, help="Do not use its skills any more.")
 def trust(directory: Path | None, remove: bool) -> None:
-    """Use the skills of the project in DIRECTORY.
+    """Trust the project in DIRECTORY, which `oneclaw trust` does too.
 
     By default that is the current directory. Read the skills first.
     """
     project = os.path.realpath(directory or _project())
-    if not remove and not Path(project).is_dir():
-        raise UsageError(f"there is no directory {project}")
-
-    was_trusted = trust_project(Path(project), is_trusted=not remove)
     if remove:
+        was_trusted = forget_trust(project)
         print_text(f"{project} is not trusted any more" if was_trusted else f"{project} was not trusted")
         return
+    trust_directory(Path(project))
     found = SkillCatalog(project=Path(project), is_project_trusted=True).entries()
     names = ", ".join(entry.name for entry in found) or "none so far"
     print_text(f"{project} is trusted; its skills are used: {names}")

@@ -13,6 +13,7 @@ from oneclaw_skills.load_skill import load_skill
 
 from oneclaw_core import OneClaw, hookimpl, tool
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
+from oneclaw_core.types.permissions import Grant
 
 SKILL = """---
 name: report
@@ -141,7 +142,7 @@ def test_a_projects_skill_is_loaded_when_the_project_is_trusted(home):
 
     async def trust():
         async with OneClaw.open(home, environ={}, start_directory=home.parent) as claw:
-            await claw.store.set_setting("trusted_projects", [str(home.parent.resolve())])
+            await claw.store.set_grant(Grant("directory.trust", str(home.parent.resolve())))
 
     asyncio.run(trust())
     assert load(home, {"name": "deploy"}).is_success

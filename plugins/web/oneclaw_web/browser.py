@@ -160,7 +160,7 @@ async def _picture(page: Page, full_page: bool, width: int, context: ToolContext
     title = untrusted(title, f"the page {page.url}") if title else ""
     document: dict[str, Any] = {"url": page.url, "title": title, "width": width, "height": height}
     try:
-        path = context.paths.writable(f"screenshots/{name}")
+        path = context.paths.writable(context.paths.workspace / "screenshots" / name)
         document["image_path"] = str(await asyncio.to_thread(_write, path, data, context.paths))
     except PermissionDeniedError:
         document["image_path"] = None  # the user keeps tools from writing; the picture itself goes to the model

@@ -107,9 +107,9 @@ async def _export(
     extension = "zip" if media_type == ZIPPED_PAGE_TYPE else word
     answer = {**_identity(file), "exported_as": extension}
     if save_path is not None:
-        target = place_for(google.context, save_path, safe_name(file["name"], extension))
+        target = await place_for(google.context, save_path, safe_name(file["name"], extension))
         saved = await export_to(google, file, word, media_type, target)
-        return {**answer, "size": saved.size, "saved_path": google.context.paths.display(saved.path)}
+        return {**answer, "size": saved.size, "saved_path": str(saved.path)}
     if not is_text(media_type):
         raise _needs_path(file, f"as {extension}", safe_name(file["name"], extension))
     with TemporaryDirectory(prefix="oneclaw-google-") as folder:
@@ -138,9 +138,9 @@ async def _download(
         )
     request = api_request("drive.files.get", fileId=file["id"], alt="media")
     if save_path is not None:
-        target = place_for(google.context, save_path, safe_name(file["name"]))
+        target = await place_for(google.context, save_path, safe_name(file["name"]))
         saved = await google.download(request, target, check=partial(_compare, file))
-        return {**_identity(file), "size": saved.size, "saved_path": google.context.paths.display(saved.path)}
+        return {**_identity(file), "size": saved.size, "saved_path": str(saved.path)}
     if not (is_text(file["mimeType"]) or is_text(media_type_of(file["name"]))):
         raise _needs_path(file, "", safe_name(file["name"]))
     size = size_of(file) or 0

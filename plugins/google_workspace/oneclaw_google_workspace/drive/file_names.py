@@ -35,7 +35,7 @@ def safe_name(name: str, extension: str = "") -> str:
     return f"{stem}.{rest}" if rest else stem
 
 
-def place_for(context: ToolContext, save_path: str, name: str) -> Path:
+async def place_for(context: ToolContext, save_path: str, name: str) -> Path:
     """Find out where to save a file.
 
     Args:
@@ -46,9 +46,9 @@ def place_for(context: ToolContext, save_path: str, name: str) -> Path:
     Raises:
         PermissionDeniedError: the tool may not write there.
     """
-    inside = context.paths.writable(Path(save_path) / name)
+    inside = await context.writable(Path(save_path) / name)
     if not save_path.endswith(("/", "\\")) and not inside.parent.is_dir():
-        return context.paths.writable(save_path)
+        return await context.writable(save_path)
     return _free(inside)
 
 

@@ -79,7 +79,7 @@ async def drive_upload_file(
         raise invalid("ocr_language goes with convert_to document.")
     if name is not None:
         checked_name(name)
-    source = _text_source(content) if content is not None else _file_source(context, str(source_path))
+    source = _text_source(content) if content is not None else await _file_source(context, str(source_path))
     default_type = "text/plain" if content is not None else "application/octet-stream"
     named = name if name and "." in name else source.local_name or name or ""
     media_type = checked_media_type(mime_type) if mime_type else media_type_of(named, default_type)
@@ -216,13 +216,13 @@ def _text_source(content: str) -> _Source:
     return _Source(data, f"a text ({size_text(len(data))})", len(data), said=f": {passage(content)}")
 
 
-def _file_source(context: ToolContext, source_path: str) -> _Source:
-    path = context.paths.readable(source_path)
+async def _file_source(context: ToolContext, source_path: str) -> _Source:
+    path = await context.readable(source_path)
     if not path.is_file():
         problem = "is a folder; give one of its files" if path.is_dir() else "does not exist"
         raise invalid(f"{source_path[:200]!r} {problem}.")
     size = path.stat().st_size
-    return _Source(path, f"{listing([context.paths.display(path)])} ({size_text(size)})", size, path.name)
+    return _Source(path, f"{listing([str(path)])} ({size_text(size)})", size, path.name)
 
 
 def _answer(file: dict[str, Any], *, is_converted: bool) -> dict[str, Any]:

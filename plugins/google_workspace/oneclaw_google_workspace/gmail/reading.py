@@ -93,7 +93,7 @@ async def gmail_read(
     if attachment_names and save_attachments_to is None:
         raise invalid("attachment_names says what to save; give save_attachments_to, a folder in the workspace, too.")
     if save_attachments_to is not None:
-        context.paths.writable(f"{save_attachments_to or '.'}/attachment")
+        await context.writable(f"{save_attachments_to or '.'}/attachment")
     labels = await MailLabels.of(google)
     messages, errors, earlier = await _messages(google, message_ids or [], thread_id)
     rows: list[dict[str, Any]] = []

@@ -47,7 +47,7 @@ async def save_attachments(
             outcomes.append({})
             continue
         # Each path is judged by itself: a link in the folder may lead elsewhere.
-        target = google.context.paths.writable(f"{folder or '.'}/{part.filename}")
+        target = await google.context.writable(f"{folder or '.'}/{part.filename}")
         try:
             content = await content_of(google, message_id, part.data, part.attachment_id)
             path = await asyncio.to_thread(_write_new, target, content)
@@ -56,7 +56,7 @@ async def save_attachments(
         except OSError as error:
             outcomes.append({"not_saved": f"The file cannot be written: {error.strerror or error}."})
         else:
-            outcomes.append({"saved_path": google.context.paths.display(path)})
+            outcomes.append({"saved_path": str(path)})
     return outcomes
 
 

@@ -54,7 +54,7 @@ async def slides_read(
     wanted = file_id(presentation_id, "presentation_id")
     if save_thumbnail_to is not None and thumbnail_slide_id is None:
         raise invalid("save_thumbnail_to goes with thumbnail_slide_id.")
-    target = context.paths.writable(save_thumbnail_to) if save_thumbnail_to is not None else None
+    target = await context.writable(save_thumbnail_to) if save_thumbnail_to is not None else None
     deck = await open_deck(google, wanted, _fields(include_notes, include_elements))
     deck.check_slides([*(slide_ids or ()), *([thumbnail_slide_id] if thumbnail_slide_id else ())])
     width, height = page_size(deck.raw)
@@ -75,7 +75,7 @@ async def slides_read(
         picture, size = await _thumbnail(google, wanted, thumbnail_slide_id, thumbnail_size, target)
         answer["image"] = {"slide_id": thumbnail_slide_id, **size}
         if target is not None:
-            answer["image"]["path"] = context.paths.display(target)
+            answer["image"]["path"] = str(target)
         else:
             attachments = (Attachment(f"{thumbnail_slide_id}.png", "image/png", picture),)
     return ToolResult.success(from_outside(answer, "slides"), attachments)

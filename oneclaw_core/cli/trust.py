@@ -1,0 +1,104 @@
+"""`oneclaw trust`: the directories that the user trusts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.output import json_option, print_listing, print_text
+from oneclaw_core.errors import UsageError
+from oneclaw_core.tools.permission_rules import TRUST_PERMISSION
+from oneclaw_core.types.permissions import Decision, Grant
+
+if TYPE_CHECKING:
+    from oneclaw_core.sessions.store import Store
+
+
+@click.command()
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+@click.option("--list", "lists", is_flag=True, help="List the directories that were decided on.")
+@click.option("--forget", is_flag=True, help="Forget what was decided on the directory: you are asked again.")
+@click.option("--force", is_flag=True, help="Trust it although it is no project, such as your own directory.")
+@json_option
+def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_json: bool) -> None:
+    """Trust the project in DIRECTORY, by default the current directory.
+
+    In a trusted directory tools write, after asking for files.write, relative paths lie in it, and models follow its
+    AGENTS.md and its skills as they are now. Trust is for this one directory, not for those below.
+    """
+    if lists:
+        _list(as_json)
+        return
+    path = os.path.realpath(directory or _current_directory())
+    if forget:
+        print_text(f"what was decided on {path} is forgotten" if forget_trust(path) else f"{path} was not trusted")
+        return
+    trust_directory(Path(path), force=force)
+    print_text(f"{path} is trusted")
+
+
+def trust_directory(directory: Path, *, force: bool = False) -> None:
+    """Trust a directory from now on.
+
+    Args:
+        directory: to trust.
+        force: True to trust one that is no project.
+
+    Raises:
+        UsageError: there is no such directory, or it is no project.
+        OneClawError: the home or its database cannot be used.
+    """
+    from oneclaw_core.cli.running import with_store
+    from oneclaw_core.project.trust import untrusted_reason
+
+    path = Path(os.path.realpath(directory))
+    if not path.is_dir():
+        raise UsageError(f"there is no directory {path}")
+    reason = untrusted_reason(path)
+    if reason is not None and not force:
+        raise UsageError(f"{path} is not trusted, since {reason}; start in a project, or add --force")
+    grant = Grant(TRUST_PERMISSION, str(path))
+
+    async def remember(store: Store) -> None:
+        await store.set_grant(grant)
+
+    with_store(remember)
+
+
+def forget_trust(directory: str) -> bool:
+    """Forget what was decided on a directory; return True if it was trusted or refused.
+
+    Raises:
+        OneClawError: the home or its database cannot be used.
+    """
+    from oneclaw_core.cli.running import with_store
+
+    return bool(with_store(lambda store: store.remove_grants(TRUST_PERMISSION, directory)))
+
+
+def _list(as_json: bool) -> None:
+    decided = [each for each in load_catalog().states.grants if each.permission == TRUST_PERMISSION]
+    documents = [
+        {
+            "directory": each.pattern,
+            "trusted": each.decision is Decision.GRANT,
+            "since": each.created_at.isoformat() if each.created_at is not None else None,
+        }
+        for each in decided
+    ]
+    rows = (
+        (str(each["directory"] or "all"), "trusted" if each["trusted"] else "refused", str(each["since"] or ""))
+        for each in documents
+    )
+    print_listing(as_json, documents, ("directory", "state", "since"), rows)
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UsageError("the current directory is gone: change to one that exists") from None
