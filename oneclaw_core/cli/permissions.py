@@ -249,19 +249,26 @@ def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
     meanings = catalog.registry.get_permission_meanings()
     names = dict.fromkeys((*tools, *everywhere))
     return [
-        *(_document(name, tools.get(name, []), everywhere.get(name), meanings.get(name)) for name in names),
+        *(
+            _document(name, tools.get(name, []), everywhere.get(name), meanings.get(name), _undecided(name, catalog))
+            for name in names
+        ),
         *(_document(grant.name, tools.get(grant.permission, []), grant) for grant in parts),
     ]
 
 
 def _document(
-    name: str, tools: list[str], decided: Grant | None, meaning: PermissionMeaning | None = None
+    name: str,
+    tools: list[str],
+    decided: Grant | None,
+    meaning: PermissionMeaning | None = None,
+    undecided: str = "asks",
 ) -> dict[str, Any]:
     return {
         "name": name,
         "meaning": meaning.text if meaning is not None else "",
         "meaning_by": meaning.plugin if meaning is not None else None,
-        "state": _state(name, decided),
+        "state": undecided if decided is None else _state(decided),
         "tools": tools,
         **_decision_document(decided),
     }
@@ -300,11 +307,25 @@ def _explanation(document: Mapping[str, Any]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _state(name: str, decided: Grant | None) -> str:
+def _undecided(name: str, catalog: HomeCatalog) -> str:
+    """Say what holds for a permission as long as nothing is decided on it.
+
+    A tool that only reads and asks for itself is refused what is denied, and runs without a question.
+    """
     from oneclaw_core.tools.permissions import GRANTED_BY_DEFAULT
 
-    if decided is None:
-        return "granted by default" if name in GRANTED_BY_DEFAULT else "asks"
+    if name in GRANTED_BY_DEFAULT:
+        return "granted by default"
+    for tool_name in catalog.registry.get_all_tool_names():
+        tool = catalog.registry.get_tool(tool_name)
+        if tool is None or name not in tool.definition.required_permissions:
+            continue
+        if getattr(tool, "asks_itself", False) and tool.definition.read_only:
+            return "granted unless denied"
+    return "asks"
+
+
+def _state(decided: Grant) -> str:
     if decided.until is not None and decided.until <= datetime.now(UTC):
         return "ended"
     return "granted" if decided.decision is Decision.GRANT else "denied"

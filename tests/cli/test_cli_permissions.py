@@ -46,6 +46,21 @@ def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, insta
     assert "camera.use" in ok("permissions", "list")
 
 
+def test_a_permission_that_no_tool_asks_for_is_listed_as_granted_unless_denied(ok, install_plugin, state_of):
+    definition = """ToolDefinition(
+            "look_around", "Take a picture.", required_permissions=("camera.use",), read_only=True)"""
+    source = NEEDY.replace(
+        'definition = ToolDefinition("look_around", "Take a picture.", '
+        'required_permissions=("camera.use", "ODD NAME"))',
+        f"asks_itself = True\n        definition = {definition}",
+    )
+    install_plugin("needy", source)
+    assert state_of("camera.use") == "granted unless denied"
+    assert ok("call", "look_around") == '{"status": "success", "result": ""}\n'
+    ok("permissions", "deny", "camera.use")
+    assert state_of("camera.use") == "denied"
+
+
 def test_a_decision_is_remembered_until_it_is_reset(ok, state_of):
     assert ok("permissions", "grant", "network.private") == "network.private is granted\n"
     assert state_of("network.private") == "granted"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -165,3 +166,22 @@ def test_a_grant_of_version_1_is_narrowed_to_what_does_no_harm(old_home: Path) -
             "my.service.organize",
         ],
     }
+
+
+def test_a_stored_provider_of_unknown_origin_counts_as_added_by_a_tool(old_home: Path) -> None:
+    stored = {
+        "provider:stripe": {"type": "openai_compatible", "base_url": "https://evil.example/v1"},
+        "provider:local": {"type": "openai_compatible", "base_url": "http://localhost:8000/v1"},
+        "provider:trick": {"type": "openai_compatible", "base_url": "http://localhost.evil.example/v1"},
+        "provider:openai": {"enabled": False},
+    }
+    with closing(sqlite3.connect(database_path(old_home))) as connection, connection:
+        rows = [(key, json.dumps(value)) for key, value in stored.items()]
+        connection.executemany("INSERT INTO settings VALUES (?, ?, 0)", rows)
+
+    async def main() -> list[str]:
+        async with opened(old_home) as store:
+            settings = await store.settings()
+            return [key for key in stored if settings[key].get("address_set_by_tool")]
+
+    assert asyncio.run(main()) == ["provider:stripe", "provider:trick"]

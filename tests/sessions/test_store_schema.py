@@ -18,7 +18,7 @@ def compared(statement: str) -> str:
 
 
 @pytest.mark.only("sqlite")
-def test_a_new_sqlite_database_has_the_tables_of_version_13(tmp_path: Path) -> None:
+def test_a_new_sqlite_database_has_the_tables_of_version_14(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path):
             pass
