@@ -1,0 +1,73 @@
+"""Permissions of the tools of a source, such as an MCP server: granted by tool, denied by server or all at once."""
+
+import pytest
+
+SERVERS = """
+    from oneclaw_core import ToolDefinition, ToolResult, ToolSource, hookimpl
+
+    class Remote:
+        def __init__(self, name, permission):
+            self.definition = ToolDefinition(name, "A tool of a server.", required_permissions=(permission,))
+
+        async def execute(self, arguments, context):
+            return ToolResult.success("done")
+
+    class Servers(ToolSource):
+        async def start(self, tools):
+            tools.publish([
+                Remote("github_search", "mcp.github.search"),
+                Remote("github_create_issue", "mcp.github.create-Issue"),
+                Remote("files_remove", "mcp.files.remove"),
+            ])
+
+        async def stop(self):
+            pass
+
+    def make(context):
+        return Servers()
+
+    @hookimpl
+    def register_tools(register):
+        register.source("servers", f"{__name__}:make")
+"""
+TOOLS = ("github_search", "github_create_issue", "files_remove")
+
+
+@pytest.fixture
+def allowed(oneclaw, install_plugin):
+    """The tools that run without a question."""
+    install_plugin("servers", SERVERS)
+
+    def allowed():
+        return [each for each in TOOLS if '"success"' in oneclaw("call", each).stdout]
+
+    return allowed
+
+
+def test_a_grant_is_for_one_tool_and_a_denial_for_a_server(allowed, oneclaw, ok):
+    assert allowed() == []
+    for permission in ("mcp.github.search", "mcp.github.create-Issue", "mcp.files.remove"):
+        ok("permissions", "grant", permission)
+    assert allowed() == list(TOOLS)
+
+    ok("permissions", "deny", "mcp.github")
+    assert allowed() == ["files_remove"]
+    ok("permissions", "reset", "mcp.github")
+    ok("permissions", "deny", "mcp")
+    assert allowed() == []
+
+    refused = oneclaw("permissions", "grant", "mcp.github")
+    assert refused.status == 2
+    assert "has parts, and each is granted by itself: mcp.github.search, mcp.github.create-Issue" in refused.stderr
+
+
+def test_the_permissions_of_a_source_are_listed_with_their_tools(allowed, ok):
+    allowed()
+    ok("permissions", "grant", "mcp.github.search", "--agent", "General Assistant")
+    listed = [each for each in ok("permissions", "list", "--json") if each["name"].startswith("mcp.")]
+    assert [(each["name"], each["state"], each["tools"]) for each in listed] == [
+        ("mcp.github.search", "asks", ["github_search"]),
+        ("mcp.github.create-Issue", "asks", ["github_create_issue"]),
+        ("mcp.files.remove", "asks", ["files_remove"]),
+        ("mcp.github.search", "granted", ["github_search"]),
+    ]
