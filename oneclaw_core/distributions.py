@@ -5,31 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from oneclaw_core._shipped_parts import CHAT_COMMANDS as CHAT_COMMANDS
+from oneclaw_core._shipped_parts import COMMANDS as COMMANDS
+from oneclaw_core._shipped_parts import GROUPS as GROUPS
+from oneclaw_core._shipped_parts import OUR_DISTRIBUTIONS as OUR_DISTRIBUTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-OUR_DISTRIBUTIONS = {
-    "anthropic": "oneclaw-anthropic",
-    "config": "oneclaw-config",
-    "devtools": "oneclaw-devtools",
-    "files": "oneclaw-files",
-    "gemini": "oneclaw-gemini",
-    "google_workspace": "oneclaw-google-workspace",
-    "javascript": "oneclaw-javascript",
-    "js_tool_management": "oneclaw-javascript",
-    "memory": "oneclaw-memory",
-    "offline": "oneclaw-offline",
-    "openai": "oneclaw-openai",
-    "pdf": "oneclaw-pdf",
-    "postgres": "oneclaw-postgres",
-    "scheduled_tasks": "oneclaw-scheduled-tasks",
-    "search": "oneclaw-search",
-    "shell": "oneclaw-shell",
-    "skills": "oneclaw-skills",
-    "web": "oneclaw-web",
-}
-"""OneClaw's own plugins; a test compares them with the repository."""
 
 CORE_TOOLS = {
     "load_tool_group": "builtin",
@@ -63,36 +46,6 @@ PROVIDER_PLUGINS = {
     "ollama": "openai",
 }
 """OneClaw's own provider types and preconfigured providers, and their plugins, in the order of listings."""
-
-COMMANDS = {
-    "env": "javascript",
-    "google": "google_workspace",
-    "memory": "memory",
-    "skills": "skills",
-    "tasks": "scheduled_tasks",
-    **{f"plugins {name}": "devtools" for name in ("check", "install", "new", "sync", "uninstall", "upgrade")},
-}
-"""Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
-
-CHAT_COMMANDS = {"memory": "memory", "skills": "skills"}
-"""Chat commands of OneClaw's own plugins, without the slash."""
-
-GROUPS = {
-    "config": "config",
-    "files": "files",
-    "js_tool_management": "javascript",
-    "pdf": "pdf",
-    "scheduled_tasks": "scheduled_tasks",
-    "search": "search",
-    **{
-        f"google_{name}": "google_workspace"
-        for name in (
-            *("gmail", "gmail_settings", "drive", "calendar", "contacts"),
-            *("docs", "sheets", "slides", "forms", "tasks"),
-        )
-    },
-}
-"""Tool groups of OneClaw's own plugins."""
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 

@@ -1,5 +1,7 @@
 """Write the catalogue entries that the packages of this workspace bring, so that no listing has to import them.
 
+Also write the module of the core that knows which distribution brings what, for plugins that are not installed.
+
 Run it when a plugin registers something else: ``uv run python release/plugin_entries.py``.
 """
 
@@ -39,7 +41,39 @@ def entry_text(plugin: InstalledPlugin) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+PARTS_FILE = WORKSPACE / "oneclaw_core" / "_shipped_parts.py"
+_TABLES = {
+    "OUR_DISTRIBUTIONS": "OneClaw's own plugins and their distributions.",
+    "GROUPS": "Tool groups of OneClaw's own plugins.",
+    "COMMANDS": "Commands of OneClaw's own plugins, by what stands behind ``oneclaw``.",
+    "CHAT_COMMANDS": "Chat commands of OneClaw's own plugins, without the slash.",
+}
+
+
+def parts_text() -> str:
+    """Return the module that says which plugin brings what, from the entries of the plugins."""
+    tables: dict[str, dict[str, str]] = {name: {} for name in _TABLES}
+    for plugin in sorted(own_plugins(), key=lambda each: each.name):
+        if plugin.is_builtin:
+            continue
+        tables["OUR_DISTRIBUTIONS"][plugin.name] = plugin.dist.name or ""
+        entry = json.loads(entry_file(plugin).read_text("utf-8"))["entry"]
+        tables["GROUPS"] |= dict.fromkeys((each["name"] for each in entry["groups"]), plugin.name)
+        for each in entry["registrations"]:
+            if each["hook"] == "register_commands" and " --" not in each["name"]:
+                tables["COMMANDS"][each["name"]] = plugin.name
+            elif each["hook"] == "register_chat_commands":
+                tables["CHAT_COMMANDS"][each["name"]] = plugin.name
+    lines = ['"""The parts that OneClaw\'s own plugins bring; written by release/plugin_entries.py."""']
+    for name, meaning in _TABLES.items():
+        rows = (f'    "{part}": "{plugin}",' for part, plugin in sorted(tables[name].items()))
+        lines += ["", f"{name} = {{", *rows, "}", f'"""{meaning}"""']
+    return "\n".join([*lines, ""])
+
+
 if __name__ == "__main__":
     for each in own_plugins():
         entry_file(each).write_text(entry_text(each), encoding="utf-8")
         print(entry_file(each).relative_to(WORKSPACE))
+    PARTS_FILE.write_text(parts_text(), encoding="utf-8")
+    print(PARTS_FILE.relative_to(WORKSPACE))

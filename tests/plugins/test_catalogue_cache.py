@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from plugin_entries import entry_file, entry_text, own_plugins
+from plugin_entries import PARTS_FILE, entry_file, entry_text, own_plugins, parts_text
 from site_plugins import GOOD, install, ours
 
 from oneclaw_core.plugins.catalogue.entries import InstalledCatalogue, shipped_document
@@ -30,6 +30,12 @@ def test_the_entry_in_a_package_is_current(plugin):
     written = entry_file(plugin).read_text(encoding="utf-8")
 
     assert written == entry_text(plugin), "write it with: uv run python release/plugin_entries.py"
+
+
+def test_what_is_said_of_plugins_that_are_not_installed_is_current():
+    written = PARTS_FILE.read_text(encoding="utf-8")
+
+    assert written == parts_text(), "write it with: uv run python release/plugin_entries.py"
 
 
 def test_a_described_plugin_is_not_described_again(site, children):

@@ -169,7 +169,7 @@ def find_installed() -> list[InstalledPlugin]:
 
 def _is_early(plugin: InstalledPlugin) -> bool:
     """Return True for a plugin with core tools or providers of OneClaw, whose names no other plugin can take."""
-    return plugin.name in _EARLY_PLUGINS and plugin.dist.name == OUR_DISTRIBUTIONS[plugin.name]
+    return plugin.name in _EARLY_PLUGINS and plugin.dist.name == OUR_DISTRIBUTIONS.get(plugin.name)
 
 
 def package_metadata(distribution: Any) -> PackageMetadata:

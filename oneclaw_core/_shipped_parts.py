@@ -1,0 +1,64 @@
+"""The parts that OneClaw's own plugins bring; written by release/plugin_entries.py."""
+
+OUR_DISTRIBUTIONS = {
+    "anthropic": "oneclaw-anthropic",
+    "config": "oneclaw-config",
+    "devtools": "oneclaw-devtools",
+    "files": "oneclaw-files",
+    "gemini": "oneclaw-gemini",
+    "google_workspace": "oneclaw-google-workspace",
+    "javascript": "oneclaw-javascript",
+    "js_tool_management": "oneclaw-javascript",
+    "memory": "oneclaw-memory",
+    "offline": "oneclaw-offline",
+    "openai": "oneclaw-openai",
+    "pdf": "oneclaw-pdf",
+    "postgres": "oneclaw-postgres",
+    "scheduled_tasks": "oneclaw-scheduled-tasks",
+    "search": "oneclaw-search",
+    "shell": "oneclaw-shell",
+    "skills": "oneclaw-skills",
+    "web": "oneclaw-web",
+}
+"""OneClaw's own plugins and their distributions."""
+
+GROUPS = {
+    "config": "config",
+    "files": "files",
+    "google_calendar": "google_workspace",
+    "google_contacts": "google_workspace",
+    "google_docs": "google_workspace",
+    "google_drive": "google_workspace",
+    "google_forms": "google_workspace",
+    "google_gmail": "google_workspace",
+    "google_gmail_settings": "google_workspace",
+    "google_sheets": "google_workspace",
+    "google_slides": "google_workspace",
+    "google_tasks": "google_workspace",
+    "js_tool_management": "js_tool_management",
+    "pdf": "pdf",
+    "scheduled_tasks": "scheduled_tasks",
+    "search": "search",
+}
+"""Tool groups of OneClaw's own plugins."""
+
+COMMANDS = {
+    "env": "javascript",
+    "google": "google_workspace",
+    "memory": "memory",
+    "plugins check": "devtools",
+    "plugins install": "devtools",
+    "plugins new": "devtools",
+    "plugins sync": "devtools",
+    "plugins uninstall": "devtools",
+    "plugins upgrade": "devtools",
+    "skills": "skills",
+    "tasks": "scheduled_tasks",
+}
+"""Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
+
+CHAT_COMMANDS = {
+    "memory": "memory",
+    "skills": "skills",
+}
+"""Chat commands of OneClaw's own plugins, without the slash."""
