@@ -146,7 +146,7 @@ def test_a_secret_is_stored_listed_and_removed(ok, set_secret, home):
     assert "weather.api_key" in ok("keys", "list")
     assert SECRET not in ok("config", "list") + ok("keys", "list")
     assert ok("keys", "remove", "weather.api_key") == "the secret weather.api_key is removed\n"
-    assert [each["source"] for each in ok("keys", "list", "--json") if each["provider"] is None] == [None]
+    assert [each["source"] for each in ok("keys", "list", "--json") if each.get("plugin") == "weather"] == [None]
 
 
 @pytest.mark.usefixtures("weather")
