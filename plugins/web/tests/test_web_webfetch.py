@@ -424,8 +424,10 @@ def test_of_a_page_that_takes_too_long_the_bare_text_is_given(fetch, monkeypatch
     ],
 )
 def test_hostile_markup_is_converted_in_bounded_time(html):
-    started = time.process_time()
+    # Of this thread alone: threads that other tests have left behind may be busy. What grows with the square of the
+    # length takes minutes.
+    started = time.thread_time()
     _, text = markdown_of(html, "https://site.example/")
 
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 20
     assert "deep text" in text or html[1] == "<"
