@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import LoadToolGroupTool, Message, MessageType, ToolCallStatus, build_system_prompt_with_tool_groups
@@ -13,13 +14,14 @@ from oneclaw_core.turn.request import dispatched_request
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from oneclaw_core import ToolRegistry
+    from oneclaw_core import ToolDefinition, ToolRegistry
 
 # How the model gets to know the tools.
 NONE = "no tools at all"
 ALWAYS_ALL = "all tools always sent"
+FORESEEN = "core tools and the groups that will be needed, nothing else"
 APPENDED = "groups appended"
 NATIVE = "groups loaded natively"
 INLINE = "groups defined inline"
@@ -130,7 +132,7 @@ class Session:
             self.history.append(Message(type=MessageType.USER, content=turn.user))
             self.requests.append([])
             self._ask()
-            if turn.loads and self.strategy not in (NONE, ALWAYS_ALL):
+            if turn.loads and self.strategy not in (NONE, ALWAYS_ALL, FORESEEN):
                 arguments = {"group_name": turn.loads}
                 self._call(LOAD_TOOL_GROUP, arguments, (await load.execute(arguments)).text())
                 self.groups.append(turn.loads)
@@ -158,8 +160,11 @@ class Session:
         if self.strategy == NONE:
             tools = ActiveTools(())
         elif self.strategy == ALWAYS_ALL:
-            everything = [each for each in self.registry.get_all_tool_definitions() if each.name != LOAD_TOOL_GROUP]
-            tools = ActiveTools(tuple(everything))
+            tools = ActiveTools(_but_for_loading(self.registry.get_all_tool_definitions()))
+        elif self.strategy == FORESEEN:
+            needed = [self.registry.get_group_tool_definitions(each.loads) for each in self.turns if each.loads]
+            core = _but_for_loading(self.registry.get_core_tool_definitions())
+            tools = ActiveTools((*core, *chain.from_iterable(needed)))
         else:
             prompt = build_system_prompt_with_tool_groups(prompt, self.registry.get_available_group_definitions())
             tools = self.registry.toolset().active(self.groups)
@@ -172,6 +177,10 @@ class Session:
             tool_loading=_LOADING.get(self.strategy, ToolLoading.APPEND),
         )
         self.requests[-1].append(dispatched_request(request) if self.strategy == DISPATCHED else request)
+
+
+def _but_for_loading(tools: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    return tuple(each for each in tools if each.name != LOAD_TOOL_GROUP)
 
 
 def _rows(length: int) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from genai_prices import Usage, calc_price
@@ -26,11 +26,14 @@ from benchmarks.ten_turns import (
     ALWAYS_ALL,
     APPENDED,
     DISPATCHED,
+    FORESEEN,
     GROUPS_USED,
     INLINE,
     NATIVE,
     NONE,
+    TURNS,
     Session,
+    Turn,
     turns_with,
 )
 from oneclaw_core.plugins.loading.load_plugins import discover, load_plugins
@@ -281,6 +284,34 @@ async def groups_table(registry: ToolRegistry) -> list[str]:
     return lines
 
 
+async def bounds_table(registry: ToolRegistry) -> list[str]:
+    """The least that is billed for three groups, if all that is needed is known, and all of it cached."""
+    lines = [
+        "| service | conversation | with core tools | and groups, from the start | and groups, each when needed |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for service in SERVICES:
+
+        async def billed(strategy: str, turns: Sequence[Turn] = TURNS, service: Service = service) -> float:
+            played = await Session(registry, strategy, turns).play()
+            return cost(service, played, least_cached=0).billed
+
+        alone, compared = await billed(NONE), await billed(ALWAYS_ALL)
+        foreseen = await billed(FORESEEN)
+        core = await billed(FORESEEN, [replace(each, loads=None) for each in TURNS])
+        read, write = service.rates
+        needed, requests_left = core, sum(1 + len(each.calls) for each in TURNS)
+        for turn in TURNS:
+            if turn.loads:
+                tools = registry.get_group_tool_definitions(turn.loads)
+                definitions = _tokens(_texts([each.name, each.description, each.parameters] for each in tools))
+                needed += definitions * (write + read * (requests_left - 1))
+            requests_left -= 1 + len(turn.calls)
+        cells = [f"{each:,.0f} ({_less(each, compared)})" for each in (alone, core, foreseen, needed)]
+        lines.append(f"| {service.name} | {' | '.join(cells)} |")
+    return lines
+
+
 def _less(billed: float, compared: float) -> str:
     return "" if billed == compared else f"{1 - billed / compared:.0%}"
 
@@ -304,7 +335,11 @@ async def billed_by_service() -> dict[str, float]:
 async def main() -> None:
     """Print the tables, and the rates that they are made with."""
     registry = load_plugins(entry_points=discover()).registry
-    print("\n".join([*await session_table(registry), "", *await groups_table(registry), ""]))
+    print(
+        "\n".join(
+            [*await session_table(registry), "", *await groups_table(registry), "", *await bounds_table(registry), ""]
+        )
+    )
     for service in SERVICES:
         read, write = service.rates
         print(f"- {service.name}: {service.model}, {read:g} for a token read from the cache, {write:g} for one written")
