@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.paths import list_directory as list_directory
     from oneclaw_core.tools.paths import new_file as new_file
     from oneclaw_core.tools.paths import open_for_reading as open_for_reading
+    from oneclaw_core.tools.paths import remove_file as remove_file
     from oneclaw_core.tools.paths import replace_content as replace_content
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
     from oneclaw_core.tools.text_content import FileStamp as FileStamp
@@ -67,7 +68,7 @@ _NAMES = {
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
     "manifest_tool": "FunctionTarget ManifestTool",
     "parameters": "context_parameters signature_of",
-    "paths": "PathGuard append_content list_directory new_file open_for_reading replace_content",
+    "paths": "PathGuard append_content list_directory new_file open_for_reading remove_file replace_content",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",
     "toolset": (

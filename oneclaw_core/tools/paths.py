@@ -220,18 +220,41 @@ class PathGuard:
         except (OSError, ValueError):  # too long, or not to be encoded
             raise UsageError(f"working_directory {shown} does not exist") from None
 
-    def writable(self, path: str | Path) -> Path:
+    def writable(self, path: str | Path, change: str = "") -> Path:
         """Resolve a path that a tool wants to write, and ask the user where that is needed.
 
         A relative path lies in the start directory if the user trusts it. Else it lies in the workspace, unless the
         start directory has a file of that name, which would be read in its place. Trust is asked for once, if the path
         leads to something in the start directory.
 
+        Args:
+            path: absolute or relative.
+            change: what is about to be changed there, such as a diff; shown to the user who is asked.
+
         Returns:
             An absolute path without symbolic links; neither it nor its parents need exist.
 
         Raises:
             PermissionDeniedError: it lies outside both directories, is denied, or can be no file's path.
+        """
+        resolved = self.locate_to_write(path)
+        self._require("files.write", resolved)
+        shown = f"\n{change}" if change else ""
+        if _is_inside(resolved, self.workspace):
+            # Version control and editors run what lies there.
+            if protected_root(resolved.relative_to(_resolve(self.workspace))) is not None:
+                self._ask("files.write", f"write {resolved}{shown}", resolved)
+        else:
+            self._ask_to_write(resolved, shown)
+        _exists(resolved)
+        self.used.append(UsedFile(resolved, "write", time.time_ns()))
+        return resolved
+
+    def locate_to_write(self, path: str | Path) -> Path:
+        """Resolve a path as :meth:`writable` does, for a tool that looks at what is there before it asks.
+
+        Raises:
+            PermissionDeniedError: it lies outside both directories, writing is denied, or it can be no file's path.
         """
         self._require("files.write")
         wanted = _expand(path)
@@ -244,15 +267,6 @@ class PathGuard:
                 f"and the start directory {self.start_directory} if the user trusts it",
                 "files.write",
             )
-        self._require("files.write", resolved)
-        if in_workspace:
-            # Version control and editors run what lies there.
-            if protected_root(resolved.relative_to(_resolve(self.workspace))) is not None:
-                self._ask("files.write", f"write {resolved}", resolved)
-        else:
-            self._ask_to_write(resolved)
-        _exists(resolved)
-        self.used.append(UsedFile(resolved, "write", time.time_ns()))
         return resolved
 
     def _base_to_write(self, wanted: Path) -> Path:
@@ -272,18 +286,18 @@ class PathGuard:
             raise self._untrusted(f"{str(wanted)!r} is there in the start directory {self.start_directory}")
         return self.workspace
 
-    def _ask_to_write(self, path: Path) -> None:
+    def _ask_to_write(self, path: Path, change: str) -> None:
         """Ask before a file of the start directory is written."""
         detail = f"write {path}"
         if not self.is_trusted and not self.asks_trust(detail):
             raise self._untrusted(f"{str(path)!r} lies in the start directory {self.start_directory}")
         start = _resolve(self.start_directory)
         if protected_root(path.relative_to(start)) is not None:
-            self._ask("files.write", f"{detail}, which other programs run or obey", path)
+            self._ask("files.write", f"{detail}, which other programs run or obey{change}", path)
         elif hidden_root(path, opened=(start,)) is not None:
-            self._ask("files.write", f"{detail}, which may hold secrets", path)
+            self._ask("files.write", f"{detail}, which may hold secrets{change}", path)
         else:
-            self._ask("files.write", detail, path, start)
+            self._ask("files.write", detail + change, path, start)
 
     def _untrusted(self, what: str) -> PermissionDeniedError:
         return PermissionDeniedError(
@@ -571,6 +585,21 @@ def list_directory(path: Path, guard: PathGuard, limit: int) -> list[str]:
             return sorted(each.name + "/" if each.is_dir(follow_symlinks=False) else each.name for each in found)
     finally:
         os.close(directory)
+
+
+def remove_file(path: Path, guard: PathGuard) -> None:
+    """Remove a regular file.
+
+    Args:
+        path: from ``guard.writable``.
+        guard: where may be written.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    with _parent(path, _base(path, guard)) as parent:
+        _require_regular(os.stat(path.name, dir_fd=parent, follow_symlinks=False))
+        os.unlink(path.name, dir_fd=parent)
 
 
 def append_content(path: Path, data: bytes, guard: PathGuard) -> int:

@@ -228,7 +228,8 @@ def _without_nul(text: str) -> str:
 def _refuse_binary(beginning: bytes) -> None:
     for signature, kind in _BINARY_BEGINNINGS:
         if beginning.startswith(signature):
-            raise NotReadableError(f"is {kind}, not text: use a tool made for such files")
+            better = "look at it with view_image" if kind.endswith("image") else "use a tool made for such files"
+            raise NotReadableError(f"is {kind}, not text: {better}")
 
 
 def _not_decodable(encoding: str, error: UnicodeError) -> NotReadableError:

@@ -108,7 +108,7 @@ def test_some_of_what_a_directory_holds_is_listed(context, project):
     ("content", "said"),
     [
         (b"%PDF-1.4\nplain", "is a PDF document, not text"),
-        (b"\x89PNG\r\n\x1a\n....", "is a PNG image, not text"),
+        (b"\x89PNG\r\n\x1a\n....", "is a PNG image, not text: look at it with view_image"),
         (b"PK\x03\x04....", "is a ZIP archive or an office document, not text"),
         (b"text\x00more", "is binary, not text"),
         (b"caf\xe9", "is no UTF-8 text"),

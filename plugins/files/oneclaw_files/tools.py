@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ToolContext, ToolResult
 from oneclaw_files.errors import FilesError
@@ -11,11 +11,66 @@ from oneclaw_files.errors import FilesError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from oneclaw_files.changes import Change
+
+# Of a diff that the model is shown; the user who is asked sees all of it.
+_DIFF_CHARACTERS = 6_000
 _LISTED_ENTRIES = 1_000
 _FOUND_FILES = 500
 DEFAULT_MATCHES = 100
 # Below the timeout of the tools, so that what was found by then is reported.
 _WALK_SECONDS = 20
+
+
+def edit_file(path: str, edits: list[dict[str, Any]], *, context: ToolContext) -> ToolResult:
+    """Replace exact text in a file.
+
+    Args:
+        path: absolute, or relative as for ``read_file``.
+        edits: each with ``old_text``, ``new_text`` and maybe ``replace_all``.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: the file may not be read or written.
+    """
+    from oneclaw_files.changes import Change, existing, make, read_text
+    from oneclaw_files.edits import Edit, apply_edits
+
+    try:
+        resolved = existing(path, context.paths)
+        before = read_text(resolved, context.paths)
+        after, count = apply_edits(before, [Edit(**each) for each in edits])
+        change = Change(resolved, before, after)
+        make([change], context.paths)
+    except FilesError as error:
+        return ToolResult.error(error.error_type, str(error))
+    except OSError as error:
+        return _error(f"Cannot change {path!r}: {error.strerror or error}")
+    return ToolResult.success(f"Changed {resolved} in {_count(count, 'place')}\n{_shown([change])}")
+
+
+def apply_patch(patch: str, *, context: ToolContext) -> ToolResult:
+    """Change several files at once.
+
+    Args:
+        patch: from ``*** Begin Patch`` to ``*** End Patch``.
+        context: of the call.
+
+    Raises:
+        PermissionDeniedError: a file may not be read or written.
+    """
+    from oneclaw_files.changes import changes_of, make
+    from oneclaw_files.patch import parse_patch
+
+    try:
+        changes = changes_of(parse_patch(patch), context.paths)
+        make(changes, context.paths)
+    except FilesError as error:
+        return ToolResult.error(error.error_type, str(error))
+    except OSError as error:
+        return _error(f"Cannot apply the patch: {error.filename or ''} {error.strerror or error}".replace("  ", " "))
+    done = "\n".join(f"{change.verb} {change.path}" for change in changes)
+    return ToolResult.success(f"{done}\n{_shown(changes)}")
 
 
 def list_directory(path: str = ".", *, context: ToolContext) -> ToolResult:
@@ -170,6 +225,13 @@ def _described(directory: Path, name: str) -> str:
     except OSError:
         return name
     return f"{name}  {status.st_size:,} bytes"
+
+
+def _shown(changes: list[Change]) -> str:
+    diff = "".join(change.diff for change in changes)
+    if len(diff) <= _DIFF_CHARACTERS:
+        return diff
+    return f"{diff[:_DIFF_CHARACTERS]}\n[the rest of the diff is left out]"
 
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:

@@ -71,7 +71,7 @@ class Walk:
                 return
             if not matches(str(path.relative_to(self.directory))) or path.is_symlink() or not path.is_file():
                 continue
-            if self._is_readable(path):
+            if self.paths.may_read(path):
                 yield path
 
     def _matcher(self) -> Callable[[str], bool]:
@@ -87,7 +87,4 @@ class Walk:
     def _is_excluded(self, path: Path) -> bool:
         if path.name in _NEVER or time.monotonic() > self.deadline:
             return True
-        return path.is_dir() and not self._is_readable(path)
-
-    def _is_readable(self, path: Path) -> bool:
-        return self.paths.may_read(path)
+        return path.is_dir() and not self.paths.may_read(path)
