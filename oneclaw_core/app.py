@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.plugins.catalogue.merging import Catalog
     from oneclaw_core.plugins.contract.tool_source import ToolSource
+    from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.providers.base import ModelRequest
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.tools.context import ToolContext
@@ -104,6 +105,7 @@ class OneClaw:
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
             forget_task=store.remove_task_grants,
+            sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),
         )
         self.plugins = Plugins(
@@ -427,6 +429,12 @@ class OneClaw:
             SettingsError: a value does not fit.
         """
         return self._parts.settings.validated(await self.store.settings())
+
+    async def _choose_sandbox(self) -> ChosenSandbox:
+        from oneclaw_core.process import choose_sandbox
+
+        setting = (await self.settings()).sandbox
+        return await run_in_thread(lambda: choose_sandbox(setting))
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""

@@ -54,10 +54,11 @@ def terminal_asker(
 async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
     _discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
-    has_always = PermissionAnswer.ALWAYS in question.answers
+    has_session, has_always = (each in question.answers for each in (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS))
+    lasting = f"{'this [s]ession, ' if has_session else ''}{'[a]lways, ' if has_always else ''}"
     _write_question(question)
     while True:
-        _write(f"Allow? [o]nce, this [s]ession, {'[a]lways, ' if has_always else ''}[n]o, ne[v]er, [d]etails: ")
+        _write(f"Allow? [o]nce, {lasting}[n]o, ne[v]er, [d]etails: ")
         line = await lines.read_line()
         if line is None:
             _write("\n")
@@ -70,7 +71,7 @@ async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
         answer = _ANSWERS.get(typed)
         if answer in question.answers:
             return answer
-        _write(f"Please type one of o, s, {'a, ' if has_always else ''}n, v, d.\n")
+        _write(f"Please type one of o, {'s, ' if has_session else ''}{'a, ' if has_always else ''}n, v, d.\n")
 
 
 def _write_question(question: ApprovalQuestion) -> None:

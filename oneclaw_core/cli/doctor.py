@@ -359,6 +359,30 @@ def check_permissions(catalog: HomeCatalog) -> Iterator[CheckLine]:
             yield CheckLine("permissions", Health.WARNING, f"{message}shares or deletes", remedy)
 
 
+def check_sandbox(catalog: HomeCatalog) -> Iterator[CheckLine]:
+    """Report what the sandbox for commands enforces, and why commands are asked for if it is not all.
+
+    Raises:
+        SettingsError: the setting is invalid.
+    """
+    from oneclaw_core.config.settings import SettingsReader
+    from oneclaw_core.process import choose_sandbox
+
+    setting = SettingsReader(os.environ).validated(catalog.states.settings).sandbox
+    chosen = choose_sandbox(setting)
+    strength = chosen.strength
+    if strength.is_whole:
+        yield CheckLine("sandbox", Health.OK, f"{chosen.name}: commands run in it without a question")
+        return
+    better = "".join(f"; {rejected.reason}" for _, rejected in chosen.rejected if chosen.backend is not None)
+    message = f"{chosen.name}, so each command is asked for: {'; '.join(strength.gaps) or strength.reason}{better}"
+    remedies = [rejected.remedy for _, rejected in chosen.rejected] or [strength.remedy]
+    if setting == "off":
+        yield CheckLine("sandbox", Health.OK, message)
+    else:
+        yield CheckLine("sandbox", Health.WARNING, message, remedies[0] or "oneclaw config set sandbox auto")
+
+
 def check_log(home: Home) -> Iterator[CheckLine]:
     """Check that the log can be written."""
     path = home.log_file
@@ -416,6 +440,7 @@ def _check_home_and_plugins() -> list[CheckLine]:
         "plugins": check_plugins,
         "tools": check_tools,
         "permissions": check_permissions,
+        "sandbox": check_sandbox,
     }
     for catalog in catalogs:
         for name, check in checks.items():

@@ -151,7 +151,10 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
     rows = (
         (
             f"{use.at.astimezone():%Y-%m-%d %H:%M:%S}" if use.at is not None else "",
-            f"{'granted' if use.is_granted else 'refused'} by {use.decided_by}",
+            # In a sandbox nothing had to be granted.
+            use.detail
+            if use.decided_by == "sandbox"
+            else f"{'granted' if use.is_granted else 'refused'} by {use.decided_by}",
             use.permission,
             use.tool_name,
             use.subject or use.detail,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -43,6 +43,9 @@ class Settings(BaseModel):
     )
     session_wait_seconds: float = Field(
         60, ge=0, description="how long to wait for another process to end its turn in the same session"
+    )
+    sandbox: Literal["auto", "bubblewrap", "landlock", "off"] = Field(
+        "auto", description="the sandbox for shell commands", json_schema_extra={"user_only": True}
     )
 
     @field_validator("hook_timeouts")

@@ -33,6 +33,7 @@ CORE_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "tool_result_max_characters": 30_000,
         "history_max_characters": 400_000,
         "session_wait_seconds": 60.0,
+        "sandbox": "auto",
     }
 )
 """OneClaw's own settings with their defaults, told without importing pydantic; a test compares them with the model."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.paths import remove_file as remove_file
     from oneclaw_core.tools.paths import replace_content as replace_content
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
+    from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
+    from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.tools.text_content import FileStamp as FileStamp
     from oneclaw_core.tools.text_content import NotReadableError as NotReadableError
     from oneclaw_core.tools.text_content import is_text_encoding as is_text_encoding
@@ -70,6 +72,7 @@ _NAMES = {
     "parameters": "context_parameters signature_of",
     "paths": "PathGuard append_content list_directory new_file open_for_reading remove_file replace_content",
     "permission_meanings": "KNOWN_PERMISSIONS",
+    "sandbox_rules": "SandboxScope sandbox_policy",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",
     "toolset": (
         "ActiveTools LISTED_DESCRIPTION_CHARACTERS LOAD_TOOL_GROUP LoadedGroup generated_group_definition one_line"

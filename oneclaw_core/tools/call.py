@@ -229,6 +229,16 @@ class RunningCall:
         with self.paused():
             await self._require_permission(permission, detail, subject, directory)
 
+    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+        """Return True if the permission is granted already, False if the call goes on in a sandbox without it.
+
+        Raises:
+            PermissionDeniedError: it is denied.
+        """
+        return await run_on(
+            self._loop, self._require_permission(permission, "outside the sandbox", subject, directory, sandbox)
+        )
+
     def ask_permission_sync(
         self, permission: str, detail: str, subject: str | None = None, directory: str | None = None
     ) -> None:

@@ -59,6 +59,10 @@ class CallServices(Protocol):
         """The same in the thread of a synchronous tool."""
         ...
 
+    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+        """Return True if the permission is granted already, False if the call goes on in a sandbox without it."""
+        ...
+
     def paused(self) -> AbstractContextManager[None]:
         """Let the call's timeout stand still."""
         ...
@@ -272,6 +276,24 @@ class ToolContext:
             PermissionDeniedError: it was not granted; let it pass, the executor answers the model.
         """
         await self._running_services().ask_permission(permission, detail, subject, directory)
+
+    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+        """Return True if a permission is granted already; if not, the tool must go on in a sandbox, or ask.
+
+        What is decided is recorded, with the name of the sandbox.
+
+        Args:
+            permission: a name such as ``shell.execute``.
+            subject: what it is needed for, such as a command.
+            directory: the absolute path where it will be done.
+            sandbox: the name of the sandbox; ``""`` if the tool will ask where nothing is decided.
+
+        Raises:
+            PermissionDeniedError: it is denied; let it pass, the executor answers the model.
+        """
+        if self._call is None:  # executed by hand, where nothing is asked
+            return True
+        return await self._call.is_granted(permission, subject, directory, sandbox)
 
     def ask_permission_sync(
         self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None

@@ -27,7 +27,13 @@ from oneclaw_core.tools.arguments import (
 from oneclaw_core.tools.call import LoopBlocks, RunningCall, execution_error, presentable
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.permission_rules import directory_of, subject_of
-from oneclaw_core.tools.permissions import PermissionPolicy, PermissionRequest, RequirePermission, denied_for_good
+from oneclaw_core.tools.permissions import (
+    SANDBOX,
+    PermissionPolicy,
+    PermissionRequest,
+    RequirePermission,
+    denied_for_good,
+)
 from oneclaw_core.tools.provenance import CallProvenance, KnownLinks, asks_again
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
@@ -448,8 +454,12 @@ class ToolExecutor:
         """Return a function that asks for a permission on behalf of a call: see :class:`RequirePermission`."""
 
         async def require(
-            permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
-        ) -> None:
+            permission: str,
+            detail: str = "",
+            subject: str | None = None,
+            directory: str | None = None,
+            sandbox: str | None = None,
+        ) -> bool:
             said = self._registry.get_permission_meaning(permission, plugin)
             marked = scope.conversation
             request = PermissionRequest(
@@ -472,13 +482,14 @@ class ToolExecutor:
             )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
-                    granted_by = await self._permissions.require(request)
+                    granted_by = await self._permissions.require(request, sandbox)
             except PermissionDeniedError as error:
                 if hooks is not None:
                     hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
                 raise
             if hooks is not None:
                 hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
+            return granted_by != SANDBOX
 
         return require
 

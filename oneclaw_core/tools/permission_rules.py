@@ -193,6 +193,7 @@ class SubjectKind:
         is_whole_for_good: True if that goes for a lasting answer too.
         is_denied_alone: True if a lasting refusal is for the subject alone.
         whole_covers: whether the permission as a whole, granted for no directory, holds for a subject.
+        is_for_once: True if every use is asked for, and no answer is kept but a refusal.
     """
 
     noun: str
@@ -206,6 +207,7 @@ class SubjectKind:
     is_whole_for_good: bool = False
     is_denied_alone: bool = False
     whole_covers: Callable[[str], bool] = lambda subject: True
+    is_for_once: bool = False
 
 
 _HOST = SubjectKind("host", check_host, exact_host, covers_host, touches_host)
@@ -222,6 +224,9 @@ _KINDS = {
         argument="command",
         directory_argument="working_directory",
         is_whole_in_session=True,
+    ),
+    "shell.execute.unsandboxed": SubjectKind(
+        "command", check_pattern, exact_pattern, covers, touches, is_for_once=True
     ),
     "network.private": _HOST,
     "network.public": _HOST,

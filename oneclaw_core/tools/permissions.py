@@ -12,7 +12,7 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
 # Granted by default only for what no question is about: a question names a path because it is another one.
 _NOT_FOR_SUBJECTS = frozenset({"files.read", "files.write"})
+SANDBOX = "sandbox"
+"""What decided, where a call goes on without a permission because it is in a sandbox."""
 _LONGEST_NAMED_RULE = 200
 
 
@@ -79,8 +81,10 @@ class PermissionRequest:
     asks_again: bool = False
 
     @property
-    def grant_for_session(self) -> Grant:
-        """The grant that ``PermissionAnswer.SESSION`` gives to this agent in this session."""
+    def grant_for_session(self) -> Grant | None:
+        """The grant that ``PermissionAnswer.SESSION`` gives to this agent in this session; ``None`` for none."""
+        if subject_kind(self.permission).is_for_once:
+            return None
         is_in_directory = subject_kind(self.permission).is_whole_in_session and self.directory is not None
         is_whole = self.subject is None or is_in_directory
         pattern = None if is_whole else self.subject
@@ -90,6 +94,8 @@ class PermissionRequest:
     def grant_for_good(self) -> Grant | None:
         """The grant that ``PermissionAnswer.ALWAYS`` stores; ``None`` where no pattern can stand for the subject."""
         pattern, kind = None, subject_kind(self.permission)
+        if kind.is_for_once:
+            return None
         if kind.directory_argument is not None and self.directory is None:
             return None
         if self.subject is not None and not (kind.is_whole_for_good and self.directory is not None):
@@ -107,15 +113,24 @@ class RequirePermission(Protocol):
     """Returns if a call has a permission, after asking the user where nothing is decided."""
 
     async def __call__(
-        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
-    ) -> None:
-        """Return if the permission is granted.
+        self,
+        permission: str,
+        detail: str = "",
+        subject: str | None = None,
+        directory: str | None = None,
+        sandbox: str | None = None,
+    ) -> bool:
+        """Return if the permission is granted, or if the call goes on in a sandbox without it.
 
         Args:
             permission: such as ``network.private``.
             detail: what exactly is about to be done, for the user.
             subject: what it is needed for.
             directory: where, as an absolute path.
+            sandbox: the sandbox that makes a question needless; ``None`` to ask where nothing is decided.
+
+        Returns:
+            True if it is granted; False if the call goes on in the sandbox.
 
         Raises:
             PermissionDeniedError: it is not.
@@ -213,20 +228,29 @@ class PermissionPolicy:
                     found.add(f"{each}:{grant.pattern}")
         return frozenset(found)
 
-    async def require(self, request: PermissionRequest) -> str:
+    async def require(self, request: PermissionRequest, sandbox: str | None = None) -> str:
         """Return if the permission is granted, asking the user where nothing is decided.
 
+        Args:
+            request: what is needed.
+            sandbox: the sandbox that the call goes on in where nothing is decided, ``""`` if the caller will ask
+                then; ``None`` to ask.
+
         Returns:
-            Who granted it: ``option``, ``grant``, ``default`` or ``user``.
+            Who granted it: ``option``, ``grant``, ``default`` or ``user``; ``sandbox`` if it goes on without.
 
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
         """
         try:
-            decided_by, grant = await self._decide(request)
+            decided_by, grant = await self._decide(request, sandbox)
         except PermissionDeniedError as error:
             await self._note(request, None, error.decided_by, is_granted=False)
             raise
+        if decided_by == SANDBOX:
+            if not sandbox:
+                return decided_by
+            request = replace(request, detail=f"in the sandbox {sandbox}")
         await self._note(request, grant, decided_by, is_granted=True)
         return decided_by
 
@@ -251,11 +275,13 @@ class PermissionPolicy:
             else:
                 self._askers[session_id] = before
 
-    async def _decide(self, request: PermissionRequest) -> tuple[str, Grant | None]:
+    async def _decide(self, request: PermissionRequest, sandbox: str | None) -> tuple[str, Grant | None]:
         await self.refresh()
         decided = self._granted_by(request)
         if decided is not None:
             return decided
+        if sandbox is not None:
+            return SANDBOX, None
         ask, lock = self._askers.get(request.session_id or "", (self._ask, self._asking))
         async with lock:  # one question at a time; its answer may settle the next
             decided = self._granted_by(request)
@@ -325,6 +351,8 @@ class PermissionPolicy:
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
         if answer == PermissionAnswer.SESSION:
+            if request.grant_for_session is None:
+                return
             # The user has not seen what another tool would use it for, or, outside a session, another caller.
             is_for_one = request.subject is None or request.session_id is None
             tool_name = request.tool_name if is_for_one else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import SessionInfo
     from oneclaw_core.plugins.contract.tool_source import ToolSource
     from oneclaw_core.plugins.registration.record import PluginSkill
+    from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project
     from oneclaw_core.search.ranking import Findings, Passage
     from oneclaw_core.tools.registry import ToolRegistry
@@ -93,6 +94,7 @@ class HomeServices:
             :meth:`ToolContext.send_message`.
         forget_task: remove the decisions on permissions that were made for a scheduled task, given its id. The plugin
             that runs tasks calls it when one is deleted.
+        sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
     """
 
@@ -107,6 +109,7 @@ class HomeServices:
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
     forget_task: Callable[[str], Awaitable[int]]
+    sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
 
     async def on_program_loop(self, work: Coroutine[Any, Any, _Value]) -> _Value:
@@ -133,6 +136,7 @@ class HomeServices:
             sessions=across(self.sessions),
             tool_source=across(self.tool_source),
             forget_task=across(self.forget_task),
+            sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),
         )
 

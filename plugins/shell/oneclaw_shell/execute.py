@@ -6,11 +6,16 @@ import signal
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, ToolResult, UsageError, redact
-from oneclaw_core.process import ProgramEnd, run_program
+from oneclaw_core.process import ProgramEnd, SandboxError, run_program
+from oneclaw_shell.denials import find_denials, report
+from oneclaw_shell.place import Needs, find_place
 from oneclaw_shell.truncation import TruncatedOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oneclaw_core import ToolContext
+    from oneclaw_shell.place import Place
 
 SHELL = "/bin/sh"
 DEFAULT_TIMEOUT_SECONDS = 30
@@ -30,6 +35,8 @@ async def execute(
     timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS,
     working_directory: str | None = None,
     max_length: int = DEFAULT_MAX_LENGTH,
+    needs: Sequence[str] = (),
+    reason: str = "",
     *,
     context: ToolContext,
 ) -> ToolResult:
@@ -41,6 +48,8 @@ async def execute(
         working_directory: where it runs; absolute, or relative to the start directory, else to the workspace, which is
             the default.
         max_length: how many characters to keep of its output, and of its error output.
+        needs: what it needs beyond the sandbox: ``write:/PATH``, ``read:/PATH``, ``network:HOST``, ``unsandboxed``.
+        reason: why, for the user.
         context: of the call.
 
     Returns:
@@ -53,6 +62,7 @@ async def execute(
         return ToolResult.error("validation_error", fault)
     try:
         directory = context.paths.working_directory(working_directory)
+        place = await find_place(command, directory, Needs.read(needs, reason), context)
     except UsageError as error:
         return ToolResult.error("validation_error", f"{error}.")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
@@ -64,7 +74,12 @@ async def execute(
             timeout_seconds=seconds,
             on_stdout=stdout.feed,
             on_stderr=stderr.feed,
+            sandbox=place.sandbox,
         )
+    except SandboxError as error:
+        stderr.finish()
+        why = f"{error}: {stderr.text(_FRAME_CHARACTERS)}".strip()
+        return ToolResult.error("execution_error", f"The command has not run: {why}")
     except OSError as error:
         return ToolResult.error("execution_error", f"The command cannot be started: {error.strerror or error}.")
     except OneClawError as error:
@@ -72,7 +87,12 @@ async def execute(
     stdout.finish()
     stderr.finish()
     shown = context.shown_characters
-    return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown)))
+    notes = _notes(end, seconds, place)
+    if place.backend is not None and place.policy is not None:
+        said = f"{stdout.text()}\n{stderr.text()}"
+        denials = find_denials(said, end.exit_code, place.policy, directory)
+        notes += [report(place.backend.name, denials)] if denials else []
+    return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown, notes)))
 
 
 def _fault_of(command: str) -> str | None:
@@ -89,7 +109,14 @@ def _fault_of(command: str) -> str | None:
     return None
 
 
-def _report(end: ProgramEnd, seconds: int, stdout: TruncatedOutput, stderr: TruncatedOutput, shown: int | None) -> str:
+def _report(
+    end: ProgramEnd,
+    seconds: int,
+    stdout: TruncatedOutput,
+    stderr: TruncatedOutput,
+    shown: int | None,
+    notes: list[str],
+) -> str:
     limits = (len(stdout), len(stderr))
     if shown is not None:
         limits = _share(max(shown - _FRAME_CHARACTERS, 2), *limits)
@@ -99,7 +126,7 @@ def _report(end: ProgramEnd, seconds: int, stdout: TruncatedOutput, stderr: Trun
         parts.append(_NOTHING)
     if errors or end.exit_code is None:
         parts += ["[stderr]", errors]
-    return _joined([*parts, *_notes(end, seconds)])
+    return _joined([*parts, *notes])
 
 
 def _share(room: int, stdout_characters: int, stderr_characters: int) -> tuple[int, int]:
@@ -122,13 +149,14 @@ def _exit_code(end: ProgramEnd, seconds: int) -> str:
     return f"{128 + number}, ended by {name}"
 
 
-def _notes(end: ProgramEnd, seconds: int) -> list[str]:
+def _notes(end: ProgramEnd, seconds: int, place: Place) -> list[str]:
     if end.exit_code is None:
         return [f"[ended after {seconds} s, with all that the command had started]"]
     notes = []
     if end.left_count:
         left = _listed(end.left_names, end.left_count)
-        notes.append(f"[ended with the command, which had left it in the background: {left}]")
+        always = "; in the sandbox nothing outlives its command" if place.backend is not None else ""
+        notes.append(f"[ended with the command, which had left it in the background: {left}{always}]")
     if end.detached_count:
         detached = _listed(end.detached_names, end.detached_count)
         notes.append(f"[goes on in the background, in a session of its own: {detached}]")

@@ -1,0 +1,334 @@
+"""Make the policy of the sandbox for commands: the one place that says what a command may do without a question."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core.errors import SandboxError
+from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
+from oneclaw_core.secrets.redaction import without_secrets
+from oneclaw_core.tools.hidden_paths import (
+    HIDDEN_FOLDERS,
+    PROTECTED_FOLDERS,
+    is_hidden_name,
+    is_private_directory,
+    user_directory,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from oneclaw_core.tools.paths import PathGuard
+
+# What belongs to the system; other directories of the root can hold anything.
+_SYSTEM = frozenset(
+    {
+        "bin", "boot", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin", "snap",
+        "sys", "tmp", "usr", "var",
+    }
+)  # fmt: skip
+_HIDDEN = ("/boot", "/home", "/root", "/run", "/tmp", "/var/mail", "/var/spool", "/var/tmp")  # noqa: S108
+# A user cannot read them anyway.
+_HIDDEN_FROM_ROOT = (
+    "/etc/ssl/private", "/etc/sudoers.d", "/lost+found", "/var/backups", "/var/lib/docker", "/var/lib/private",
+    "/var/lib/postgresql", "/var/lib/mysql", "/var/log",
+)  # fmt: skip
+_HIDDEN_FILES_FROM_ROOT = (
+    "/etc/gshadow", "/etc/gshadow-", "/etc/shadow", "/etc/shadow-", "/etc/sudoers", "/etc/security/opasswd",
+)  # fmt: skip
+# Programs that users install for themselves, and no keys; read only.
+_TOOL_FOLDERS = (
+    ".asdf", ".bun/bin", ".cargo/bin", ".deno/bin", ".local/bin", ".local/lib", ".local/pipx", ".local/share/mise",
+    ".local/share/pipx", ".local/share/uv/python", ".local/share/uv/tools", ".nvm", ".nix-profile", ".pyenv", ".rbenv",
+    ".rustup", ".sdkman", ".volta/bin", ".volta/tools",
+)  # fmt: skip
+# Their home is another one inside.
+_TOOL_VARIABLES = {"NVM_DIR": ".nvm", "PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup"}
+_VARIABLES = frozenset(
+    {
+        "CI", "COLUMNS", "CONDA_PREFIX", "GOROOT", "JAVA_HOME", "LANG", "LANGUAGE", "LOGNAME", "NODE_PATH", "NO_COLOR",
+        "NVM_DIR", "PATH", "PYENV_ROOT", "PYENV_VERSION", "RUSTUP_HOME", "SHELL", "SOURCE_DATE_EPOCH", "TERM", "TZ",
+        "USER", "VIRTUAL_ENV",
+    }
+)  # fmt: skip
+# Of other people's making, and not searched for hidden files; nothing in them is a secret of the user's.
+_NOT_SEARCHED = frozenset(("node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".nox"))
+_MOST_DIRECTORIES = 5_000
+# A change in the same moment could leave the time of a directory as it was.
+_SETTLED_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxScope:
+    """What a command gets beyond the workspace and the start directory.
+
+    Attributes:
+        writable: directories and files that it may write.
+        readable: the same for reading.
+        network: what it may connect to.
+        domains: the hosts, where ``network`` is ``DOMAINS``.
+    """
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    network: Network = Network.NONE
+    domains: tuple[str, ...] = ()
+
+
+def sandbox_policy(
+    paths: PathGuard, scope: SandboxScope | None = None, environ: Mapping[str, str] | None = None
+) -> SandboxPolicy:
+    """Make the policy for a command.
+
+    It writes in the workspace, in the start directory if the user trusts it, in a temporary directory and in what the
+    scope names. It reads the system and programs, and none of what :mod:`oneclaw_core.tools.hidden_paths` hides.
+
+    Args:
+        paths: the directories of tools, and what the user has denied.
+        scope: what was granted for this command.
+        environ: the environment; by default the program's own.
+
+    Raises:
+        SandboxError: the workspace holds the user's directory, or there is more to search than can be.
+        OSError: no temporary directory can be made.
+    """
+    scope = scope or SandboxScope()
+    workspace, start = paths.workspace.resolve(), paths.start_directory.resolve()
+    home = user_directory()
+    if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
+        raise SandboxError(f"the workspace {workspace} holds your own directory")
+    is_trusted = bool(getattr(paths, "is_trusted", False)) and not is_private_directory(start)
+    written = [workspace, *([start] if is_trusted else []), *(each.resolve() for each in scope.writable)]
+    read = [] if is_trusted or is_private_directory(start) else [start]
+    if "files.write" in paths.denied:
+        written, read = [], [*read, *written]
+    if "files.read" in paths.denied:
+        written, read = [], []
+    environ = os.environ if environ is None else environ
+    machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
+    special = _Special()
+    for root in (*written, *read):
+        special.search(root)
+    named = {each.resolve() for each in (*scope.writable, *scope.readable)}
+    denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
+    return SandboxPolicy(
+        write_roots=tuple(written),
+        read_roots=(*read, *(each.resolve() for each in scope.readable), *machine.programs),
+        hidden_folders=(
+            *machine.hidden_folders,
+            *special.hidden_folders,
+            *filter(Path.is_dir, denied_reads),
+        ),
+        hidden_files=(
+            *machine.hidden_files,
+            *(each for each in special.hidden_files if each not in named),
+            *(each for each in denied_reads if not each.is_dir()),
+        ),
+        protected=(*(each for each in special.protected if each not in named), *denied_writes),
+        network=scope.network,
+        domains=scope.domains,
+        environment=tuple(_environment(home, environ).items()),
+        temporary=temporary_directory(paths.home or workspace),
+    )
+
+
+def temporary_directory(home: Path) -> Path:
+    """Return the directory for temporary files of all commands of a home; it is made, for this user alone.
+
+    Raises:
+        OSError: it cannot be made, or belongs to another user.
+    """
+    import hashlib
+    import tempfile
+
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
+    directory = Path(tempfile.gettempdir(), f"oneclaw-{os.getuid()}-{name}").absolute()
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.lstat()
+    if found.st_uid != os.getuid() or not directory.is_dir() or directory.is_symlink():
+        raise PermissionError(f"{directory} belongs to another user")
+    directory.chmod(0o700)
+    return directory.resolve()
+
+
+@dataclass(slots=True)
+class _Special:
+    """What is hidden or protected in the directories that a command gets."""
+
+    hidden_folders: list[Path] = field(default_factory=list)
+    hidden_files: list[Path] = field(default_factory=list)
+    protected: list[Path] = field(default_factory=list)
+    _count: int = 0
+
+    def search(self, root: Path) -> None:
+        """Search a directory with all below it.
+
+        Raises:
+            SandboxError: it has too many directories.
+        """
+        import time
+
+        latest = time.time() - _SETTLED_SECONDS
+        waiting = [str(root)] if root.is_dir() else []
+        while waiting:
+            directory = waiting.pop()
+            self._count += 1
+            if self._count > _MOST_DIRECTORIES:
+                raise SandboxError(f"{root} has more directories than are searched for hidden files")
+            try:
+                changed = os.stat(directory).st_mtime_ns  # noqa: PTH116  # many of them
+            except OSError:
+                continue
+            found = _entries(directory, changed if changed < latest * 1e9 else time.time_ns())
+            waiting += found.searched
+            for each in found.hidden:
+                self._hide(Path(each))
+            self.protected += map(Path, found.protected)
+            for each in found.repositories:
+                self.protected += _repository_settings(Path(each))
+
+    def _hide(self, path: Path) -> None:
+        # What a link leads to is hidden where it lies; a mount in its place would not hold.
+        if path.is_symlink():
+            path = path.resolve()
+        if path.is_dir():
+            self.hidden_folders.append(path)
+        elif path.exists():
+            self.hidden_files.append(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    searched: tuple[str, ...]
+    hidden: tuple[str, ...]
+    protected: tuple[str, ...]
+    repositories: tuple[str, ...]
+
+
+@lru_cache(maxsize=4 * _MOST_DIRECTORIES)
+def _entries(directory: str, changed: int) -> _Entries:
+    """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
+    searched, hidden, protected, repositories = [], [], [], []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                name = entry.name.casefold()
+                is_directory = entry.is_dir(follow_symlinks=False)
+                if is_hidden_name(name):
+                    hidden.append(entry.path)
+                elif name == ".git" and is_directory:
+                    repositories.append(entry.path)
+                elif name in PROTECTED_FOLDERS:
+                    protected.append(entry.path)
+                elif is_directory and name not in _NOT_SEARCHED:
+                    searched.append(entry.path)
+    except OSError:  # it cannot be read here, so not there either
+        pass
+    return _Entries(tuple(searched), tuple(hidden), tuple(protected), tuple(repositories))
+
+
+def _repository_settings(git: Path) -> Iterator[Path]:
+    """Yield what git runs or obeys when it is used outside. Only what exists can be protected, so hooks are made."""
+    for repository in (git, *(each.parent for each in git.glob("modules/**/HEAD"))):
+        with suppress(OSError):
+            (repository / "hooks").mkdir(exist_ok=True)
+        for name in ("config", "config.worktree", "hooks", "info/attributes"):
+            if (repository / name).exists():
+                yield repository / name
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    programs: tuple[Path, ...]
+    hidden_folders: tuple[Path, ...]
+    hidden_files: tuple[Path, ...]
+
+
+@lru_cache(maxsize=4)
+def _machine(home: Path | None, own_home: Path | None, path_variable: str, changed: int) -> _Machine:
+    """Find what does not depend on the project; remembered for as long as the root has the same directories."""
+    programs = dict.fromkeys(_programs(home, path_variable))
+    return _Machine(tuple(programs), tuple(_hidden_folders(home, own_home)), tuple(_hidden_files()))
+
+
+def _hidden_folders(home: Path | None, own_home: Path | None) -> Iterator[Path]:
+    found = [Path(each) for each in _HIDDEN]
+    with suppress(OSError):
+        found += [Path(each.path) for each in os.scandir("/") if each.is_dir() and each.name not in _SYSTEM]
+    if os.getuid() == 0:
+        found += [Path(each) for each in _HIDDEN_FROM_ROOT]
+    found += [each for each in (home, own_home) if each is not None and each.parent != each]
+    yield from dict.fromkeys(each.resolve() for each in found if each.is_dir() and not _is_system(each.resolve()))
+
+
+def _is_system(path: Path) -> bool:
+    """Return True for a directory of the system that a link such as ``/lib64`` leads to."""
+    is_named = path.parent == Path("/") and path.name in _SYSTEM and str(path) not in _HIDDEN
+    return is_named or path.parent in (path, Path("/usr"))
+
+
+def _hidden_files() -> Iterator[Path]:
+    if os.getuid() == 0:
+        yield from filter(Path.is_file, map(Path, _HIDDEN_FILES_FROM_ROOT))
+        yield from Path("/etc/ssh").glob("ssh_host_*_key")
+
+
+def _programs(home: Path | None, path_variable: str) -> Iterator[Path]:
+    """Yield where programs lie: tools of the user, this Python, and what is in PATH, with its libraries."""
+    found = [home / each for each in _TOOL_FOLDERS] if home is not None else []
+    found += [Path(sys.prefix), Path(sys.base_prefix)]
+    for name in path_variable.split(os.pathsep):
+        path = Path(name)
+        has_libraries = (path.parent / "lib").is_dir() and path.name in ("bin", "sbin")
+        found.append(path.parent if has_libraries and not _is_private(path.parent, home) else path)
+    for each in found:
+        if each.is_absolute() and each.is_dir() and not _is_private(each, home):
+            yield each.resolve()
+
+
+def _is_private(path: Path, home: Path | None) -> bool:
+    resolved = path.resolve()
+    is_above = resolved.parent == resolved or (home is not None and home.is_relative_to(resolved))
+    return is_above or any(part.casefold() in HIDDEN_FOLDERS for part in resolved.parts)
+
+
+def _denied(denied: Iterable[str], permission: str) -> Iterator[Path]:
+    for each in denied:
+        name, _, path = each.partition(":")
+        if name == permission and path and os.path.lexists(path):
+            yield Path(path).resolve()
+
+
+def _environment(home: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
+    clean = without_secrets(environ)
+    found = {name: value for name, value in clean.items() if name in _VARIABLES or name.startswith("LC_")}
+    if home is not None:
+        folders = {name: home / folder for name, folder in _TOOL_VARIABLES.items()}
+        found = {name: str(path) for name, path in folders.items() if path.is_dir()} | found
+    settings = {"safe.directory": "*", **_git_identity(home)}
+    numbered = enumerate(settings.items())
+    for number, (name, value) in numbered:
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return found | {"GIT_CONFIG_COUNT": str(len(settings)), "LANG": found.get("LANG", "C.UTF-8")}
+
+
+def _git_identity(home: Path | None) -> dict[str, str]:
+    """Read who commits, from the settings of git, which are hidden as a whole."""
+    import re
+
+    found: dict[str, str] = {}
+    for path in (home / ".gitconfig", home / ".config/git/config") if home is not None else ():
+        try:
+            text = path.read_text("utf-8", "replace")[:100_000]
+        except OSError:
+            continue
+        for section in re.findall(r"^\s*\[user\]([^\[]*)", text, re.MULTILINE | re.IGNORECASE):
+            for name, value in re.findall(r"^\s*(name|email)\s*=\s*(.*?)\s*$", section, re.MULTILINE | re.IGNORECASE):
+                found[f"user.{name.lower()}"] = value.strip('"')
+    return found

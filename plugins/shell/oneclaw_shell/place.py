@@ -1,0 +1,174 @@
+"""Where a command runs: in the sandbox, or outside of it where the user has granted that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneclaw_core import OneClawError, UsageError
+from oneclaw_core.process import Access, SandboxError, run_in_thread
+from oneclaw_core.tools import SandboxScope, sandbox_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oneclaw_core import ToolContext
+    from oneclaw_core.process import ChosenSandbox, SandboxBackend, SandboxPolicy
+
+PERMISSION = "shell.execute"
+UNSANDBOXED_PERMISSION = "shell.execute.unsandboxed"
+UNSANDBOXED = "unsandboxed"
+_FILES = {"read": "files.read", "write": "files.write"}
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a command needs beyond its sandbox, as the model says.
+
+    Attributes:
+        paths: files and directories, each behind ``read`` or ``write``.
+        hosts: what it connects to.
+        is_unsandboxed: True to run outside the sandbox.
+        reason: why.
+    """
+
+    paths: tuple[tuple[str, Path], ...] = ()
+    hosts: tuple[str, ...] = ()
+    is_unsandboxed: bool = False
+    reason: str = ""
+
+    @classmethod
+    def read(cls, needs: Sequence[str], reason: str) -> Needs:
+        """Read the argument of a call.
+
+        Raises:
+            UsageError: one of them is none.
+        """
+        paths, hosts = [], []
+        for each in needs:
+            kind, _, value = each.partition(":")
+            if kind in _FILES and value.startswith("/"):
+                paths.append((kind, _existing(Path(value))))
+            elif kind == "network" and value:
+                hosts.append(value)
+            elif each != UNSANDBOXED:
+                raise UsageError(
+                    f"needs has {each!r}; it takes write:/PATH, read:/PATH, network:HOST and {UNSANDBOXED}"
+                )
+        return cls(tuple(paths), tuple(hosts), UNSANDBOXED in needs, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command runs.
+
+    Attributes:
+        backend: the sandbox; ``None`` outside of it.
+        policy: what holds in the sandbox.
+    """
+
+    backend: SandboxBackend | None = None
+    policy: SandboxPolicy | None = None
+
+    @property
+    def sandbox(self) -> tuple[SandboxBackend, SandboxPolicy] | None:
+        """What :func:`oneclaw_core.process.run_program` takes."""
+        return None if self.backend is None or self.policy is None else (self.backend, self.policy)
+
+
+OUTSIDE = Place()
+
+
+async def find_place(command: str, directory: Path, needs: Needs, context: ToolContext) -> Place:
+    """Decide where a command runs, and ask the user where that is needed.
+
+    A command that the user has granted runs outside. Others run in the sandbox without a question if it enforces the
+    whole policy; what they need beyond it is asked for. Without such a sandbox each command is asked for.
+
+    Raises:
+        PermissionDeniedError: the user does not let it run.
+        UsageError: the sandbox cannot give what it needs, or does not show its directory.
+    """
+    try:
+        choose = context.services.sandbox
+    except OneClawError:  # the tool is executed by hand, where nothing is asked
+        return OUTSIDE
+    chosen = await choose()
+    subject, place = command, str(directory)
+    gap, policy = _gap(chosen), None
+    if chosen.backend is not None:
+        try:
+            policy = await run_in_thread(partial(sandbox_policy, context.paths))
+        except (SandboxError, OSError) as error:
+            chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
+    is_asked = bool(gap) or needs.is_unsandboxed
+    if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name):
+        return OUTSIDE
+    if needs.is_unsandboxed and chosen.backend is not None:
+        detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
+        await context.ask_permission(UNSANDBOXED_PERMISSION, detail, subject, place)
+        return OUTSIDE
+    if gap:
+        where = (
+            f"in the sandbox {chosen.name}, which is incomplete" if chosen.backend is not None else "without a sandbox"
+        )
+        await context.ask_permission(PERMISSION, _detail(f"run it {where}: {gap}", needs), subject, place)
+        if chosen.backend is None or await context.is_granted(PERMISSION, subject, place, chosen.name):
+            return OUTSIDE
+    assert chosen.backend is not None
+    if needs.paths or needs.hosts:
+        scope = await _scope(needs, context)
+        policy = await run_in_thread(partial(sandbox_policy, context.paths, scope))
+    assert policy is not None
+    if policy.access(directory) is Access.HIDDEN:
+        raise UsageError(
+            f"working_directory {place!r} is hidden in the sandbox: leave it out, or name what is needed in needs, "
+            f"such as read:{place}"
+        )
+    return Place(chosen.backend, policy)
+
+
+def _gap(chosen: ChosenSandbox) -> str:
+    """Say why commands are asked for; ``""`` if they need not be."""
+    if chosen.strength.is_whole:
+        return ""
+    return "; ".join(chosen.strength.gaps) or chosen.strength.reason
+
+
+def _without(chosen: ChosenSandbox) -> ChosenSandbox:
+    from oneclaw_core.process import ChosenSandbox
+
+    return ChosenSandbox(None, chosen.strength)
+
+
+async def _scope(needs: Needs, context: ToolContext) -> SandboxScope:
+    """Ask for what a command needs beyond the sandbox."""
+    if needs.hosts:
+        raise UsageError(f"the sandbox cannot reach single hosts here: ask for {UNSANDBOXED} instead")
+    for kind, path in needs.paths:
+        await context.ask_permission(_FILES[kind], _detail(f"let a command {kind} {path}", needs), str(path))
+    return SandboxScope(
+        writable=tuple(path for kind, path in needs.paths if kind == "write"),
+        readable=tuple(path for kind, path in needs.paths if kind == "read"),
+    )
+
+
+def _existing(path: Path) -> Path:
+    """Resolve a path that the sandbox can show.
+
+    Raises:
+        UsageError: there is none, or it is the root.
+    """
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise UsageError(f"needs names {str(path)[:200]!r}, which is not there: name the directory it is in") from None
+    if resolved.parent == resolved or Path.home().is_relative_to(resolved):
+        raise UsageError(f"needs names {str(resolved)!r}, which holds too much: name a part of it, or {UNSANDBOXED}")
+    return resolved
+
+
+def _detail(what: str, needs: Needs) -> str:
+    return f"{what}; because, as the model says: {needs.reason}" if needs.reason else what
