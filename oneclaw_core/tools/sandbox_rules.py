@@ -103,7 +103,7 @@ def sandbox_policy(
     home = user_directory()
     if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
         raise SandboxError(f"the workspace {workspace} holds your own directory")
-    is_trusted = bool(getattr(paths, "is_trusted", False)) and not is_private_directory(start)
+    is_trusted = paths.is_trusted and not is_private_directory(start)
     written = [workspace, *([start] if is_trusted else []), *(each.resolve() for each in scope.writable)]
     read = [] if is_trusted or is_private_directory(start) else [start]
     if "files.write" in paths.denied:

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from oneclaw_core.process import choose_sandbox
+
+needs_bubblewrap = pytest.mark.skipif(choose_sandbox("auto").name != "bubblewrap", reason="bubblewrap cannot run here")
 pytestmark = pytest.mark.every_python
 
 
@@ -20,7 +23,8 @@ def test_a_command_is_run_if_a_pattern_allows_it(oneclaw):
 
 
 @pytest.mark.parametrize("command", ["echo hello; echo $0", "ls", "echo hello > there"])
-def test_another_command_is_not(oneclaw, home, command):
+def test_another_command_is_not(oneclaw, home, command, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     arguments = json.dumps({"command": command})
     outcome = oneclaw("call", "--allow", "shell.execute:echo *", "exec", arguments)
     assert outcome.status == 1
@@ -37,7 +41,8 @@ def test_what_is_granted_for_good_holds_and_what_is_denied_goes_before_it(onecla
     assert "oneclaw permissions reset 'shell.execute:rm *'" in denied["message"]
 
 
-def test_a_plain_sentence_is_enough(oneclaw):
+def test_a_plain_sentence_is_enough(oneclaw, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     outcome = oneclaw("run", "--json", "--allow", "shell.execute", "Run the command echo a | tr a b")
     assert result_of(outcome)["result"] == "[exit code: 0]\n\nb"
     denied = oneclaw("run", "--json", "Run the command echo a | tr a b")
@@ -60,3 +65,41 @@ def test_a_model_sees_the_end_of_a_long_output(oneclaw):
     result = result_of(outcome)["result"]
     assert len(result) < 30_000
     assert result.endswith("\n20000")
+
+
+@needs_bubblewrap
+def test_in_the_sandbox_no_permission_is_needed(ok, home):
+    result = json.loads(ok("call", "exec", '{"command": "echo hello > there; cat there"}'))
+    assert result == {"status": "success", "result": "[exit code: 0]\n\nhello"}
+    assert (home / "workspace" / "there").read_text() == "hello\n"
+    (entry,) = ok("permissions", "log", "--json")
+    assert (entry["decided_by"], entry["detail"]) == ("sandbox", "in the sandbox bubblewrap")
+    assert "in the sandbox bubblewrap" in ok("permissions", "log")
+
+
+@needs_bubblewrap
+def test_a_denial_holds_in_the_sandbox_too(oneclaw, ok):
+    ok("permissions", "deny", "shell.execute:rm *")
+    assert oneclaw("call", "exec", '{"command": "true && rm x"}').json["error_type"] == "permission_denied"
+    ok("permissions", "deny", "shell.execute")
+    assert oneclaw("call", "exec", '{"command": "true"}').json["error_type"] == "permission_denied"
+
+
+@needs_bubblewrap
+def test_a_granted_command_runs_outside_the_sandbox(ok, tmp_path):
+    where = json.dumps({"command": f"touch {tmp_path}/made"})
+    ok("permissions", "grant", "shell.execute:touch *")
+    assert json.loads(ok("call", "exec", where))["result"].startswith("[exit code: 0]")
+    assert (tmp_path / "made").exists()
+    assert ok("permissions", "log", "--json")[0]["detail"] == "outside the sandbox"
+
+
+def test_the_doctor_tells_what_the_sandbox_enforces(oneclaw, monkeypatch):
+    def line(setting):
+        monkeypatch.setenv("ONECLAW_SANDBOX", setting)
+        checks = oneclaw("doctor", "--json").json["checks"]
+        return next(each for each in checks if each["check"] == "sandbox")
+
+    assert line("off")["message"].startswith("none, so each command is asked for")
+    assert "each command is asked for" in line("landlock")["message"]
+    assert line("auto")["message"].startswith(choose_sandbox("auto").name)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+# Without a sandbox, each command that is not granted is asked for.
+ASKS = {"ONECLAW_SANDBOX": "off"}
 # What each does beside, or in place of, ``git``; the last word of all is run if the grant is taken for it.
 EVASIONS = (
     "git status; touch pwned",
@@ -89,12 +91,14 @@ def asked_for(oneclaw, command):
 
 @pytest.mark.parametrize("rule", ["shell.execute:git *", "shell.execute:git"])
 def test_a_grant_for_a_command_is_none_for_what_evades_it(oneclaw_factory, oneclaw_home, oneclaw_project, rule):
-    oneclaw = oneclaw_factory(("shell",), allow=[rule])
+    oneclaw = oneclaw_factory(("shell",), allow=[rule], environ=ASKS)
     oneclaw.user.says("no")
 
     for command in EVASIONS:
         result, questions = asked_for(oneclaw, command)
         assert not result.is_success, command
+        if result.error_type == "validation_error":  # it is no command, so it is not asked for
+            continue
         assert len(questions) == 1, command
         assert questions[0].subject == command, command
 
@@ -103,7 +107,7 @@ def test_a_grant_for_a_command_is_none_for_what_evades_it(oneclaw_factory, onecl
 
 
 def test_what_is_granted_runs_without_a_question(oneclaw_factory):
-    oneclaw = oneclaw_factory(("shell",), allow=["shell.execute:git *"])
+    oneclaw = oneclaw_factory(("shell",), allow=["shell.execute:git *"], environ=ASKS)
     for command in HARMLESS[:3]:
         result, questions = asked_for(oneclaw, command)
         assert result.is_success
@@ -112,7 +116,7 @@ def test_what_is_granted_runs_without_a_question(oneclaw_factory):
 
 def test_a_question_shows_the_command_that_is_run_and_no_other(oneclaw_factory, oneclaw_home):
     """A key that stands twice, spaces, and another tool's argument of the same name change nothing about that."""
-    oneclaw = oneclaw_factory(("shell",))
+    oneclaw = oneclaw_factory(("shell",), environ=ASKS)
     oneclaw.user.says("once")
 
     result = oneclaw.call_tool("exec", '{"command": "echo shown", "command": "echo run", "comm\\u0061nd": "echo last"}')
@@ -122,7 +126,7 @@ def test_a_question_shows_the_command_that_is_run_and_no_other(oneclaw_factory, 
 
 
 def test_no_answer_for_one_permission_counts_for_another(oneclaw_factory):
-    oneclaw = oneclaw_factory(("shell",))
+    oneclaw = oneclaw_factory(("shell",), environ=ASKS)
     oneclaw.user.says("session", to="network.private")
     oneclaw.user.says("no", to="shell.execute")
     oneclaw.call_tool("http_request", url="http://127.0.0.1:9/")

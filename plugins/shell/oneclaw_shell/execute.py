@@ -62,6 +62,8 @@ async def execute(
         return ToolResult.error("validation_error", fault)
     try:
         directory = context.paths.working_directory(working_directory)
+        if working_directory and directory.is_relative_to(context.paths.start_directory.resolve()):
+            await context.trusts_start_directory(f"run a command in {directory}")
         place = await find_place(command, directory, Needs.read(needs, reason), context)
     except UsageError as error:
         return ToolResult.error("validation_error", f"{error}.")

@@ -1,0 +1,191 @@
+"""The core tool exec in its sandbox: what needs a question, what is blocked, and what the model is told of it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oneclaw_core.process import ChosenSandbox, Strength, choose_sandbox
+from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
+
+CHOSEN = choose_sandbox("auto")
+pytestmark = pytest.mark.skipif(CHOSEN.name != "bubblewrap", reason="bubblewrap cannot run here")
+
+
+@pytest.fixture
+def oneclaw(oneclaw_factory):
+    return oneclaw_factory(("shell",))
+
+
+@pytest.fixture
+def run(oneclaw):
+    def run(command, **arguments):
+        return oneclaw.call_tool("exec", command=command, **arguments)
+
+    return run
+
+
+def facts_in(result):
+    line = next(each for each in result.result.splitlines() if each.startswith("[sandbox: "))
+    return json.loads(line.removeprefix("[sandbox: ").removesuffix("]"))
+
+
+def test_a_command_works_in_the_workspace_without_a_question(oneclaw, run, oneclaw_home):
+    assert run("pwd; echo a > made").result == f"[exit code: 0]\n\n{oneclaw_home.workspace}"
+    assert (oneclaw_home.workspace / "made").read_text() == "a\n"
+    assert oneclaw.user.asked == []
+
+
+def test_temporary_files_stay_from_one_command_to_the_next(run):
+    run("echo kept > /tmp/note")
+    assert "kept" in run("cat /tmp/note $HOME/note").result
+    assert not Path("/tmp/note").exists()
+
+
+def test_what_is_blocked_is_told_with_what_to_ask_for(run):
+    facts = facts_in(run("touch /etc/made-by-a-test"))
+    denied = {"kind": "write", "target": "/etc/made-by-a-test", "permission": "write:/etc"}
+    assert facts == {"backend": "bubblewrap", "denied": [denied], "is_certain": False}
+
+
+def test_no_name_is_resolved_and_the_host_is_named(run):
+    facts = facts_in(run("getent hosts example.com || echo 'Could not resolve host: example.com'; false"))
+    assert facts["denied"] == [{"kind": "network", "target": "example.com", "permission": "network:example.com"}]
+
+
+def test_a_command_that_succeeds_has_nothing_reported(run):
+    assert "sandbox" not in run("touch /etc/made-by-a-test || true").result
+
+
+def test_hidden_files_cannot_be_read(run, oneclaw_home, oneclaw_project):
+    (oneclaw_home.path / "secret").write_text("canary")
+    for directory in (oneclaw_home.workspace, oneclaw_project):
+        (directory / ".env").write_text("canary")
+        (directory / "deep").mkdir()
+        (directory / "deep" / "server.pem").write_text("canary")
+    looked = run(f"cat .env deep/server.pem {oneclaw_home.path}/secret {oneclaw_project}/.env {oneclaw_project}/deep/*")
+    assert "canary" not in looked.result
+
+
+def test_the_start_directory_is_read_only_until_it_is_trusted(oneclaw, run, oneclaw_project):
+    (oneclaw_project / "notes").write_text("seen")
+    oneclaw.user.says("no")
+    assert "seen" in run("cat notes; echo x > made", working_directory=str(oneclaw_project)).result
+    assert not (oneclaw_project / "made").exists()
+
+
+def test_writing_elsewhere_is_asked_for_with_the_reason(oneclaw, run, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    oneclaw.user.says("no")
+    refused = run(f"echo x > {elsewhere}/a", needs=[f"write:{elsewhere}"], reason="to make a report")
+    assert refused.error_type == "permission_denied"
+    oneclaw.user.says("once")
+    assert run(f"echo x > {elsewhere}/a", needs=[f"write:{elsewhere}"], reason="to make a report").is_success
+    assert (elsewhere / "a").read_text() == "x\n"
+    question = oneclaw.user.asked[-1]
+    assert (question.permission, question.subject) == ("files.write", str(elsewhere))
+    assert "to make a report" in question.detail
+
+
+def test_leaving_the_sandbox_is_asked_for_each_time(oneclaw, run, tmp_path):
+    oneclaw.user.says("session")
+    for number in (1, 2):
+        assert run(f"touch {tmp_path}/made-{number}", needs=["unsandboxed"], reason="why not").is_success
+    assert [each.permission for each in oneclaw.user.asked] == ["shell.execute.unsandboxed"] * 2
+    assert [each.grant_for_session for each in oneclaw.user.asked] == [None, None]
+    assert (tmp_path / "made-2").exists()
+
+
+@pytest.mark.parametrize("needs", [["write:relative"], ["write:/nonexistent-place"], ["write:/"], ["anything"]])
+def test_a_need_that_is_none_is_refused(run, needs):
+    assert run("true", needs=needs).error_type == "validation_error"
+
+
+def test_background_processes_end_with_the_command_and_the_model_is_told(run):
+    result = run("setsid sleep 600 & echo x").result
+    assert "in the sandbox nothing outlives its command" in result
+    assert "sleep 600" in result
+
+
+@pytest.mark.parametrize(
+    "strength",
+    [
+        Strength(is_available=False, reason="bubblewrap (bwrap) is not installed"),
+        Strength(is_available=True, gaps=("it hides nothing",)),
+    ],
+)
+def test_a_sandbox_that_does_not_enforce_all_asks_and_never_runs_free(
+    oneclaw, run, oneclaw_home, monkeypatch, strength
+):
+    chosen = ChosenSandbox(CHOSEN.backend if strength.is_available else None, strength)
+    monkeypatch.setattr("oneclaw_core.process.choose_sandbox", lambda setting: chosen)
+    oneclaw.user.says("no")
+    assert run("touch made").error_type == "permission_denied"
+    assert not (oneclaw_home.workspace / "made").exists()
+    (question,) = oneclaw.user.asked
+    assert (question.permission, question.subject) == ("shell.execute", "touch made")
+    assert (strength.reason or "it hides nothing") in question.detail
+
+
+def test_a_sandbox_that_breaks_runs_nothing(run, oneclaw_home, monkeypatch):
+    monkeypatch.setattr(type(CHOSEN.backend), "_namespaces", lambda *_: ["--no-such-option"])
+    result = run("touch made")
+    assert result.error_type == "execution_error"
+    assert "has not run" in result.error_message
+    assert not (oneclaw_home.workspace / "made").exists()
+
+
+def guard_for(tmp_path, **options):
+    for name in ("home/workspace", "project"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    return PathGuard(tmp_path / "home" / "workspace", tmp_path / "project", tmp_path / "home", **options)
+
+
+def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
+    guard = guard_for(tmp_path, trusts_start=True)
+    for repository in (guard.start_directory, guard.start_directory / "below"):
+        subprocess.run(["git", "init", "-q", "--template=", repository], check=True)
+    protected = sandbox_policy(guard).protected
+    for git in (guard.start_directory / ".git", guard.start_directory / "below" / ".git"):
+        assert {git / "config", git / "hooks"} <= {*protected}
+
+
+def test_the_environment_is_clean(tmp_path):
+    environ = {"PATH": "/usr/bin", "LANG": "C", "DATABASE": "x", "OPENAI_API_KEY": "sk-123", "LC_ALL": "C"}
+    names = dict(sandbox_policy(guard_for(tmp_path), environ=environ).environment)
+    assert not {"DATABASE", "OPENAI_API_KEY"} & names.keys()
+    assert {"PATH", "LANG", "LC_ALL"} <= names.keys()
+
+
+def test_what_the_user_denied_is_closed(tmp_path):
+    guard = guard_for(tmp_path)
+    private = guard.workspace / "private"
+    private.mkdir()
+    denied = guard_for(tmp_path, denied=frozenset({f"files.read:{private}"}))
+    assert private.resolve() in sandbox_policy(denied).hidden_folders
+    assert sandbox_policy(guard_for(tmp_path, denied=frozenset({"files.write"}))).write_roots == ()
+
+
+def test_a_named_hidden_file_is_shown(tmp_path):
+    guard = guard_for(tmp_path)
+    secret = guard.workspace / ".env"
+    secret.write_text("x")
+    assert secret.resolve() in sandbox_policy(guard).hidden_files
+    assert secret.resolve() not in sandbox_policy(guard, SandboxScope(readable=(secret,))).hidden_files
+
+
+def test_a_workspace_that_holds_the_user_s_directory_gets_no_sandbox(tmp_path, monkeypatch):
+    from oneclaw_core.process import SandboxError
+
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    (tmp_path / "user").mkdir()
+    with pytest.raises(SandboxError, match="your own directory"):
+        sandbox_policy(PathGuard(tmp_path, tmp_path, None))
+
+
+def test_the_temporary_directory_belongs_to_this_user_alone(tmp_path):
+    temporary = sandbox_policy(guard_for(tmp_path)).temporary
+    assert (temporary.stat().st_uid, temporary.stat().st_mode & 0o777) == (os.getuid(), 0o700)
