@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneclaw_core.builtin.clock import get_current_time as get_current_time
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.model_service import ModelState as ModelState
-    from oneclaw_core.config.provider_service import ProviderState as ProviderState
+    from oneclaw_core.config.provider_states import ProviderState as ProviderState
     from oneclaw_core.config.setting_service import SettingState as SettingState
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import DuplicateError as DuplicateError
@@ -152,7 +152,7 @@ _NAMES = {
     "config.configuration": "Configuration",
     "home": "Home find_home",
     "config.model_service": "ModelState",
-    "config.provider_service": "ProviderState",
+    "config.provider_states": "ProviderState",
     "config.setting_service": "SettingState",
     "turn.preview": "RequestPreview",
     "types.agents": "Agent AgentLimits",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.provider_service import ProviderState
+    from oneclaw_core.config.provider_states import ProviderState
     from oneclaw_core.home import Home
 
 
@@ -57,7 +57,7 @@ def _service_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @json_option
 def list_providers(as_json: bool) -> None:
     """List the configured model services, and whether each has its key."""
-    from oneclaw_core.config.provider_service import provider_states
+    from oneclaw_core.config.provider_states import provider_states
 
     catalog = load_catalog()
     states = provider_states(catalog.states.settings, os.environ, catalog.known_providers, *_stored_keys(catalog.home))
