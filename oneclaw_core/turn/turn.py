@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from oneclaw_core.providers.base import ModelResponse, ReasoningDelta, RetryNoti
 from oneclaw_core.tools.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.tools.executor import CallScope, ToolOutcome, ToolProgress
-from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, one_line, requested_group, restore_loaded_groups
+from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, requested_group, restore_loaded_groups
 from oneclaw_core.turn.compaction import CompactionReason, Compactor
 from oneclaw_core.turn.context import session_info
 from oneclaw_core.turn.model import ModelCalls
@@ -410,22 +409,19 @@ class Turn:
         )
         if self._began_with is None or not is_in_place or all(each.name != LOAD_TOOL_GROUP for each in core):
             return
-        messages = [Message(type=MessageType.ASSISTANT)]
-        results = []
-        for each in core:
-            if each.name in self._began_with or self._parts.registry.get_group_definition(each.name) is not None:
-                continue
-            about: dict[str, Any] = {"tool_call_id": f"call_{uuid.uuid4().hex}", "tool_name": LOAD_TOOL_GROUP}
-            arguments = json.dumps({"group_name": each.name})
-            messages.append(Message(type=MessageType.TOOL_CALL, tool_input=arguments, **about))
-            text = f"The tool {each.name} is new and can be called from now on: {one_line(each.description)}"
-            outcome = {"tool_status": ToolCallStatus.SUCCESS, **about}
-            results.append(Message(type=MessageType.TOOL_RESULT, content=text, **outcome))
-            self._groups.append(each.name)
-        if results:
+        registry = self._parts.registry
+        new = [
+            each
+            for each in core
+            if each.name not in self._began_with and registry.get_group_definition(each.name) is None
+        ]
+        if new:
+            from oneclaw_core.turn.new_tools import loads_of_new_tools
+
+            self._groups += [each.name for each in new]
             self._history += [
                 replace(each, tool_status=ToolCallStatus.SUCCESS) if each.type is MessageType.TOOL_CALL else each
-                for each in await self._store.append(self._session_id, [*messages, *results])
+                for each in await self._store.append(self._session_id, loads_of_new_tools(new))
             ]
 
     # Asking the model
