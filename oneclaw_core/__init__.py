@@ -69,13 +69,13 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.tool_source import SourceTools as SourceTools
     from oneclaw_core.plugins.contract.tool_source import ToolSource as ToolSource
     from oneclaw_core.plugins.hookspecs import hookimpl as hookimpl
-    from oneclaw_core.plugins.registration.registrars import ChatCommandRegistrar as ChatCommandRegistrar
-    from oneclaw_core.plugins.registration.registrars import CheckRegistrar as CheckRegistrar
-    from oneclaw_core.plugins.registration.registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import ChatCommandRegistrar as ChatCommandRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import CheckRegistrar as CheckRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import CommandRegistrar as CommandRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import ServiceRegistrar as ServiceRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.registration.registrars import GroupRegistrar as GroupRegistrar
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar as ProviderRegistrar
-    from oneclaw_core.plugins.registration.registrars import ServiceRegistrar as ServiceRegistrar
-    from oneclaw_core.plugins.registration.registrars import SettingsRegistrar as SettingsRegistrar
     from oneclaw_core.plugins.registration.registrars import SkillRegistrar as SkillRegistrar
     from oneclaw_core.plugins.registration.registrars import ToolRegistrar as ToolRegistrar
     from oneclaw_core.secrets.redaction import redact as redact
@@ -141,10 +141,10 @@ _NAMES = {
     "plugins.contract.context": "ChatCommandContext PluginContext ServiceContext",
     "plugins.contract.tool_source": "SourceTool SourceTools ToolSource",
     "plugins.hookspecs": "hookimpl",
-    "plugins.registration.registrars": (
-        "ChatCommandRegistrar CheckRegistrar CommandRegistrar GroupRegistrar ProviderRegistrar ServiceRegistrar "
-        "SettingsRegistrar SkillRegistrar ToolRegistrar"
+    "plugins.registration.named_registrars": (
+        "ChatCommandRegistrar CheckRegistrar CommandRegistrar ServiceRegistrar SettingsRegistrar"
     ),
+    "plugins.registration.registrars": "GroupRegistrar ProviderRegistrar SkillRegistrar ToolRegistrar",
     "secrets.redaction": "redact remember_secret",
     # Programs that embed OneClaw
     "agents": "AgentService",

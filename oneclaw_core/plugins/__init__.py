@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.loading.load_plugins import load_plugins as load_plugins
     from oneclaw_core.plugins.loading.origins import accept_plugins as accept_plugins
     from oneclaw_core.plugins.registration.entry import PluginProblem as PluginProblem
+    from oneclaw_core.plugins.registration.named_registrars import ChannelRegistrar as ChannelRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import RouteRegistrar as RouteRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
-    from oneclaw_core.plugins.registration.registrars import ChannelRegistrar as ChannelRegistrar
-    from oneclaw_core.plugins.registration.registrars import RouteRegistrar as RouteRegistrar
-    from oneclaw_core.plugins.registration.registrars import StoreRegistrar as StoreRegistrar
-    from oneclaw_core.plugins.registration.registrars import TriggerRegistrar as TriggerRegistrar
 
 _NAMES = {
     ".config.keys": "known_secret_check",
@@ -50,7 +50,7 @@ _NAMES = {
     "loading.origins": "accept_plugins",
     "registration.entry": "PluginProblem",
     "registration.record": "PluginRecord PluginSkill",
-    "registration.registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
+    "registration.named_registrars": "ChannelRegistrar RouteRegistrar StoreRegistrar TriggerRegistrar",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _NAMES)

@@ -39,20 +39,22 @@ if TYPE_CHECKING:
         Work,
     )
     from oneclaw_core.plugins.contract.context import PluginContext
-    from oneclaw_core.plugins.registration.registrars import (
+    from oneclaw_core.plugins.registration.named_registrars import (
         ChannelRegistrar,
         ChatCommandRegistrar,
         CheckRegistrar,
         CommandRegistrar,
-        GroupRegistrar,
-        ProviderRegistrar,
         RouteRegistrar,
         ServiceRegistrar,
         SettingsRegistrar,
-        SkillRegistrar,
         StoreRegistrar,
-        ToolRegistrar,
         TriggerRegistrar,
+    )
+    from oneclaw_core.plugins.registration.registrars import (
+        GroupRegistrar,
+        ProviderRegistrar,
+        SkillRegistrar,
+        ToolRegistrar,
     )
     from oneclaw_core.types.tools import ToolResult
 

@@ -26,6 +26,7 @@ PRELOADED = (
     "oneclaw_core.cli.main",
     "oneclaw_core.cli.rendering",
     "oneclaw_core.plugins.catalogue.description",
+    "oneclaw_core.plugins.registration.named_registrars",
     "oneclaw_core.plugins.registration.registrars",
     "oneclaw_core.process.probe_child",
     "oneclaw_devtools.conformance.inspect",

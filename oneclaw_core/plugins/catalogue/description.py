@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.registration.entry import PluginEntry, import_target
 from oneclaw_core.plugins.registration.hook_marks import implementations_of
+from oneclaw_core.plugins.registration.named_registrars import NAMED_REGISTRARS
 from oneclaw_core.plugins.registration.record import LoadedPlugin
 from oneclaw_core.plugins.registration.registrars import (
-    NAMED_REGISTRARS,
     GroupRegistrar,
     ProviderRegistrar,
     SkillRegistrar,
