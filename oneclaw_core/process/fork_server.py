@@ -34,6 +34,7 @@ if TYPE_CHECKING or __package__:
     from oneclaw_core.process.python_worker import (
         adopt_orphans,
         call_target,
+        enter_sandbox,
         kill_descendants,
         kill_group,
         read_exactly,
@@ -44,6 +45,7 @@ else:  # it runs without site packages
     from python_worker import (
         adopt_orphans,
         call_target,
+        enter_sandbox,
         kill_descendants,
         kill_group,
         read_exactly,
@@ -229,27 +231,33 @@ def main() -> None:
     os._exit(0)
 
 
-def request_of(target: str, arguments: Sequence[str], environ: dict[str, str] | None) -> bytes:
+def request_of(target: str, arguments: Sequence[str], environ: dict[str, str], sandbox: str) -> bytes:
     """Write what a worker reads first.
 
     Args:
         target: ``module:function``.
         arguments: ``sys.argv[1:]`` of the function.
-        environ: The environment; ``None`` for that of the server.
+        environ: The environment.
+        sandbox: Descriptors for :func:`oneclaw_core.process.python_worker.enter_sandbox`; ``""`` for no sandbox.
     """
-    data = marshal.dumps((target, list(arguments), environ))
+    data = marshal.dumps((target, list(arguments), environ, sandbox))
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def _work() -> NoReturn:
     """Read the request, call the function that it names, and end."""
-    target, arguments, environ = marshal.loads(read_exactly(0, int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")))  # noqa: S302  # comes from the caller
-    if environ is not None and environ != dict(os.environ):
+    length = int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")
+    target, arguments, environ, sandbox = marshal.loads(read_exactly(0, length))  # noqa: S302  # comes from the caller
+    if environ != dict(os.environ):
         os.environ.clear()
         os.environ.update(environ)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
     sys.argv = ["-c", *arguments]
     if __package__:
         adopt_orphans()
+    if sandbox:
+        enter_sandbox(sandbox)
     status = 0
     try:
         call_target(target)

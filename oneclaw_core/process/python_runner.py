@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from oneclaw_core.process.forking import ForkedProcess
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 # How long a process that has answered may take to end by itself, and a killed one to be gone.
 EXIT_SECONDS = 2.0
 _BUFFER_BYTES = 1 << 20
 _START = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
 _START_BARE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
+_TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 # Some Pythons need them to start.
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _HERE = str(Path(__file__).parent)
@@ -134,6 +136,7 @@ async def python_process(
     environ: Mapping[str, str] | None = None,
     stderr: IO[bytes] | None = None,
     preload: Sequence[str] = (),
+    policy: SandboxPolicy | None = None,
 ) -> AsyncIterator[PythonProcess]:
     """Run a Python function in a process of its own, which is not used again, in a new session and process group.
 
@@ -165,6 +168,9 @@ async def python_process(
         preload: Modules that a process imports ahead. The next calls are served by forks of it, which start faster;
             where a process cannot be forked, by a fresh interpreter. The last module is left out if it starts threads
             or opens files when it is imported.
+        policy: Rules that hold for the function and all that it starts, once ``preload`` is imported; its temporary
+            directory is put into the environment. Where the system has no Landlock, no files are withheld; where it
+            has no seccomp, nothing is.
 
     Yields:
         The process.
@@ -182,6 +188,7 @@ async def python_process(
         environ=environ,
         stderr=stderr,
         preload=preload,
+        policy=policy,
     )
     try:
         yield process
@@ -200,6 +207,7 @@ async def start_python(
     stderr: IO[bytes] | None = None,
     pass_descriptors: Sequence[int] = (),
     preload: Sequence[str] = (),
+    policy: SandboxPolicy | None = None,
     ends_itself: bool = False,
 ) -> PythonProcess:
     """Start a Python function in a process of its own; the caller must end the process.
@@ -215,6 +223,7 @@ async def start_python(
         stderr: A file for standard error.
         pass_descriptors: Descriptors that the process inherits.
         preload: Modules that a process imports ahead, to be forked for this one.
+        policy: Rules for the function, once the modules are imported.
         ends_itself: True if the function ends when standard input is closed.
     """
     path = [_HERE, *(search_path or ())] if is_bare else sys.path if search_path is None else search_path
@@ -224,9 +233,18 @@ async def start_python(
     with ExitStack() as theirs, ExitStack() as on_failure:
         streams, sending_end, receiving_end = _open_streams(theirs, on_failure, stderr)
         process: _SpawnedProcess | ForkedProcess | None = None
+        sandbox = ""
+        worker_environ = dict(os.environ if environ is None else environ)
+        if policy is not None:
+            confining = _sandbox_descriptors(policy, theirs)
+            sandbox = " ".join(map(str, confining))
+            pass_descriptors = (*pass_descriptors, *(each for each in confining if each >= 0))
+            preload = (f"{package}sandbox_entry", *preload)
+            if policy.temporary is not None:
+                worker_environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
         request = b""
         if preload and CAN_FORK:
-            request = request_of(target, arguments, dict(os.environ if environ is None else environ))
+            request = request_of(target, arguments, worker_environ, sandbox)
             place = None if directory is None else str(directory)
             wanted = ForkRequest(streams, place, tuple(pass_descriptors), ends_itself=ends_itself)
             command = (*interpreter, start.format(f"{package}fork_server", "main"), joined_path)
@@ -241,14 +259,14 @@ async def start_python(
                         *interpreter,
                         start.format(module, function),
                         joined_path,
-                        *([] if ends_itself else [target]),
+                        *([] if ends_itself else [target, sandbox, " ".join(preload)]),
                         *arguments,
                     ],
                     stdin=streams[0],
                     stdout=streams[1],
                     stderr=streams[2],
                     cwd=directory,
-                    env=None if environ is None else dict(environ),
+                    env=worker_environ,
                     start_new_session=True,
                     **inherited,
                 )
@@ -285,6 +303,29 @@ def _open_streams(
     null = os.open(os.devnull, os.O_RDWR)
     theirs.callback(os.close, null)
     return (far_input, far_output, null), sending, receiving
+
+
+def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, ...]:
+    """Return descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter; nothing without seccomp."""
+    try:
+        from oneclaw_core.process.sandbox.landlock import make_ruleset
+        from oneclaw_core.process.sandbox.policy import Network
+        from oneclaw_core.process.sandbox.seccomp import INTERNET, build_filter
+
+        families = INTERNET if policy.network is Network.ALL else ()
+        instructions = build_filter(families, can_start_programs=policy.can_start_programs)
+        program = os.memfd_create("filter")
+    except (ImportError, AttributeError, NotImplementedError, OSError):
+        return ()
+    stack.callback(os.close, program)
+    os.write(program, instructions)
+    os.lseek(program, 0, os.SEEK_SET)
+    try:
+        ruleset = make_ruleset(policy)
+    except OSError:
+        return -1, program
+    stack.callback(os.close, ruleset)
+    return ruleset, program
 
 
 async def _fork(

@@ -36,11 +36,30 @@ _MOST_ROUNDS = 100
 
 def main() -> None:
     """Call the function that the command line names; see :func:`oneclaw_core.process.python_process`."""
-    target = sys.argv.pop(1)
+    target, sandbox, modules = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
     if __package__:
         adopt_orphans()
+    if sandbox:
+        for module in modules.split():
+            __import__(module)
+        # Before the thread is started: what is confined are this thread and those that it starts.
+        enter_sandbox(sandbox)
     _thread.start_new_thread(_end_with_parent, (os.dup(0) if __package__ else 0,))
     call_target(target)
+
+
+def enter_sandbox(sandbox: str) -> None:
+    """Confine this process and all that it starts.
+
+    Args:
+        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter, as a text.
+    """
+    if TYPE_CHECKING or __package__:
+        from oneclaw_core.process.sandbox_entry import enter_sandbox
+    else:
+        from sandbox_entry import enter_sandbox
+    ruleset, program = map(int, sandbox.split())
+    enter_sandbox(ruleset, program)
 
 
 def call_target(target: str) -> None:

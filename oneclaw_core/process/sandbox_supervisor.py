@@ -144,15 +144,10 @@ def confinement(ruleset: int, program: int) -> Callable[[], None]:
 
     def enter() -> None:
         if TYPE_CHECKING or __package__:
-            from oneclaw_core.process.sandbox.confinement import confine
+            from oneclaw_core.process.sandbox_entry import enter_sandbox
         else:
-            import sys
+            from sandbox_entry import enter_sandbox
 
-            sys.path.append(os.path.join(os.path.dirname(__file__), "sandbox"))  # noqa: PTH118, PTH120  # pathlib is slow
-            from confinement import confine
-
-        confine(ruleset, os.read(program, 1 << 20))
-        os.close(program)
-        os.close(ruleset)
+        enter_sandbox(ruleset, program)
 
     return enter

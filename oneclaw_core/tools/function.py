@@ -336,7 +336,9 @@ class FunctionTool(Generic[_P, _R]):
             return await self._tool_function.execute(converted, context)
         from oneclaw_core.tools.isolation import call_in_process
 
-        return await call_in_process(self._target, converted, context, is_converted=True)
+        return await call_in_process(
+            self._target, converted, context, is_converted=True, permissions=self.definition.required_permissions
+        )
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
         """Turn JSON data into the values that the function takes.

@@ -12,6 +12,7 @@ import logging
 import pickle
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
@@ -19,13 +20,17 @@ from oneclaw_core.process.python_runner import describe_end, python_process
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.isolated_call import LENGTH_BYTES, Request
+from oneclaw_core.tools.isolation_policy import isolated_policy
 from oneclaw_core.tools.paths import PathPermissionError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import ToolResult, ToolResultStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from oneclaw_core.process.python_runner import PythonProcess
+    from oneclaw_core.process.sandbox.policy import SandboxPolicy
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.manifest_tool import FunctionTarget
 
@@ -50,15 +55,22 @@ class WorkerError(OneClawError):
 
 
 async def call_in_process(
-    target: FunctionTarget, arguments: dict[str, Any], context: ToolContext, *, is_converted: bool
+    target: FunctionTarget,
+    arguments: dict[str, Any],
+    context: ToolContext,
+    *,
+    is_converted: bool,
+    permissions: Iterable[str] = (),
 ) -> ToolResult:
-    """Call a function in a process of its own; cancelling kills the process and whatever it started.
+    """Call a function in a confined process of its own; cancelling kills the process and whatever it started.
 
     Args:
         target: a synchronous function at the top level of a module, or a tool made of one.
         arguments: by name.
         context: of the call; the worker gets it without services.
         is_converted: whether the arguments are Python values that the function takes, rather than JSON data.
+        permissions: those that the tool requires, which decide what its process may do: see
+            :func:`oneclaw_core.tools.isolation_policy.isolated_policy`.
 
     Returns:
         Its result; an ``execution_error`` if the process died.
@@ -70,21 +82,29 @@ async def call_in_process(
     """
     granted: set[str] = set()
     while True:
-        request = _pack(Request(target, arguments, context.without_services(granted), is_converted))
-        try:
-            return await _call(request, target, context)
-        except PathPermissionError as needed:
-            # The worker can ask nobody. It did nothing yet with what it may not open, so it runs again.
-            if context.paths.questions is None or needed.name in granted:
-                raise
-            ask = partial(context.paths.questions.ask, needed.permission, needed.detail, needed.path, needed.directory)
-            await run_in_thread(ask)
-            granted.add(needed.name)
+        there = context.without_services(granted)
+        request = _pack(Request(target, arguments, there, is_converted))
+        with TemporaryDirectory(prefix="oneclaw-", ignore_cleanup_errors=True) as temporary:
+            policy = isolated_policy(permissions, arguments, there, Path(temporary))
+            # What it may read counts as read by the call: a process that was taken over may not tell.
+            context.paths.used.extend(there.paths.used)
+            try:
+                return await _call(request, target, context, policy)
+            except PathPermissionError as needed:
+                # The worker can ask nobody. It did nothing yet with what it may not open, so it runs again.
+                if context.paths.questions is None or needed.name in granted:
+                    raise
+                question = (needed.permission, needed.detail, needed.path, needed.directory)
+                await run_in_thread(partial(context.paths.questions.ask, *question))
+                granted.add(needed.name)
 
 
-async def _call(request: bytes, target: FunctionTarget, context: ToolContext) -> ToolResult:
+async def _call(request: bytes, target: FunctionTarget, context: ToolContext, policy: SandboxPolicy) -> ToolResult:
     async with python_process(
-        "oneclaw_core.tools.isolated_call:serve", environ=without_secrets(), preload=(*_PRELOADED, target.module)
+        "oneclaw_core.tools.isolated_call:serve",
+        environ=without_secrets(),
+        preload=(*_PRELOADED, target.module),
+        policy=policy,
     ) as process:
         try:
             answer = await _exchange(process, request)

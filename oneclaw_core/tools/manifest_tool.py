@@ -153,7 +153,13 @@ class ManifestTool(DeferredTool):
         from oneclaw_core.tools.context import detached_context
         from oneclaw_core.tools.isolation import call_in_process
 
-        return await call_in_process(self.target, arguments, context or detached_context(self.name), is_converted=False)
+        return await call_in_process(
+            self.target,
+            arguments,
+            context or detached_context(self.name),
+            is_converted=False,
+            permissions=self.definition.required_permissions,
+        )
 
     async def _load(self) -> Tool | ToolFunction:
         from oneclaw_core.threads import run_in_thread

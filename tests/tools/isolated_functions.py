@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import datetime  # noqa: TC003  # the schemas are made from the hints
+import errno
 import os
+import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from oneclaw_core.tools.function import tool
@@ -18,6 +21,8 @@ from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
+
+PR_GET_DUMPABLE = 3
 
 
 @dataclass
@@ -64,7 +69,7 @@ def fail(how: str, context: ToolContext) -> str:
     raise ValueError("héllo\nworld")
 
 
-@tool(isolation="process")
+@tool(isolation="process", required_permissions=["files.write"])
 def hang(pid_file: str, with_child: bool = False) -> str:
     """Write down process ids, then never end."""
     pids = [os.getpid()]
@@ -111,3 +116,62 @@ async def asynchronous() -> str:
 def picture() -> ToolResult:
     """Gives a picture."""
     return ToolResult.success("a picture", (Attachment("a.png", "image/png", b"\x89PNG\x00"),), loads_groups=("pdf",))
+
+
+def outcome(attempt):
+    try:
+        return attempt() and "done"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+def attempts(secret: str) -> dict[str, str]:
+    """Try to get out."""
+    beside = Path(secret).with_name("made-by-a-tool")
+    calls = {
+        "read a key": lambda: Path(secret).read_text(),
+        "list its folder": lambda: list(Path(secret).parent.iterdir()),
+        "read the environment of the program": lambda: Path(f"/proc/{os.environ['CALLER']}/environ").read_bytes(),
+        "write beside it": lambda: beside.write_text("x"),
+        "write to the temporary files of others": lambda: Path("/tmp/oneclaw-made-by-a-tool").write_text("x"),
+        "connect": lambda: socket.create_connection(("127.0.0.1", 9), timeout=2),
+        "make a socket of the machine": lambda: socket.socket(socket.AF_UNIX),
+        "signal the program": lambda: os.kill(int(os.environ["CALLER"]), 0) or True,
+    }
+    found = {name: outcome(call) for name, call in calls.items()}
+    program = subprocess.run(["cat", secret], capture_output=True, check=False)
+    return found | {
+        "have a program read a key": "done" if program.stdout else "refused",
+        "be read by others": "done" if ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) else "refused",
+        "write a temporary file": outcome(lambda: TemporaryFile().write(b"x")),
+    }
+
+
+@tool(isolation="process")
+def escape(folder: list[str]) -> dict[str, str]:
+    """Try to get out; the path is in pieces, so that it is no file that the call names."""
+    return attempts("/".join(folder))
+
+
+@tool(isolation="process", required_permissions=["network.public"])
+def escape_to_the_network(folder: list[str]) -> dict[str, str]:
+    """The same of a tool that may connect."""
+    return attempts("/".join(folder))
+
+
+@tool(isolation="process")
+def read_named(path: str, other: str) -> list[str]:
+    """Read one file that the call names, and one that it does not, its name being reversed."""
+    return [Path(path).read_text(), outcome(lambda: Path(other[::-1]).read_text())]
+
+
+@tool(isolation="process")
+def write_undeclared(path: str) -> str:
+    """Write without having said that it writes."""
+    return outcome(lambda: Path(path).write_text("x"))
+
+
+@tool(isolation="process", required_permissions=["files.write"])
+def write_declared(path: str) -> str:
+    """Write."""
+    return outcome(lambda: Path(path).write_text("x"))

@@ -11,6 +11,8 @@ import isolated_functions
 import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
+from oneclaw_core.process import python_runner
+from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.function import tool
 from oneclaw_core.tools.isolation import WorkerError, call_in_process
@@ -93,8 +95,8 @@ def test_arguments_are_checked_before_a_process_is_started(context, monkeypatch)
     assert "/day: " in result.error_message
 
 
-def test_cancelling_kills_the_process_and_what_it_started(context, tmp_path):
-    pid_file = tmp_path / "pids"
+def test_cancelling_kills_the_process_and_what_it_started(context):
+    pid_file = context.paths.workspace / "pids"
 
     async def cancel_when_running():
         task = asyncio.create_task(
@@ -118,13 +120,13 @@ def test_cancelling_while_the_process_starts_leaves_none_behind(context, tmp_pat
     pid_file = tmp_path / "pids"
     started = []
 
-    class CancellingPopen(subprocess.Popen):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
+    class Cancelling(python_runner.PythonProcess):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
             started.append(self)
             asyncio.current_task().cancel()
 
-    monkeypatch.setattr(subprocess, "Popen", CancellingPopen)
+    monkeypatch.setattr(python_runner, "PythonProcess", Cancelling)
 
     async def call():
         with pytest.raises(asyncio.CancelledError):
@@ -160,6 +162,62 @@ def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
         caller.wait()
     wait_until_gone(worker)
     wait_until_gone(child)
+
+
+needs_landlock = pytest.mark.skipif(
+    sys.platform != "linux" or landlock_version() < 6, reason="this kernel does not confine processes"
+)
+CANARY = "canary-of-the-program-0123456789"
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch):
+    """A file that no tool may read, beside what tools may read."""
+    monkeypatch.setenv("CALLER", str(os.getpid()))
+    (tmp_path / "outside").mkdir()
+    path = tmp_path / "outside" / "id_ed25519"
+    path.write_text(CANARY)
+    return path
+
+
+@needs_landlock
+def test_a_worker_cannot_get_out(context, key):
+    found = run(isolated_functions.escape, {"folder": str(key).split("/")}, context).result
+    assert found.pop("write a temporary file") == "done"
+    assert found.pop("have a program read a key") == "refused"
+    assert found.pop("be read by others") == "refused"
+    assert set(found.values()) <= {"EACCES", "EPERM"}, found
+    assert [each.name for each in key.parent.iterdir()] == [key.name]
+
+
+@needs_landlock
+def test_a_tool_that_needs_the_network_has_it_and_nothing_else(context, key):
+    found = run(isolated_functions.escape_to_the_network, {"folder": str(key).split("/")}, context).result
+    assert found["connect"] == "ECONNREFUSED"
+    assert found["read a key"] == "EACCES"
+    assert found["make a socket of the machine"] == "EPERM"
+
+
+@needs_landlock
+def test_a_worker_reads_the_files_that_the_call_names_alone(context):
+    named, other = (context.paths.workspace / name for name in ("named.txt", "other.txt"))
+    named.write_text("named")
+    other.write_text("other")
+    arguments = {"path": str(named), "other": str(other)[::-1]}
+    assert run(isolated_functions.read_named, arguments, context).result == ["named", "EACCES"]
+
+
+@needs_landlock
+def test_a_worker_writes_the_workspace_if_its_tool_declares_it(context):
+    path = context.paths.workspace / "new.txt"
+    assert run(isolated_functions.write_undeclared, {"path": str(path)}, context).result == "EACCES"
+    assert run(isolated_functions.write_declared, {"path": str(path)}, context).result == "done"
+
+
+def test_calls_leave_no_temporary_directory(context, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert run(isolated_functions.report, {"day": "2026-11-21"}, context).is_success
+    assert not list(tmp_path.glob("oneclaw-*"))
 
 
 def test_calls_run_side_by_side(context):

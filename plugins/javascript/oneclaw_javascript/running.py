@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import UsageError
-from oneclaw_core.process import describe_end, python_process
+from oneclaw_core.process import SandboxPolicy, describe_end, python_process
 from oneclaw_javascript.bridges import JavaScriptBridges
 from oneclaw_javascript.conversation import MAX_CONSOLE_CHARACTERS, Conversation
 from oneclaw_javascript.errors import JavaScriptError, JavaScriptTimeoutError
@@ -48,6 +48,8 @@ _ENGINE = Path(__file__).with_name("engine")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,99}")
 # Some Pythons need them to start; everything else in the environment is none of the program's business.
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+# No files, no network, no other process.
+_NOTHING = SandboxPolicy(is_system_readable=False, can_start_programs=False)
 
 _log = logging.getLogger("oneclaw.javascript")
 
@@ -203,6 +205,7 @@ def _worker(timeout_seconds: float, memory_bytes: int) -> AbstractAsyncContextMa
         directory="/",
         environ={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
         preload=("worker", "_quickjs"),
+        policy=_NOTHING,
     )
 
 

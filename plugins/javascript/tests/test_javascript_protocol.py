@@ -1,7 +1,10 @@
 """What a worker says is not believed: one that was taken over by its program may say anything."""
 
 import asyncio
+import errno
 import json
+import os
+import sys
 
 import pytest
 from oneclaw_javascript import running
@@ -20,6 +23,8 @@ from oneclaw_javascript.protocol import (
 from oneclaw_javascript.result import ConsoleLine
 from oneclaw_javascript.running import run_javascript
 from worker_processes import started
+
+from oneclaw_core.process.sandbox.landlock import landlock_version
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 
@@ -91,8 +96,8 @@ def test_what_is_no_message_is_refused(data):
         parse_message(data)
 
 
+IMPORTS = "import ctypes, json, os, socket, subprocess, sys"
 PROGRAM = """
-import json, os, sys
 def say(message, length=None):
     data = message if isinstance(message, bytes) else json.dumps(message).encode()
     data = (len(data) if length is None else length).to_bytes(4, "big") + data
@@ -111,11 +116,52 @@ def answer_of(tmp_path, monkeypatch):
 
     def answer_of(program, **arguments):
         lines = (PROGRAM + program).splitlines()
-        (tmp_path / "worker.py").write_text("\n    ".join(["def main():", *lines]))
+        (tmp_path / "worker.py").write_text("\n    ".join([f"{IMPORTS}\ndef main():", *lines]))
         monkeypatch.setattr(running, "_HERE", str(tmp_path))
         return asyncio.run(run_javascript("1", **arguments))
 
     return answer_of
+
+
+ESCAPES = """
+secret, caller = SECRET
+def outcome(attempt):
+    try:
+        attempt()
+    except OSError as error:
+        return error.errno
+    return "done"
+def fork():
+    if os.fork() == 0:
+        os._exit(0)
+found = {
+    "read a key": outcome(lambda: open(secret).read()),
+    "list a folder": outcome(lambda: os.listdir("/")),
+    "read the environment of the program": outcome(lambda: open(f"/proc/{caller}/environ").read()),
+    "write a file": outcome(lambda: open(secret + ".new", "w")),
+    "connect": outcome(lambda: socket.socket()),
+    "connect on the machine": outcome(lambda: socket.socket(socket.AF_UNIX)),
+    "fork": outcome(fork),
+    "run a program": outcome(lambda: os.execv("/bin/true", ["true"])),
+    "signal the program": outcome(lambda: os.kill(caller, 0)),
+}
+found["be read by others"] = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+say(READY); say({"type": "result", "json": json.dumps(found)})
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or landlock_version() < 6, reason="this kernel does not confine processes"
+)
+def test_a_worker_that_is_taken_over_cannot_get_out(answer_of, tmp_path):
+    """As if a hole in the engine let a program run any code."""
+    secret = tmp_path / "id_ed25519"
+    secret.write_text("canary")
+
+    found = answer_of(ESCAPES.replace("SECRET", repr((str(secret), os.getpid()))), timeout_seconds=60).value
+
+    assert found.pop("be read by others") == 0
+    assert set(found.values()) <= {errno.EACCES, errno.EPERM}, found
 
 
 def nothing(arguments):
