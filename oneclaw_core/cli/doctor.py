@@ -101,6 +101,21 @@ def check_package() -> Iterator[CheckLine]:
         )
 
 
+def check_workers() -> Iterator[CheckLine]:
+    """Check that processes that run code of others can be confined."""
+    from oneclaw_core.process.sandbox.landlocked import Landlocked
+
+    what = "isolated tools and JavaScript"
+    strength = Landlocked().probe()
+    if strength.is_available:
+        yield CheckLine("workers", Health.OK, f"{what} are confined by Landlock and seccomp")
+    elif sys.platform == "linux":
+        message = f"{what} have processes of their own, which are not wholly confined: {strength.reason}"
+        yield CheckLine("workers", Health.WARNING, message, strength.remedy)
+    else:
+        yield CheckLine("workers", Health.OK, f"{what} have processes of their own; this system cannot confine them")
+
+
 def check_home(home: Home) -> Iterator[CheckLine]:
     """Check that the home can be used, and by its owner alone."""
     directory = home.path
@@ -423,7 +438,11 @@ def _check_home_and_plugins() -> list[CheckLine]:
     from oneclaw_core.home import find_home
 
     home = find_home()
-    findings = [*examine("home", partial(check_home, home)), *examine("database", partial(check_database, home))]
+    findings = [
+        *examine("workers", check_workers),
+        *examine("home", partial(check_home, home)),
+        *examine("database", partial(check_database, home)),
+    ]
     findings += examine("keys", partial(check_keys, home))
     catalogs: list[HomeCatalog] = []
 

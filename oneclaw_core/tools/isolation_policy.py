@@ -106,6 +106,7 @@ def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
 def _named_files(arguments: Mapping[str, object], context: ToolContext) -> Iterator[Path]:
     for text in islice(_texts(arguments), _MOST_TEXTS):
         try:
+            # It counts as read by the call: a process that was taken over may not tell.
             found = context.paths.readable(text)
         except (PermissionDeniedError, OSError, ValueError):  # it is no path, or none for tools
             continue

@@ -150,9 +150,7 @@ say(READY); say({"type": "result", "json": json.dumps(found)})
 """
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or landlock_version() < 6, reason="this kernel does not confine processes"
-)
+@pytest.mark.skipif(sys.platform != "linux" or landlock_version() < 6, reason="this kernel does not confine processes")
 def test_a_worker_that_is_taken_over_cannot_get_out(answer_of, tmp_path):
     """As if a hole in the engine let a program run any code."""
     secret = tmp_path / "id_ed25519"
