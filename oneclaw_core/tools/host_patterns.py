@@ -80,6 +80,12 @@ def covers_host(pattern: str, subject: str) -> bool:
     return is_name and granted.port in (None, asked.port) and granted.kind in (None, asked.kind)
 
 
+def covers_web_host(pattern: str, subject: str) -> bool:
+    """Return True if what is granted by a pattern holds for a subject, where no port means 80 and 443 alone."""
+    granted, asked = _read(pattern), _read(subject)
+    return granted is not None and asked is not None and granted.port == asked.port and covers_host(pattern, subject)
+
+
 def touches_host(pattern: str, subject: str) -> bool:
     """Return True if what is denied by a pattern is found in a subject; a host is denied with all below it."""
     denied, asked = _read(pattern), _read(subject)

@@ -27,6 +27,7 @@ KNOWN_PERMISSIONS: dict[str, str] = {
     "network.private": "make requests to private, loopback and link-local addresses",
     "shell.execute": "run shell commands, which can do all that you can",
     "shell.execute.unsandboxed": "run one shell command outside the sandbox, where it can do all that you can",
+    "shell.network": "let a shell command in the sandbox connect to a host, and send there what it can read",
     "tools.write": "create, change and delete your own JavaScript tools",
     "tasks.write": "schedule tasks that agents do later, change, run and delete them",
 }

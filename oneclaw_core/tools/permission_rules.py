@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
 from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
-from oneclaw_core.tools.host_patterns import check_host, covers_host, exact_host, touches_host
+from oneclaw_core.tools.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
 from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ _KINDS = {
     "shell.execute.unsandboxed": SubjectKind(
         "command", check_pattern, exact_pattern, covers, touches, is_for_once=True
     ),
+    "shell.network": SubjectKind("host", check_host, exact_host, covers_web_host, touches_host),
     "network.private": _HOST,
     "network.public": _HOST,
     "files.read": SubjectKind("path", _check_path, _exact_path, _covers_read, _covers_path, whole_covers=_is_ordinary),

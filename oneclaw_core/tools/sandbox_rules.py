@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
+from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
 from oneclaw_core.tools.hidden_paths import (
     HIDDEN_FOLDERS,
@@ -71,14 +71,10 @@ class SandboxScope:
     Attributes:
         writable: directories and files that it may write.
         readable: the same for reading.
-        network: what it may connect to.
-        domains: the hosts, where ``network`` is ``DOMAINS``.
     """
 
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    network: Network = Network.NONE
-    domains: tuple[str, ...] = ()
 
 
 def sandbox_policy(
@@ -131,8 +127,6 @@ def sandbox_policy(
             *(each for each in denied_reads if not each.is_dir()),
         ),
         protected=(*(each for each in special.protected if each not in named), *denied_writes),
-        network=scope.network,
-        domains=scope.domains,
         environment=tuple(_environment(home, environ).items()),
         temporary=temporary_directory(paths.home or workspace),
     )

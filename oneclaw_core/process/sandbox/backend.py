@@ -87,9 +87,11 @@ class SandboxBackend(Protocol):
 
     Attributes:
         name: as in the setting ``sandbox`` and in the log of permissions.
+        allows_domains: True if programs can reach single hosts through a proxy, ``Network.DOMAINS``.
     """
 
     name: str
+    allows_domains: bool
 
     def probe(self) -> Strength:
         """Try what it enforces here, by running a program in it."""

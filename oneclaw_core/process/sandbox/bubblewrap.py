@@ -35,6 +35,7 @@ _NOT_BY_PROXY = "localhost,127.0.0.1,::1"
 PROXY_VARIABLES = {
     **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), _PROXY),
     **dict.fromkeys(("no_proxy", "NO_PROXY"), _NOT_BY_PROXY),
+    "NODE_USE_ENV_PROXY": "1",
 }
 """Environment variables by which programs find the way to the domains of a policy."""
 # It reports the start and the end of the program, as SandboxSupervisor reads it, and then waits to be killed.
@@ -53,6 +54,7 @@ class Bubblewrap:
     """
 
     name = "bubblewrap"
+    allows_domains = True
 
     def __init__(self, program: str | None = None) -> None:
         self._program = program or shutil.which("bwrap", path=_PLACES)

@@ -30,6 +30,8 @@ class Landlocked:
     """Runs programs that enter a Landlock ruleset and a seccomp filter before they are run."""
 
     name = "landlock"
+    # A rule names a port, and would let every host through.
+    allows_domains = False
 
     def probe(self) -> Strength:
         """Find what it enforces here."""

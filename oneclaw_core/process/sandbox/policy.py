@@ -54,8 +54,7 @@ class SandboxPolicy:
         hidden_files: files that look empty, or cannot be opened.
         protected: what lies in a write root and can only be read; nor can the directories above it be renamed.
         is_system_readable: True if everything can be read that is not hidden; False for ``read_roots`` alone.
-        network: what can be connected to.
-        domains: host names, or ``*.example.com`` for all below a name, where ``network`` is ``DOMAINS``.
+        network: what can be connected to; with ``DOMAINS``, a proxy that decides on each host.
         environment: the environment variables of the programs.
         temporary: the writable directory for temporary files; ``None`` for none.
         can_start_programs: False if the process may start no other.
@@ -69,7 +68,6 @@ class SandboxPolicy:
     protected: tuple[Path, ...] = ()
     is_system_readable: bool = True
     network: Network = Network.NONE
-    domains: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     temporary: Path | None = None
     can_start_programs: bool = True

@@ -36,6 +36,7 @@ class Seatbelt:
     """Runs programs by ``sandbox-exec``."""
 
     name = "seatbelt"
+    allows_domains = False
 
     def probe(self) -> Strength:
         """Find what it enforces here: by what is known, no whole policy."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.process import Access, Network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from oneclaw_core.process import SandboxPolicy
 
@@ -51,7 +51,9 @@ class Denial:
     permission: str
 
 
-def find_denials(output: str, exit_code: int | None, policy: SandboxPolicy, directory: Path) -> list[Denial]:
+def find_denials(
+    output: str, exit_code: int | None, policy: SandboxPolicy, directory: Path, refused: Sequence[Denial] = ()
+) -> list[Denial]:
     """Find what a sandbox has probably blocked.
 
     Args:
@@ -59,13 +61,18 @@ def find_denials(output: str, exit_code: int | None, policy: SandboxPolicy, dire
         exit_code: its exit code; nothing was blocked that a command with 0 needed.
         policy: what held for it.
         directory: where it ran.
+        refused: what its proxy has refused, which is certain, and stands first.
     """
     if exit_code == 0:
-        return []
-    found: dict[Denial, None] = {}
+        return list(refused)[:_MOST_DENIALS]
+    found: dict[Denial, None] = dict.fromkeys(refused)
+    known = {each.target for each in refused}
     for line in output.splitlines()[-_MOST_LINES:]:
         for each in _in_line(line[:2_000], policy, directory):
-            found[each] = None
+            if each.kind != "network" or policy.network is not Network.DOMAINS:
+                found[each] = None
+            elif not known:  # it has not used the proxy, so a grant of the host would not help
+                found[replace(each, permission="unsandboxed")] = None
     # Without a name it is of use only if there is none with one.
     named = [each for each in found if each.target]
     return (named or list(found))[:_MOST_DENIALS]
@@ -75,9 +82,10 @@ def report(backend: str, denials: list[Denial], *, is_certain: bool = False) -> 
     """Write a note for the model: what was blocked, and what to do."""
     facts = {"backend": backend, "denied": [asdict(each) for each in denials], "is_certain": is_certain}
     needs = json.dumps(list(dict.fromkeys(each.permission for each in denials)))
+    seems = "has" if is_certain else "seems to have"
     return (
         f"[sandbox: {json.dumps(facts)}]\n"
-        f"[the sandbox seems to have blocked this. If the user's task needs it, call exec again with needs {needs} and "
+        f"[the sandbox {seems} blocked this. If the user's task needs it, call exec again with needs {needs} and "
         "a reason; the user is asked. Hidden files look as if they were not there.]"
     )
 

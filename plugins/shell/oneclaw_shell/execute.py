@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, ToolResult, UsageError, redact
 from oneclaw_core.process import ProgramEnd, SandboxError, run_program
 from oneclaw_shell.denials import find_denials, report
+from oneclaw_shell.network import denied_connections
 from oneclaw_shell.place import Needs, find_place
 from oneclaw_shell.truncation import TruncatedOutput
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core import ToolContext
+    from oneclaw_shell.denials import Denial
     from oneclaw_shell.place import Place
 
 SHELL = "/bin/sh"
@@ -69,15 +72,31 @@ async def execute(
         return ToolResult.error("validation_error", f"{error}.")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
     stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))
+
+    async def run(place: Place) -> tuple[ProgramEnd, list[Denial]]:
+        async with place.network.proxy() if place.network is not None else nullcontext() as proxy:
+            end = await run_program(
+                [SHELL, "-c", command],
+                directory=directory,
+                timeout_seconds=seconds,
+                on_stdout=stdout.feed,
+                on_stderr=stderr.feed,
+                sandbox=place.sandbox,
+                on_connection=proxy.accept if proxy is not None else None,
+            )
+        return end, denied_connections(proxy) if proxy is not None else []
+
     try:
-        end = await run_program(
-            [SHELL, "-c", command],
-            directory=directory,
-            timeout_seconds=seconds,
-            on_stdout=stdout.feed,
-            on_stderr=stderr.feed,
-            sandbox=place.sandbox,
-        )
+        try:
+            end, refused = await run(place)
+        except SandboxError:
+            backend = place.backend
+            if backend is None or place.network is None or place.network.is_needed:
+                raise
+            # No command has run. Where the network of a sandbox cannot be entered, there is none.
+            place = place.without_network()
+            end, refused = await run(place)
+            backend.allows_domains = False
     except SandboxError as error:
         stderr.finish()
         why = f"{error}: {stderr.text(_FRAME_CHARACTERS)}".strip()
@@ -92,8 +111,8 @@ async def execute(
     notes = _notes(end, seconds, place)
     if place.backend is not None and place.policy is not None:
         said = f"{stdout.text()}\n{stderr.text()}"
-        denials = find_denials(said, end.exit_code, place.policy, directory)
-        notes += [report(place.backend.name, denials)] if denials else []
+        denials = find_denials(said, end.exit_code, place.policy, directory, refused)
+        notes += [report(place.backend.name, denials, is_certain=denials == refused)] if denials else []
     return ToolResult.success(redact(_report(end, seconds, stdout, stderr, shown, notes)))
 
 

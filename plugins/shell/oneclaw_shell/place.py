@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, UsageError
-from oneclaw_core.process import Access, SandboxError, run_in_thread
+from oneclaw_core.process import Access, Network, SandboxError, run_in_thread
 from oneclaw_core.tools import SandboxScope, sandbox_policy
+from oneclaw_shell.network import CommandNetwork, checked_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ class Needs:
             if kind in _FILES and value.startswith("/"):
                 paths.append((kind, _existing(Path(value))))
             elif kind == "network" and value:
-                hosts.append(value)
+                hosts.append(checked_host(value))
             elif each != UNSANDBOXED:
                 raise UsageError(
                     f"needs has {each!r}; it takes write:/PATH, read:/PATH, network:HOST and {UNSANDBOXED}"
@@ -67,15 +68,22 @@ class Place:
     Attributes:
         backend: the sandbox; ``None`` outside of it.
         policy: what holds in the sandbox.
+        network: the hosts that can be reached from the sandbox; ``None`` if none can.
     """
 
     backend: SandboxBackend | None = None
     policy: SandboxPolicy | None = None
+    network: CommandNetwork | None = None
 
     @property
     def sandbox(self) -> tuple[SandboxBackend, SandboxPolicy] | None:
         """What :func:`oneclaw_core.process.run_program` takes."""
         return None if self.backend is None or self.policy is None else (self.backend, self.policy)
+
+    def without_network(self) -> Place:
+        """Return the same place with no way to any host."""
+        assert self.policy is not None
+        return Place(self.backend, replace(self.policy, network=Network.NONE))
 
 
 OUTSIDE = Place()
@@ -110,6 +118,8 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
         detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
         await context.ask_permission(UNSANDBOXED_PERMISSION, detail, subject, place)
         return OUTSIDE
+    if needs.hosts and chosen.backend is not None and not chosen.backend.allows_domains:
+        raise UsageError(f"the sandbox {chosen.name} cannot reach single hosts: ask for {UNSANDBOXED} instead")
     if gap:
         where = (
             f"in the sandbox {chosen.name}, which is incomplete" if chosen.backend is not None else "without a sandbox"
@@ -118,7 +128,7 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
         if chosen.backend is None or await context.is_granted(PERMISSION, subject, place, chosen.name):
             return OUTSIDE
     assert chosen.backend is not None
-    if needs.paths or needs.hosts:
+    if needs.paths:
         scope = await _scope(needs, context)
         policy = await run_in_thread(partial(sandbox_policy, context.paths, scope))
     assert policy is not None
@@ -127,7 +137,11 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
             f"working_directory {place!r} is hidden in the sandbox: leave it out, or name what is needed in needs, "
             f"such as read:{place}"
         )
-    return Place(chosen.backend, policy)
+    if not chosen.backend.allows_domains:
+        return Place(chosen.backend, policy)
+    network = CommandNetwork(context, directory)
+    await network.ask(needs.hosts, partial(_detail, needs=needs))
+    return Place(chosen.backend, replace(policy, network=Network.DOMAINS), network)
 
 
 def _gap(chosen: ChosenSandbox) -> str:
@@ -144,9 +158,7 @@ def _without(chosen: ChosenSandbox) -> ChosenSandbox:
 
 
 async def _scope(needs: Needs, context: ToolContext) -> SandboxScope:
-    """Ask for what a command needs beyond the sandbox."""
-    if needs.hosts:
-        raise UsageError(f"the sandbox cannot reach single hosts here: ask for {UNSANDBOXED} instead")
+    """Ask for the files that a command needs beyond the sandbox."""
     for kind, path in needs.paths:
         await context.ask_permission(_FILES[kind], _detail(f"let a command {kind} {path}", needs), str(path))
     return SandboxScope(

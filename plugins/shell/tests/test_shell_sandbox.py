@@ -50,9 +50,9 @@ def test_what_is_blocked_is_told_with_what_to_ask_for(run):
     assert facts == {"backend": "bubblewrap", "denied": [denied], "is_certain": False}
 
 
-def test_no_name_is_resolved_and_the_host_is_named(run):
+def test_no_name_is_resolved_by_what_passes_the_proxy_by(run):
     facts = facts_in(run("getent hosts example.com || echo 'Could not resolve host: example.com'; false"))
-    assert facts["denied"] == [{"kind": "network", "target": "example.com", "permission": "network:example.com"}]
+    assert facts["denied"] == [{"kind": "network", "target": "example.com", "permission": "unsandboxed"}]
 
 
 def test_a_command_that_succeeds_has_nothing_reported(run):
