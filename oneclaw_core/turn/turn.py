@@ -1,8 +1,8 @@
 """One turn: from a user message to the model's final answer.
 
 The history is the only state. Calls are stored before they run and outcomes after, so a turn can be killed at any
-point. The next turn answers what was left open as interrupted. Resuming a turn runs those calls again that can be
-repeated, and no others (FEAT-004, "Execution Flow"; RFC-040, step 4; RFC-044).
+point. The next turn answers what was left open as interrupted, unless the turn is resumed (``resumed_turn``). See
+FEAT-004, "Execution Flow"; RFC-040, step 4; RFC-044.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _State = Callable[[], Awaitable["_State | None"]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class Answer:
     """An answer of a model.
 
     Attributes:
@@ -143,7 +143,7 @@ class Turn:
         self._are_tools_fresh = context.prompt is not None
         # Between two states:
         self._wanted_groups: Sequence[str] = ()
-        self._answer: _Answer | None = None
+        self._answer: Answer | None = None
         self._calls: list[ToolCall] = []
         self._states: UserStates | None = None
         self._states_read_at = 0.0
@@ -174,46 +174,6 @@ class Turn:
                 state = await state()
         finally:
             await self._interrupt_open_calls()
-
-    async def finish_calls(self, start: TurnStart) -> tuple[str, ...]:
-        """Finish the calls that a killed turn left open, before :meth:`run`.
-
-        Those whose tools are read-only or idempotent run again; the others are answered as interrupted.
-
-        Args:
-            start: how the store has loaded the session.
-
-        Returns:
-            The tool groups to load next.
-
-        Raises:
-            TurnError: a limit was reached.
-            StoreError: the history could not be written.
-        """
-        self._begin(start)
-        for each in start.pending_calls:
-            call = ToolCall(each.tool_call_id or "", each.tool_name or "", each.tool_input or "")
-            self._open_calls[call.id] = call
-        self._states, self._states_read_at = await self._parts.refresh_states(), time.monotonic()
-        await self._parts.refresh_tools()
-        try:
-            for call in tuple(self._open_calls.values()):
-                definition = self._parts.registry.get_definition(call.name)
-                if definition is not None and definition.is_repeatable:
-                    continue
-                cut_off = ToolOutcome(call, ToolResult.error("interrupted", INTERRUPTED.content), 0)
-                await self._keep(cut_off)
-                await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
-                await self._emit(ToolResultEvent(call.id, call.name, cut_off.result, cut_off.duration_ms))
-            self._calls = list(self._open_calls.values())
-            if self._calls:
-                self._answer = _Answer(ModelResponse(tool_calls=tuple(self._calls)), None)
-                # Their results are put behind them; run() gets the whole history from the store.
-                self._history = [each for each in start.pending_calls if each.tool_call_id in self._open_calls]
-                await self._run_calls()
-        finally:
-            await self._interrupt_open_calls()
-        return tuple(self._wanted_groups)
 
     async def compact(self, start: TurnStart) -> None:
         """Summarise all but the last turn, instead of :meth:`run`.
@@ -259,7 +219,7 @@ class Turn:
         if not missing:
             return self._ask_model
         wanted = (ToolCall("", LOAD_TOOL_GROUP, json.dumps({"group_name": name})) for name in missing)
-        self._answer = _Answer(ModelResponse(tool_calls=tuple(wanted)), None)
+        self._answer = Answer(ModelResponse(tool_calls=tuple(wanted)), None)
         return self._store_answer
 
     async def _ask_model(self) -> _State:
@@ -326,7 +286,7 @@ class Turn:
         assert answer is not None
         assert states is not None
         for call in calls:
-            await self._emit(ToolCallEvent(call.id, call.name, _readable(call.arguments)))
+            await self._emit(ToolCallEvent(call.id, call.name, readable(call.arguments)))
             cut = self._results.get(call.id)
             if cut is not None:
                 await self._emit(ToolResultEvent(call.id, call.name, ToolResult.error(CUT_OFF, cut.content), 0))
@@ -439,7 +399,7 @@ class Turn:
             began_with=self._began_with,
         )
 
-    async def _answer_to(self, request: ModelRequest, *, continues_conversation: bool = True) -> _Answer:
+    async def _answer_to(self, request: ModelRequest, *, continues_conversation: bool = True) -> Answer:
         text_so_far: list[str] = []
 
         def show(event: ModelEvent) -> Awaitable[None] | None:
@@ -471,7 +431,7 @@ class Turn:
                 with suppress(SessionBusyError):  # another turn's by now: why this one ends is what matters
                     await self._store.append(self._session_id, partial, usage=usage)
             raise
-        return _Answer(response, request, usage, usage_event)
+        return Answer(response, request, usage, usage_event)
 
     async def _ask_for_summary(self, request: ModelRequest) -> ModelResponse | None:
         return await self._model_calls.ask(request, self._show_retry, "summary")
@@ -484,7 +444,7 @@ class Turn:
         await self._store.record_usage(self._session_id, record)
         return event
 
-    async def _record_unstored(self, answer: _Answer) -> None:
+    async def _record_unstored(self, answer: Answer) -> None:
         """Record the usage of an answer that does not enter the history."""
         assert answer.usage is not None
         assert answer.usage_event is not None
@@ -503,7 +463,7 @@ class Turn:
 
     # Storing
 
-    async def _store_response(self, answer: _Answer) -> list[ToolCall]:
+    async def _store_response(self, answer: Answer) -> list[ToolCall]:
         response = answer.response
         messages = []
         if response.text or response.provider_data or response.tool_calls or response.cut_calls:
@@ -620,7 +580,8 @@ def _result_message(outcome: ToolOutcome, shown_characters: int) -> Message:
     )
 
 
-def _readable(arguments: str) -> Any:
+def readable(arguments: str) -> Any:
+    """Read arguments for an event; those that are no JSON object are given as they are."""
     try:
         return parse_arguments(arguments)
     except ArgumentsError:

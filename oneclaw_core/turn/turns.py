@@ -252,12 +252,9 @@ class Turns:
         self._parts.apply_states(start)
         context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prompt, prepared.message)
         async with self._stops.watching(session.id, context.deadline):
-            turn, groups = Turn(self._parts, context, emit), prepared.groups
+            turn = (_resumed_turn() if start.pending_calls else Turn)(self._parts, context, emit)
             try:
-                if start.pending_calls:
-                    groups = await turn.finish_calls(start)
-                    start = await self._store.load_turn(session.id, settings.history_max_characters)
-                await turn.run(start, groups)
+                await turn.run(start, prepared.groups)
             finally:
                 if prepared.message.within is not None:
                     # The answer is made of all that the session holds.
@@ -337,6 +334,12 @@ def _marks_of(prepared: _Prepared) -> tuple[Mark, ...]:
         own = (each.passed_on() for each in within.marks)
         marks += [Mark(MarkKind.COMPOSED, ""), *within.conversation.marks(), *own]
     return tuple(dict.fromkeys(marks))
+
+
+def _resumed_turn() -> type[Turn]:
+    from oneclaw_core.turn.resumed_turn import ResumedTurn
+
+    return ResumedTurn
 
 
 def _question(start: TurnStart) -> str:
