@@ -32,7 +32,7 @@ def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, insta
 
     listed = {each["name"]: each for each in ok("permissions", "list", "--json")}
 
-    assert listed["files.write"]["meaning"] == "write files in the workspace"
+    assert listed["files.write"]["meaning"] == "write files in the workspace, and in a trusted directory"
     assert listed["files.write"]["state"] == "granted by default"
     assert "write_file" in listed["files.write"]["tools"]
     assert listed["network.private"]["state"] == "asks"
@@ -181,7 +181,8 @@ def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_
     assert state_of("ODD NAME") == "granted"
 
 
-def test_a_grant_can_be_for_an_agent_a_directory_and_a_time(oneclaw, ok, tmp_path):
+def test_a_grant_can_be_for_an_agent_a_directory_and_a_time(oneclaw, ok, tmp_path, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     directory = tmp_path / "project"
     directory.mkdir()
     ok("agents", "create", "Ada", "--system-prompt", "You count.")
@@ -221,7 +222,8 @@ def test_a_denied_path_is_closed_to_tools(oneclaw, ok, home):
     ok("call", "write_file", '{"path": "public.txt", "content": "a"}')
 
 
-def test_the_log_tells_what_was_granted_and_refused(oneclaw, ok):
+def test_the_log_tells_what_was_granted_and_refused(oneclaw, ok, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     oneclaw("call", "exec", '{"command": "echo one"}')
     ok("call", "--allow", "shell.execute", "exec", '{"command": "echo two"}')
 
