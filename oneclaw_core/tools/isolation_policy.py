@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,8 +56,8 @@ def isolated_policy(
 ) -> SandboxPolicy:
     """Return what the process of an isolated call may do.
 
-    It reads what its arguments name, as far as tools may, and what Python and its libraries consist of. It writes the
-    workspace if the tool needs ``files.write``, and has network if it needs a permission such as ``network.public``.
+    It reads the files that its arguments name, as far as tools may, and what Python and its libraries consist of. It
+    writes the workspace if the tool needs ``files.write``, and connects if it needs one such as ``network.public``.
 
     Args:
         permissions: those that the tool requires.
@@ -67,13 +68,11 @@ def isolated_policy(
     required = {permission.partition(":")[0] for permission in permissions}
     has_network = any(permission.startswith("network.") for permission in required)
     is_writing = "files.write" in required and "files.write" not in context.paths.denied
-    read = [*_SYSTEM, *(_NETWORK if has_network else ()), *_python_paths()]
-    closed = {context.home.resolve(), Path.home().resolve()}
-    # Not a directory that holds the user's, such as that of a program that lies beside them.
-    roots = [each for each in {Path(each).resolve() for each in read} if not _holds_any(each, closed)]
+    read = (*_SYSTEM, *(_NETWORK if has_network else ()), *_python_paths())
+    roots = _readable_roots(read, (context.home, Path.home()))
     return SandboxPolicy(
         write_roots=(*map(Path, _WRITABLE_DEVICES), *(_written(context) if is_writing else ())),
-        read_roots=_outermost([*roots, *_named_files(arguments, context)]),
+        read_roots=_outermost((*roots, *_named_files(arguments, context))),
         is_system_readable=False,
         network=Network.ALL if has_network else Network.NONE,
         temporary=temporary.resolve(),
@@ -93,8 +92,11 @@ def _python_paths() -> Iterator[str]:
     yield from filter(None, sys.path)
 
 
-def _holds_any(directory: Path, closed: set[Path]) -> bool:
-    return any(each.is_relative_to(directory) for each in closed)
+@lru_cache(maxsize=8)
+def _readable_roots(paths: tuple[str, ...], closed: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Resolve paths; leave out those that hold the user's own, such as the directory of a program beside them."""
+    own = {parent for each in closed for parent in (each.resolve(), *each.resolve().parents)}
+    return _outermost({Path(each).resolve() for each in paths} - own)
 
 
 def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -110,7 +112,7 @@ def _named_files(arguments: Mapping[str, object], context: ToolContext) -> Itera
             found = context.paths.readable(text)
         except (PermissionDeniedError, OSError, ValueError):  # it is no path, or none for tools
             continue
-        if found.exists():
+        if found.is_file():  # a directory could hold hidden files
             yield found
 
 

@@ -160,7 +160,7 @@ def escape_to_the_network(folder: list[str]) -> dict[str, str]:
 
 
 @tool(isolation="process")
-def read_named(path: str, other: str) -> list[str]:
+def read_named(path: str, other: str, unused: str = "") -> list[str]:
     """Read one file that the call names, and one that it does not, its name being reversed."""
     return [Path(path).read_text(), outcome(lambda: Path(other[::-1]).read_text())]
 

@@ -208,6 +208,15 @@ def test_a_worker_reads_the_files_that_the_call_names_alone(context):
 
 
 @needs_landlock
+def test_a_directory_that_the_call_names_stays_closed(context):
+    named, hidden = (context.paths.workspace / name for name in ("named.txt", ".env"))
+    named.write_text("named")
+    hidden.write_text("KEY=value")
+    arguments = {"path": str(named), "other": str(hidden)[::-1], "unused": str(context.paths.workspace)}
+    assert run(isolated_functions.read_named, arguments, context).result == ["named", "EACCES"]
+
+
+@needs_landlock
 def test_a_worker_writes_the_workspace_if_its_tool_declares_it(context):
     path = context.paths.workspace / "new.txt"
     assert run(isolated_functions.write_undeclared, {"path": str(path)}, context).result == "EACCES"
