@@ -91,7 +91,7 @@ class OneClaw:
         self.store = store
         self.configuration = catalog.configuration(home, store, environ)
         self.agents = AgentService(store, catalog.registry, self.configuration.models.check_provider)
-        self._project = Project(start_directory, permissions)
+        self._project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
         self._applied: Mapping[str, Any] | None = None
         self.services = HomeServices(
             home=home,
@@ -422,6 +422,17 @@ class OneClaw:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         return await self._turns.call_tool(name, text, caller)
 
+    async def review_project(self) -> list[str]:
+        """Ask the user about files of the start directory that models would follow, such as ``AGENTS.md``.
+
+        Call it where a person is, before a message is sent.
+
+        Returns:
+            One line for each thing that is left out because nobody was asked, or the user did not agree.
+        """
+        self._project.use_pins(await self.store.settings())
+        return await self._project.review()
+
     async def settings(self) -> Settings:
         """Read the settings as they are now.
 
@@ -449,6 +460,7 @@ class OneClaw:
         if stored == self._applied:
             return
         self._applied = stored
+        self._project.use_pins(stored)
         disabled = disabled_plugins(stored, self._environ)
         self._tool_sources.set_disabled(disabled)
         self.catalog.registry.set_disabled_plugins(disabled)

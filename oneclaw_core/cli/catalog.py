@@ -47,6 +47,20 @@ class HomeCatalog(Catalog):
         """Return True if the user trusts a directory."""
         return is_trusted(project, self.states.grants)
 
+    def may_follow(self, project: Path, name: str, content: bytes) -> bool:
+        """Return True if models may follow a file of a trusted directory.
+
+        Args:
+            project: the directory.
+            name: the path of the file, relative to it.
+            content: all of it.
+        """
+        from oneclaw_core.project.instructions import digest_of, is_approved, pins_in
+
+        path = os.path.realpath(project)
+        pins = pins_in(self.states.settings, path)
+        return is_approved(pins, self.states.grants, path, name, digest_of(content))
+
 
 def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     """Load all plugins and apply what the user has set.

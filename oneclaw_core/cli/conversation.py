@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS, ChatCommands, plugin_chat_commands
-from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout
+from oneclaw_core.cli.output import print_table, print_text, printable_line, printable_name, reserved_stdout, warn
 from oneclaw_core.distributions import missing_part, why_missing
 from oneclaw_core.errors import UsageError
 from oneclaw_core.plugins.contract.arguments import SessionInfo
@@ -53,6 +53,7 @@ class Conversation:
     model: str | None = None
     attachments: list[Attachment] = field(default_factory=list)
     reasoning: ReasoningLevel | None = None
+    _notices: set[str] = field(default_factory=set)
 
     async def session(self) -> Session | None:
         """Return the session, ``None`` if it is not begun."""
@@ -103,6 +104,10 @@ class Conversation:
             title = text if command is None else f"/{command} {text}"
             begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=title)
             self.session_name = begun.id
+        for notice in await self.claw.review_project():
+            if notice not in self._notices:
+                self._notices.add(notice)
+                warn(notice)
         attachments, self.attachments = self.attachments, []
         turn = self.claw.send_message(
             text,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
-from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled
+from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled, warn
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.errors import UsageError
 from oneclaw_core.turn.attachments import read_attachment
@@ -77,6 +77,8 @@ def run(
             await note_missing_parts(claw)
             if resumes:
                 return _resumed(claw.resume(session, agent=agent, model=model, reasoning=reasoning))
+            for notice in await claw.review_project():
+                warn(notice)
             command, rest = await expandable_command(claw, text) or (None, text)
             return claw.send_message(
                 rest,

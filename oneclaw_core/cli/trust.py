@@ -11,6 +11,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.errors import UsageError
+from oneclaw_core.home import find_home
 from oneclaw_core.tools.permission_rules import TRUST_PERMISSION
 from oneclaw_core.types.permissions import Decision, Grant
 
@@ -37,22 +38,36 @@ def trust(directory: Path | None, lists: bool, forget: bool, force: bool, as_jso
     if forget:
         print_text(f"what was decided on {path} is forgotten" if forget_trust(path) else f"{path} was not trusted")
         return
-    trust_directory(Path(path), force=force)
-    print_text(f"{path} is trusted")
+    shown, names = trust_directory(Path(path), force=force)
+    for text in shown:
+        print_text(text)
+    print_text(f"{path} is trusted" + (f"; models follow: {', '.join(names)}" if names else ""))
 
 
-def trust_directory(directory: Path, *, force: bool = False) -> None:
-    """Trust a directory from now on.
+def trust_directory(directory: Path, *, force: bool = False) -> tuple[list[str], list[str]]:
+    """Trust a directory from now on, with the files in it that models follow as they are.
 
     Args:
         directory: to trust.
         force: True to trust one that is no project.
+
+    Returns:
+        What has changed in files that were trusted before, and the names of all files that models follow.
 
     Raises:
         UsageError: there is no such directory, or it is no project.
         OneClawError: the home or its database cannot be used.
     """
     from oneclaw_core.cli.running import with_store
+    from oneclaw_core.project.instructions import (
+        PINS_SETTING,
+        change_text,
+        find_instructions,
+        keep_contents,
+        pins_in,
+        read_instruction,
+        with_pins,
+    )
     from oneclaw_core.project.trust import untrusted_reason
 
     path = Path(os.path.realpath(directory))
@@ -61,12 +76,21 @@ def trust_directory(directory: Path, *, force: bool = False) -> None:
     reason = untrusted_reason(path)
     if reason is not None and not force:
         raise UsageError(f"{path} is not trusted, since {reason}; start in a project, or add --force")
-    grant = Grant(TRUST_PERMISSION, str(path))
+    found = find_instructions(path)
+    contents = find_home().path / "projects"
 
-    async def remember(store: Store) -> None:
-        await store.set_grant(grant)
+    async def remember(store: Store) -> list[str]:
+        before = await store.change_setting(PINS_SETTING, lambda stored: with_pins(stored, str(path), found))
+        pins = pins_in({PINS_SETTING: before}, str(path))
+        await store.set_grant(Grant(TRUST_PERMISSION, str(path)))
+        if not pins:
+            return []
+        changed = [name for name in found if pins.get(name) != found[name]]
+        return [change_text(contents, each, pins.get(each), read_instruction(path, each) or b"") for each in changed]
 
-    with_store(remember)
+    shown = with_store(remember)
+    keep_contents(contents, path, found)
+    return shown, list(found)
 
 
 def forget_trust(directory: str) -> bool:
@@ -76,8 +100,13 @@ def forget_trust(directory: str) -> bool:
         OneClawError: the home or its database cannot be used.
     """
     from oneclaw_core.cli.running import with_store
+    from oneclaw_core.project.instructions import PINS_SETTING, with_pins
 
-    return bool(with_store(lambda store: store.remove_grants(TRUST_PERMISSION, directory)))
+    async def forget(store: Store) -> int:
+        await store.change_setting(PINS_SETTING, lambda stored: with_pins(stored, directory, None) or None)
+        return await store.remove_grants(TRUST_PERMISSION, directory)
+
+    return bool(with_store(forget))
 
 
 def _list(as_json: bool) -> None:

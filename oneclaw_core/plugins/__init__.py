@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.named_registrars import TriggerRegistrar as TriggerRegistrar
     from oneclaw_core.plugins.registration.record import PluginRecord as PluginRecord
     from oneclaw_core.plugins.registration.record import PluginSkill as PluginSkill
+    from oneclaw_core.project.instructions import SKILL_DIRECTORIES as SKILL_DIRECTORIES
+    from oneclaw_core.project.trust import Project as Project
 
 _NAMES = {
     ".config.keys": "known_secret_check",
@@ -43,6 +45,8 @@ _NAMES = {
     "catalogue.discovery": "CORE_TOOL_PLUGINS",
     "catalogue.merging": "Catalog report_skill_problems",
     "contract.contact_points": "Channel Fire OutMessage Receipt WebRequest WebResponse",
+    ".project.instructions": "SKILL_DIRECTORIES",
+    ".project.trust": "Project",
     "contract.home_services": "HomeServices",
     "contract.tool_source": "KnownTool ListingContext SourceGroup",
     "hookspecs": "CONTRACT_VERSION HOOK_KINDS HookKind",

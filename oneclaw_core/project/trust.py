@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.project.instructions import (
+    PINS_SETTING,
+    change_text,
+    digest_of,
+    find_context_file,
+    find_instructions,
+    instruction_subject,
+    keep_contents,
+    pins_in,
+    read_instruction,
+    visible_text,
+    with_pins,
+)
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.hidden_paths import is_private_directory
-from oneclaw_core.tools.permission_rules import TRUST_PERMISSION
+from oneclaw_core.tools.permission_rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.tools.permissions import PermissionRequest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.tools.permissions import PermissionPolicy, RequirePermission
 
@@ -27,13 +43,25 @@ class Project:
     Args:
         directory: its path, ``None`` for no project.
         permissions: what the user has decided; ``None`` for a project that is not trusted.
+        contents: the folder for contents that were pinned.
+        change_setting: changes a stored setting; ``None`` to pin files until the program ends.
     """
 
-    def __init__(self, directory: Path | None = None, permissions: PermissionPolicy | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path | None = None,
+        permissions: PermissionPolicy | None = None,
+        contents: Path | None = None,
+        change_setting: Callable[[str, Callable[[Any], Any]], Awaitable[Any]] | None = None,
+    ) -> None:
         self.directory = directory
         self._permissions = permissions
+        self._contents = contents
+        self._change_setting = change_setting
         self._trusted: set[str] = set()
         self._declined: set[str] = set()
+        self._pins: dict[str, str] = {}
+        self._approved: dict[str, str] = {}
         self._asking = asyncio.Lock()
 
     @property
@@ -78,7 +106,121 @@ class Project:
                 self._declined.add(path)
                 return False
             self._trusted.add(path)
+            await self._pin(path)
             return True
+
+    def use_pins(self, stored: Mapping[str, Any]) -> None:
+        """Take over the files that are pinned now; another process may have changed it.
+
+        Args:
+            stored: values from the store, by key.
+        """
+        if PINS_SETTING in stored or self._pins:
+            self._pins = pins_in(stored, self.path)
+
+    def may_follow(self, name: str, content: bytes) -> bool:
+        """Return True if models may follow a file of the project: it is as the user has seen it.
+
+        Args:
+            name: its path relative to the project.
+            content: all of it.
+        """
+        return self.is_trusted and self._is_approved(name, digest_of(content))
+
+    @property
+    def approvals(self) -> tuple[object, ...]:
+        """What :meth:`may_follow` goes by; equal as long as that is the same."""
+        return self.is_trusted, *self._pins.items(), *self._approved.items()
+
+    def context_file(self) -> tuple[str, str] | None:
+        """Return the name and the text of the project's context file, such as ``AGENTS.md``.
+
+        Control characters, and those that cannot be seen, are written as escapes. ``None`` if there is none, or models
+        may not follow it.
+        """
+        if self.directory is None or not self.is_trusted:
+            return None
+        name = find_context_file(self.directory)
+        content = read_instruction(self.directory, name) if name is not None else None
+        if name is None or content is None or not self.may_follow(name, content):
+            return None
+        return name, visible_text(content)
+
+    async def review(self) -> list[str]:
+        """Ask the user about files that models would follow: to trust them, or what has changed in them.
+
+        Returns:
+            One line for each thing that is left out because nobody was asked, or the user did not agree.
+        """
+        directory, permissions = self.directory, self._permissions
+        if directory is None or permissions is None:
+            return []
+        found = await run_in_thread(partial(find_instructions, directory))
+        if not found:
+            return []
+        can_ask = permissions.can_ask_in(None)
+        if can_ask and not self.is_trusted:
+            await self.ask_trust(self._require, f"follow these files of the project: {', '.join(found)}")
+        if not self.is_trusted:
+            return [f"{_listed(found)} of this directory: not used, since it is not trusted; see: oneclaw trust"]
+        changed = [name for name, digest in found.items() if not self._is_approved(name, digest)]
+        left_out = [each for each in changed if not (can_ask and await self._is_change_approved(directory, each))]
+        if not left_out:
+            return []
+        return [f"{_listed(left_out)}: not used, since the user has not seen what is new in it; see: oneclaw trust"]
+
+    async def _is_change_approved(self, directory: Path, name: str) -> bool:
+        assert self._contents is not None
+        content = await run_in_thread(partial(read_instruction, directory, name))
+        if content is None:
+            return True  # it is gone
+        digest = digest_of(content)
+        before = self._approved.get(name) or self._pins.get(name)
+        if f"{name} {digest}" in self._declined:
+            return False
+        try:
+            await self._require(
+                INSTRUCTIONS_PERMISSION,
+                change_text(self._contents, name, before, content),
+                instruction_subject(self.path, name, digest),
+            )
+        except PermissionDeniedError:
+            self._declined.add(f"{name} {digest}")
+            return False
+        self._approved[name] = digest
+        await run_in_thread(partial(keep_contents, self._contents, directory, {name: digest}))
+        return True
+
+    def _is_approved(self, name: str, digest: str) -> bool:
+        if digest in (self._pins.get(name), self._approved.get(name)):
+            return True
+        return self._permissions is not None and self._permissions.is_granted(
+            PermissionRequest(INSTRUCTIONS_PERMISSION, "", {}, subject=instruction_subject(self.path, name, digest))
+        )
+
+    async def _pin(self, path: str) -> None:
+        """Pin the files that models follow as they are now: for good, if the trust is."""
+        assert self.directory is not None
+        found = await run_in_thread(partial(find_instructions, Path(path)))
+        self._approved = dict(found)
+        is_lasting = self._permissions is not None and self._permissions.is_granted(
+            PermissionRequest(TRUST_PERMISSION, "", {}, subject=path)
+        )
+        if is_lasting and self._change_setting is not None and self._contents is not None:
+            await self._change_setting(PINS_SETTING, lambda stored: with_pins(stored, path, found))
+            await run_in_thread(partial(keep_contents, self._contents, Path(path), found))
+
+    async def _require(
+        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
+    ) -> None:
+        assert self._permissions is not None
+        request = PermissionRequest(permission, "oneclaw", {}, detail, subject=subject, directory=directory)
+        await self._permissions.require(request)
+
+
+def _listed(names: Iterable[str]) -> str:
+    first, *others = names
+    return f"{first} and {len(others)} more" if others else first
 
 
 def untrusted_reason(directory: Path) -> str | None:

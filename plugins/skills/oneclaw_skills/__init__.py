@@ -67,6 +67,14 @@ async def current_sections(context: PluginContext) -> list[PromptSection]:
 
 
 @hookimpl
+def prompt_sections(context: PluginContext) -> list[PromptSection]:
+    """Pass on the context file of a trusted project, as the user has seen it."""
+    from oneclaw_skills.context_file import context_section
+
+    return context_section(context.services.project)
+
+
+@hookimpl
 async def message_commands(context: PluginContext) -> list[MessageCommand]:
     """List the skills, each of which is used by ``/NAME``."""
     from oneclaw_skills.chat import skill_commands

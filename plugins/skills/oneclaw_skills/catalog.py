@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -14,10 +15,19 @@ from oneclaw_core import NotFoundError, PromptSection
 from oneclaw_skills.format import parse_document
 from oneclaw_skills.listing import MAX_SECTION_CHARACTERS, skills_section
 from oneclaw_skills.places import home_skills, places_in, plugin_places, skill_directories, stamp_of
-from oneclaw_skills.skill import LOAD_SKILL, SKILL_FILE, Skill, SkillDocument, SkillError, SkillProblem, SkillSource
+from oneclaw_skills.skill import (
+    LOAD_SKILL,
+    SKILL_FILE,
+    Skill,
+    SkillChangedError,
+    SkillDocument,
+    SkillError,
+    SkillProblem,
+    SkillSource,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from oneclaw_core import PluginContext
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from oneclaw_skills.folder import SkillFolder
     from oneclaw_skills.places import Place
 
+TRUST_AGAIN = "read what is new, then: oneclaw trust"
 _NAMES_SHOWN = 50
 # How often the files of plugins' skills are looked at, at most.
 _PLUGIN_SECONDS = 1.0
@@ -39,6 +50,7 @@ class SkillStatus(StrEnum):
     OK = "ok"
     SHADOWED = "shadowed"
     UNTRUSTED = "untrusted"
+    CHANGED = "changed"
     BROKEN = "broken"
 
 
@@ -50,7 +62,7 @@ class SkillEntry:
         folder: where it lies.
         source: whose it is.
         status: ``shadowed`` if another skill of the same name counts, ``untrusted`` if it is of a project that the
-            user does not trust.
+            user does not trust, ``changed`` if it is not as the user has seen it.
         skill: ``None`` if it is broken.
         problems: what its author should mend.
         record: the plugin that brought it, ``None`` if none did.
@@ -85,6 +97,8 @@ class SkillCatalog:
         home_directory: where the user's own skills lie, one folder each.
         project: the directory the program was started in, ``None`` for no project.
         is_project_trusted: whether its skills are used; can be changed at any time.
+        may_follow: returns True for a file of a trusted project, by its path and content, that is as the user has seen
+            it; ``None`` for all files.
     """
 
     def __init__(
@@ -94,9 +108,13 @@ class SkillCatalog:
         project: Path | None = None,
         *,
         is_project_trusted: bool = False,
+        may_follow: Callable[[str, bytes], bool] | None = None,
     ) -> None:
         self.project = project
         self.is_project_trusted = is_project_trusted
+        self.approvals: object = None
+        self._may_follow = may_follow
+        self._known_approvals: object = None
         self._directories = skill_directories(home_directory, project)
         self._plugin_places = plugin_places(plugin_skills)
         self._of_plugins: list[tuple[Place, FileStamp]] = []
@@ -161,7 +179,10 @@ class SkillCatalog:
         return f"there is no skill {name[:100]!r}; available skills: {shown}{more}"
 
     def _look(self) -> None:
-        places = [place for directory in self._directories for place in places_in(*directory)]
+        if (self.is_project_trusted, self.approvals) != self._known_approvals:
+            self._known_approvals = self.is_project_trusted, self.approvals
+            self._readings, self._seen = {}, None
+        places = [self._checked(place) for directory in self._directories for place in places_in(*directory)]
         stamped = [(place, stamp) for place in places if (stamp := stamp_of(place))] + self._stamped_of_plugins()
         seen = (self.is_project_trusted, [(place.file, stamp) for place, stamp in stamped])
         is_unmoved = seen == self._seen
@@ -178,6 +199,19 @@ class SkillCatalog:
             self._entries = tuple(_judged(judged, is_project_trusted=self.is_project_trusted))
             usable = [entry.skill for entry in self._entries if entry.skill and entry.status is SkillStatus.OK]
             self._available = tuple(sorted(usable, key=lambda skill: skill.name))
+
+    def _checked(self, place: Place) -> Place:
+        """Have the files of a trusted project's skill compared with what the user has seen."""
+        may_follow, project = self._may_follow, self.project
+        if place.source is not SkillSource.PROJECT or not self.is_project_trusted or may_follow is None:
+            return place
+        folder = os.path.relpath(str(place.root), project)
+
+        def check(path: str, content: bytes) -> None:
+            if not may_follow(f"{folder}/{path}", content):
+                raise SkillChangedError(f"{path} is not as the user has seen it")
+
+        return place._replace(check=check)
 
     def _stamped_of_plugins(self) -> list[tuple[Place, FileStamp]]:
         """Look at the skills of plugins, which change with an installation or in the hands of an author."""
@@ -221,6 +255,8 @@ def read_entry(folder: SkillFolder, source: SkillSource = SkillSource.HOME) -> S
 def _read(folder: SkillFolder) -> tuple[SkillDocument | None, tuple[SkillProblem, ...]]:
     try:
         return parse_document(folder.read_document(), folder.name)
+    except SkillChangedError as error:
+        return None, (SkillProblem(str(error), TRUST_AGAIN),)
     except SkillError as error:
         return None, (SkillProblem(str(error), f"mend {SKILL_FILE}, or remove the folder"),)
 
@@ -230,7 +266,9 @@ def _judged(found: Iterable[tuple[Place, _Reading]], *, is_project_trusted: bool
     for place, reading in found:
         folder = place.folder
         if reading.document is None:
-            yield SkillEntry(folder, place.source, SkillStatus.BROKEN, None, reading.problems, place.record)
+            is_changed = any(each.remedy == TRUST_AGAIN for each in reading.problems)
+            status = SkillStatus.CHANGED if is_changed else SkillStatus.BROKEN
+            yield SkillEntry(folder, place.source, status, None, reading.problems, place.record)
             continue
         plugin, package = (place.record.name, place.record.package) if place.record else (None, None)
         skill = Skill(reading.document, folder, place.source, plugin, package)
@@ -249,7 +287,8 @@ def _first_error(problems: Sequence[SkillProblem]) -> str:
 def skills_of(context: PluginContext) -> SkillCatalog:
     """Return the skills of the home that a context belongs to, as the user trusts its project now."""
     catalog = context.once(_catalog)
-    catalog.is_project_trusted = context.services.project.is_trusted
+    project = context.services.project
+    catalog.is_project_trusted, catalog.approvals = project.is_trusted, project.approvals
     return catalog
 
 
@@ -261,4 +300,5 @@ def prompt_section(context: PluginContext) -> list[PromptSection]:
 
 def _catalog(context: PluginContext) -> SkillCatalog:
     services = context.services
-    return SkillCatalog(services.skills, home_skills(services.home), services.project.directory)
+    project = services.project
+    return SkillCatalog(services.skills, home_skills(services.home), project.directory, may_follow=project.may_follow)

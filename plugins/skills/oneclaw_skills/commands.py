@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,11 @@ from oneclaw_core.cli import (
     trust_directory,
     warn,
 )
+from oneclaw_core.plugins import SKILL_DIRECTORIES
 from oneclaw_core.tools import one_line
 from oneclaw_skills.catalog import SkillCatalog, SkillStatus
 from oneclaw_skills.checks import checked_entries, findings_of
-from oneclaw_skills.places import PROJECT_DIRECTORIES, home_skills
+from oneclaw_skills.places import home_skills
 from oneclaw_skills.skill import SkillError
 
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ def new(name: str, description: str | None, in_project: bool) -> None:
     """Make a new skill to be filled with instructions."""
     from oneclaw_skills.making import new_skill
 
-    directory = _project() / PROJECT_DIRECTORIES[-1] if in_project else _home_directory()
+    directory = _project() / SKILL_DIRECTORIES[-1] if in_project else _home_directory()
     print_text(f"{new_skill(directory, name, description)} is made; write the instructions into it")
     print_text(f"then: oneclaw skills check {name}")
     if in_project:
@@ -164,7 +166,8 @@ def trust(directory: Path | None, remove: bool) -> None:
         was_trusted = forget_trust(project)
         print_text(f"{project} is not trusted any more" if was_trusted else f"{project} was not trusted")
         return
-    trust_directory(Path(project))
+    for shown in trust_directory(Path(project))[0]:
+        print_text(shown)
     found = SkillCatalog(project=Path(project), is_project_trusted=True).entries()
     names = ", ".join(entry.name for entry in found) or "none so far"
     print_text(f"{project} is trusted; its skills are used: {names}")
@@ -173,7 +176,10 @@ def trust(directory: Path | None, remove: bool) -> None:
 def _catalogs() -> tuple[HomeCatalog, SkillCatalog]:
     catalog, project = load_catalog(), _project()
     trusted = catalog.is_trusted(project)
-    return catalog, SkillCatalog(catalog.skills, home_skills(catalog.home), project, is_project_trusted=trusted)
+    may_follow = partial(catalog.may_follow, project)
+    return catalog, SkillCatalog(
+        catalog.skills, home_skills(catalog.home), project, is_project_trusted=trusted, may_follow=may_follow
+    )
 
 
 def _home_directory() -> Path:

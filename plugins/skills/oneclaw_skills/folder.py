@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from oneclaw_skills.skill import SKILL_FILE, SkillError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from importlib.resources.abc import Traversable
 
 MAX_SKILL_FILE_BYTES = 100 * 1024
@@ -48,9 +48,11 @@ class SkillFolder:
 
     Attributes:
         root: a directory, or something like one in a package.
+        check: called with the path and content of each file that is read; raises ``SkillError`` to refuse it.
     """
 
     root: Path | Traversable
+    check: Callable[[str, bytes], None] | None = None
 
     @property
     def name(self) -> str:
@@ -115,6 +117,8 @@ class SkillFolder:
             raise SkillError(f"{shown} cannot be read: {reason}") from None
         if len(data) > limit:
             raise SkillError(f"{shown} has more than {limit // 1024} KB, the most that is read")
+        if self.check is not None:
+            self.check("/".join(parts), data)
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

@@ -9,19 +9,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneclaw_core.plugins import SKILL_DIRECTORIES
 from oneclaw_core.tools import FileStamp
 from oneclaw_skills.folder import SkillFolder
 from oneclaw_skills.skill import SKILL_FILE, SkillSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
 
     from oneclaw_core import Home
     from oneclaw_core.plugins import PluginRecord, PluginSkill
 
-PROJECT_DIRECTORIES = (".oneclaw/skills", ".agents/skills")
-"""Folders with skills in a project: OneClaw's own, and that of all programs with skills."""
 MAX_FOLDERS = 500
 
 
@@ -33,17 +32,19 @@ class Place(NamedTuple):
         root: the folder.
         source: whose it is.
         record: the plugin that brought it, ``None`` if none did.
+        check: of the files that are read, see :class:`SkillFolder`.
     """
 
     file: str
     root: str | Path | Traversable
     source: SkillSource
     record: PluginRecord | None = None
+    check: Callable[[str, bytes], None] | None = None
 
     @property
     def folder(self) -> SkillFolder:
         """The folder, to read from."""
-        return SkillFolder(Path(self.root) if isinstance(self.root, str) else self.root)
+        return SkillFolder(Path(self.root) if isinstance(self.root, str) else self.root, self.check)
 
 
 def plugin_places(skills: Iterable[PluginSkill]) -> list[Place]:
@@ -65,7 +66,7 @@ def skill_directories(home_directory: Path | None, project: Path | None) -> list
     """
     own = None if home_directory is None else os.path.realpath(home_directory)
     directories = []
-    for each in PROJECT_DIRECTORIES if project is not None else ():
+    for each in SKILL_DIRECTORIES if project is not None else ():
         directory = f"{project}/{each}"
         # Started in the directory that holds the home, the home's skills are no project's.
         if os.path.realpath(directory) != own:

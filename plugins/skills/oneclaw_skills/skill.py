@@ -21,6 +21,10 @@ class SkillError(OneClawError):
     """A skill's files cannot be read, or its ``SKILL.md`` does not follow the format."""
 
 
+class SkillChangedError(SkillError):
+    """A file of a project's skill is not as the user has seen it."""
+
+
 class SkillSource(StrEnum):
     """Source of a skill, by precedence: of two skills with one name, the first source here wins."""
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from oneclaw_skills.catalog import SkillCatalog
 from oneclaw_skills.load_skill import load_skill
 
-from oneclaw_core import OneClaw, hookimpl, tool
+from oneclaw_core import OneClaw, PermissionAnswer, hookimpl, tool
 from oneclaw_core.testing.chosen_plugins import chosen_plugins
-from oneclaw_core.types.permissions import Grant
 
 SKILL = """---
 name: report
@@ -141,8 +140,11 @@ def test_a_projects_skill_is_loaded_when_the_project_is_trusted(home):
     assert "oneclaw skills trust" in message
 
     async def trust():
-        async with OneClaw.open(home, environ={}, start_directory=home.parent) as claw:
-            await claw.store.set_grant(Grant("directory.trust", str(home.parent.resolve())))
+        async def agree(request):
+            return PermissionAnswer.ALWAYS
+
+        async with OneClaw.open(home, ask=agree, environ={}, start_directory=home.parent) as claw:
+            assert await claw.review_project() == []
 
     asyncio.run(trust())
     assert load(home, {"name": "deploy"}).is_success
@@ -172,7 +174,7 @@ def test_what_it_costs():
 def test_whatever_a_model_asks_for_is_answered(tmp_path_factory, name, file):
     catalog = SkillCatalog((), tmp_path_factory.getbasetemp())
     plugin = SimpleNamespace(
-        once=lambda make: catalog, services=SimpleNamespace(project=SimpleNamespace(is_trusted=False))
+        once=lambda make: catalog, services=SimpleNamespace(project=SimpleNamespace(is_trusted=False, approvals=()))
     )
     result = load_skill(name, None, file, context=SimpleNamespace(plugin=plugin))
     assert result.is_success or result.error_type in ("validation_error", "skill_not_found")
