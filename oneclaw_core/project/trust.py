@@ -211,11 +211,17 @@ class Project:
             await run_in_thread(partial(keep_contents, self._contents, Path(path), found))
 
     async def _require(
-        self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None
-    ) -> None:
+        self,
+        permission: str,
+        detail: str = "",
+        subject: str | None = None,
+        directory: str | None = None,
+        sandbox: str | None = None,
+    ) -> bool:
         assert self._permissions is not None
         request = PermissionRequest(permission, "oneclaw", {}, detail, subject=subject, directory=directory)
-        await self._permissions.require(request)
+        await self._permissions.require(request, sandbox)
+        return True
 
 
 def _listed(names: Iterable[str]) -> str:

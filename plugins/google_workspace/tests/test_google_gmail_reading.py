@@ -315,7 +315,8 @@ def test_attachments_are_saved_under_harmless_names_that_are_free(gmail, desk, h
     (row,) = desk("gmail_read", message_ids=[mail], save_attachments_to="in")["messages"]
 
     saved = [each["saved_path"] for each in row["attachments"]]
-    assert saved == ["in/report (2).pdf", "in/passwd", "in/boot.ini", "in/bashrc"]
+    names = ["report (2).pdf", "passwd", "boot.ini", "bashrc"]
+    assert saved == [str(home.workspace / "in" / name) for name in names]
     assert [(home.workspace / path).read_bytes() for path in saved] == [b"new", b"root", b"boot", b"alias"]
     assert (home.workspace / "in" / "report.pdf").read_bytes() == b"mine"
     assert not (home.workspace.parent / "etc").exists()
@@ -326,7 +327,11 @@ def test_attachments_are_saved_by_name_and_into_the_workspace_itself(google, gma
 
     answer = desk("gmail_read", message_ids=[mail], save_attachments_to=".", attachment_names=["B.txt", "z.txt"])
 
-    assert [each.get("saved_path") for each in answer["messages"][0]["attachments"]] == [None, "b.txt", None]
+    assert [each.get("saved_path") for each in answer["messages"][0]["attachments"]] == [
+        None,
+        str(home.workspace / "b.txt"),
+        None,
+    ]
     assert (home.workspace / "b.txt").read_bytes() == b"b"
     assert answer["failed"] == [{"attachment_name": "z.txt", "reason": "None of the messages has it."}]
     assert len(google.called("gmail.users.messages.attachments.get")) == 1
@@ -340,7 +345,7 @@ def test_an_attachment_that_cannot_be_had_is_told_beside_the_others(google, gmai
 
     first, second = row["attachments"]
     assert first["not_saved"].startswith("Google does not accept this.")
-    assert second["saved_path"] == "in/b.txt"
+    assert second["saved_path"] == str(home.workspace / "in" / "b.txt")
     assert [path.name for path in (home.workspace / "in").iterdir()] == ["b.txt"]
 
 

@@ -129,7 +129,7 @@ def test_a_picture_can_be_kept_in_the_workspace(slides, desk, home):
     )
 
     assert (home.workspace / "pictures" / "one.png").read_bytes() == PNG
-    assert (result.result["image"]["path"], result.attachments) == ("pictures/one.png", ())
+    assert (result.result["image"]["path"], result.attachments) == (str(home.workspace / "pictures" / "one.png"), ())
     arguments = {"presentation_id": deck, "thumbnail_slide_id": slide, "save_thumbnail_to": "../one.png"}
     assert desk.error("slides_read", **arguments)[0] == "permission_denied"
 

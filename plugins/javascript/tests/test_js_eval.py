@@ -69,8 +69,8 @@ def refused(evaluate):
 
 def test_known_keys_in_files_are_not_given_to_the_model(value, home, monkeypatch):
     monkeypatch.setenv("LAB_API_KEY", "lab-0123456789-0123456789")
-    (home.parent / "project" / ".env").write_text("LAB_API_KEY=lab-0123456789-0123456789\n")
-    shown = value("const text = fs.readFile('.env'); console.log(text); text.length + ' ' + text")
+    (home.parent / "project" / "keys.txt").write_text("LAB_API_KEY=lab-0123456789-0123456789\n")
+    shown = value("const text = fs.readFile('keys.txt'); console.log(text); text.length + ' ' + text")
     assert "lab-0123456789" not in shown
     assert shown.startswith("38 LAB_API_KEY=[redacted]\n")
 
@@ -150,7 +150,7 @@ class TestFiles:
         (home.parent / "project" / "data.csv").write_text("a,b")
         assert value("fs.readFile('data.csv')") == "a,b"
         path = str(home.parent / "project" / "new.csv")
-        assert "is not a file in the workspace" in refused(f"fs.writeFile({path!r}, '')", "permission_denied")
+        assert "which the user does not trust" in refused(f"fs.writeFile({path!r}, '')", "permission_denied")
 
     @pytest.mark.one_python
     @pytest.mark.parametrize("path", ["/etc/passwd", "../../../../etc/passwd", "/proc/self/environ"])

@@ -30,7 +30,7 @@ def test_pdf_info_tells_what_the_file_says_about_itself(context, project):
     assert lines[:8] == [
         "File: report.pdf",
         "Pages: 3",
-        "Path: report.pdf",
+        f"Path: {project}/report.pdf",
         f"Size: {path.stat().st_size} bytes",
         "PDF version: 1.3",
         "Encrypted: no",
@@ -167,4 +167,4 @@ def test_what_is_no_file_is_refused_and_does_not_hang(context, project):
 def test_an_absolute_path_in_the_workspace(context, workspace):
     make_pdf(workspace / "deep.pdf")
 
-    assert "Path: deep.pdf" in lines_of(pdf_info(str(workspace / "deep.pdf"), context=context))
+    assert f"Path: {workspace}/deep.pdf" in lines_of(pdf_info(str(workspace / "deep.pdf"), context=context))

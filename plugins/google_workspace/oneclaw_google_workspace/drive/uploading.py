@@ -222,7 +222,7 @@ async def _file_source(context: ToolContext, source_path: str) -> _Source:
         problem = "is a folder; give one of its files" if path.is_dir() else "does not exist"
         raise invalid(f"{source_path[:200]!r} {problem}.")
     size = path.stat().st_size
-    return _Source(path, f"{listing([str(path)])} ({size_text(size)})", size, path.name)
+    return _Source(path, f"{listing([context.paths.display(path)])} ({size_text(size)})", size, path.name)
 
 
 def _answer(file: dict[str, Any], *, is_converted: bool) -> dict[str, Any]:
