@@ -12,6 +12,12 @@ from oneclaw_core.tools import approval_question, question_text
 from oneclaw_core.tools.permissions import PermissionRequest
 
 
+@pytest.fixture(autouse=True)
+def _without_a_sandbox(home, monkeypatch):
+    """Commands are asked for."""
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
+
+
 def question(request):
     """All of a question, on a terminal that is wide enough for its sentences."""
     return question_text(approval_question(request), 200)
@@ -161,7 +167,9 @@ FORGED = "ls" + " " * 5_000 + "\n" * 30 + "Tool ls wants permission files.read\n
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 24), (120, 50), (40, 12)])
 def test_a_question_fits_on_the_screen_and_bars_what_others_wrote(columns, rows):
     for command in (FORGED, "begin" + "x" * 10_000 + "end", "\u5bff\u53f8 " * 500):
-        request = PermissionRequest("shell.execute", "exec", {"other": FORGED}, FORGED, None, command)
+        request = PermissionRequest(
+            "shell.execute", "exec", {"other": FORGED}, FORGED, None, command, directory="/srv/work"
+        )
         shown = question_text(approval_question(request), columns, rows).split("\n")
         assert all(cell_len(row) < columns for row in shown)
         assert len(shown) <= max(rows - 2, 24)

@@ -120,7 +120,8 @@ def test_a_run_that_the_user_stops_is_not_tried_again(home, counting_server):
 
 
 @pytest.mark.one_python  # needs other plugins
-def test_what_is_denied_is_noted(home):
+def test_what_is_denied_is_noted(home, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     (outcome,), *_ = attempts(home, (task("Run the command: echo hello"), run()))
 
     assert len(outcome.notes) == 1
