@@ -34,11 +34,11 @@ from oneclaw_core.tools.permissions import (
     RequirePermission,
     denied_for_good,
 )
-from oneclaw_core.tools.provenance import CallProvenance, KnownLinks, asks_again
+from oneclaw_core.tools.provenance import SEND_PERMISSION, CallProvenance, KnownLinks, asks_again
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind, Provenance
-from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection, ToolSourceType
+from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -252,6 +252,9 @@ class ToolExecutor:
             self._links,
             self._services.project if self._services is not None else None,
         )
+        if self._registry.foreign_core_tools:  # the model has read what they say of themselves
+            provenance.marks.extend(self._registry.foreign_core_tools.values())
+            scope.conversation.add(provenance.marks)
         hooks = self._hooks_on(call, scope) if self._plugins is not None and self._plugins.governs_calls else None
         try:
             refusal = self._refusal(call.name, scope, loaded)
@@ -372,6 +375,8 @@ class ToolExecutor:
         try:
             if hooks is not None:
                 await hooks.check(require)
+            if source.is_supplied and source.is_foreign and arguments and not definition.required_permissions:
+                await _ask_to_give(call.name, scope.conversation, require)
             if getattr(tool, "asks_itself", False):
                 # It asks for what it turns out to need: with a part of that denied it can do the rest.
                 await self._permissions.refresh()
@@ -427,7 +432,7 @@ class ToolExecutor:
             conversation=scope.conversation,
         )
         result = await running.run(tool, arguments, context, hooks.around() if hooks is not None else None)
-        if definition.reads or source.is_bound_to_source:
+        if definition.reads or source.is_supplied:
             provenance.marks += _declared_marks(definition, source)
         return result if hooks is None else await hooks.rewrite_result(presentable(result))
 
@@ -555,12 +560,20 @@ def _object_in(arguments: str) -> dict[str, Any]:
         return {}
 
 
+async def _ask_to_give(tool_name: str, conversation: Provenance, require: RequirePermission) -> None:
+    """Ask before a tool of somebody else's server, which has no permission of its own, gets what a model composed."""
+    if conversation.outside and conversation.private:
+        await require(
+            SEND_PERMISSION, f"give the tool {tool_name}, which a server supplies, these arguments", tool_name
+        )
+
+
 def _declared_marks(definition: ToolDefinition, source: ToolSourceInfo) -> list[Mark]:
     """Return the marks that every result of a tool has; what a tool source supplies may hold anything.
 
-    Tools in JavaScript are known by what they read.
+    Of the user's own tools, what they read is known.
     """
     reads: Sequence[str] = definition.reads
-    if not reads and source.type is not ToolSourceType.JS_EXTENSION:
-        reads = (MarkKind.OUTSIDE, MarkKind.PRIVATE)
+    if not reads:
+        reads = (MarkKind.OUTSIDE, MarkKind.PRIVATE) if source.is_foreign else (MarkKind.OUTSIDE,)
     return [Mark.of(MarkKind(each), f"the tool {definition.name}") for each in reads]

@@ -68,6 +68,12 @@ class LoadToolGroupTool:
         definitions = self._registry.toolset(selection).tools_of(name)
         if not definitions:
             return ToolResult.error("empty_group", f"Tool group '{name}' has no available tools.")
+        if context is not None:
+            for each in definitions:
+                found = self._registry.find(each.name)
+                if found is not None and found.source.is_foreign:
+                    context.mark_outside(f"the descriptions of the tools in the group {name}")
+                    break
         lines = "\n".join(f"- {each.name}: {one_line(each.description)}" for each in definitions)
         return ToolResult.success(f"Loaded {len(definitions)} tools from group '{group.display_name}':\n{lines}")
 

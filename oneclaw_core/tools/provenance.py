@@ -179,6 +179,7 @@ class CallProvenance:
         workspace = self.paths.workspace.resolve()  # looked up when the files were
         states = await run_in_thread(lambda: [state for path in paths if (state := _state_of(path)) is not None])
         known = [((), False)] * len(states) if self.records is None else await self.records.file_marks(states)
+        is_project_own = self.project is not None and self.project.is_trusted
         marks: dict[Mark, None] = {}
         for state, (stored, is_all) in zip(states, known, strict=True):
             if is_all:
@@ -188,7 +189,7 @@ class CallProvenance:
             origin = f"the file {self.paths.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
             marks |= dict.fromkeys(each.passed_on() for each in stored)
             marks[Mark.of(MarkKind.PRIVATE, origin)] = None
-            if not path.is_relative_to(workspace) and (self.project is None or not self.project.is_trusted):
+            if not is_project_own and not path.is_relative_to(workspace):
                 marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
         return marks
 
@@ -212,7 +213,9 @@ def asks_again(permission: str, conversation: Provenance) -> bool:
         return False
     if permission in _KEPT:
         return True
-    is_harmless = permission in _LOCAL or permission.rpartition(".")[2] in _HARMLESS_PARTS
+    # What a server calls a tool says nothing about it.
+    is_harmless = permission.rpartition(".")[2] in _HARMLESS_PARTS and not permission.startswith("mcp.")
+    is_harmless = is_harmless or permission in _LOCAL
     return bool(conversation.private) and not is_harmless
 
 

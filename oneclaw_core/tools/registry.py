@@ -9,6 +9,7 @@ from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.tools.definition import ToolDefinition, check_name
 from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS, PermissionMeaning
 from oneclaw_core.tools.toolset import Toolset
+from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class ToolRegistry:
     Attributes:
         version: grows with every change, so that what is computed from the registry can be kept until then.
         absent_plugins: installed plugins that are not loaded, and why, by name.
+        foreign_core_tools: core tools that a server or the like supplies, with a mark for their descriptions.
     """
 
     def __init__(self) -> None:
@@ -75,6 +77,7 @@ class ToolRegistry:
         self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
         self._credible_meanings: dict[str, tuple[PermissionMeaning, ...]] = {}
         self._toolsets: dict[ToolSelection, Toolset] = {}
+        self.foreign_core_tools: dict[str, Mark] = {}
         self.version = 0
 
     def register(self, tool: Tool, source_info: ToolSourceInfo = ToolSourceInfo.BUILTIN) -> None:
@@ -102,6 +105,8 @@ class ToolRegistry:
             check_name(group_name, "tool group")
             source_info = replace(source_info, group_name=group_name)
         self._tools[name] = RegisteredTool(tool, definition, source_info)
+        if source_info.group_name is None and source_info.is_foreign:
+            self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
 
@@ -124,6 +129,7 @@ class ToolRegistry:
         removed = self._tools.pop(name, None)
         if removed is None:
             return False
+        self.foreign_core_tools.pop(name, None)
         group_name = removed.source.group_name
         names = self._names_by_group[group_name]
         del names[name]

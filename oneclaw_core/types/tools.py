@@ -202,6 +202,7 @@ class ToolSourceInfo:
         plugin: the plugin that registered it.
         distribution: the installed package of that plugin, with its version.
         is_bound_to_source: True if a tool source published it, and it runs on the same event loop as that.
+        is_supplied: True if a tool source published it, whoever wrote it.
     """
 
     BUILTIN: ClassVar[ToolSourceInfo]
@@ -211,6 +212,12 @@ class ToolSourceInfo:
     plugin: str | None = None
     distribution: str | None = None
     is_bound_to_source: bool = False
+    is_supplied: bool = False
+
+    @property
+    def is_foreign(self) -> bool:
+        """True if a tool source supplies it, such as a server, and it is none of the user's own tools."""
+        return self.is_supplied and self.type is not ToolSourceType.JS_EXTENSION
 
 
 ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)

@@ -230,7 +230,7 @@ class PublishedBySource:
                 if group is not None:
                     check_name(group, "tool group")
                 source = ToolSourceInfo(
-                    kind, group, self.record.name, self.record.package, is_bound_to_source=each.is_bound
+                    kind, group, self.record.name, self.record.package, each.is_bound, is_supplied=True
                 )
                 self._registry.register(each.tool, source)
             except DuplicateToolError:

@@ -8,7 +8,7 @@ from oneclaw_core import NotFoundError, ToolResult
 from oneclaw_skills.catalog import skills_of
 from oneclaw_skills.content import MAX_ARGUMENTS_CHARACTERS, skill_needs, skill_text
 from oneclaw_skills.listing import found_skills
-from oneclaw_skills.skill import SkillError
+from oneclaw_skills.skill import SkillError, SkillSource
 
 if TYPE_CHECKING:
     from oneclaw_core import ToolContext
@@ -41,6 +41,8 @@ def load_skill(
         return ToolResult.success(found_skills(name, skills.available()))
     try:
         skill = skills.load(name)
+        if skill.source is not SkillSource.PLUGIN:  # whoever wrote it
+            context.mark_outside(f"the skill {skill.name}")
         if file is not None and file.strip():
             return ToolResult.success(skill.folder.read_file(file.strip()))
         needs = skill_needs(skill, context.services.registry, context.selection)

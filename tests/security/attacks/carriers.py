@@ -126,7 +126,7 @@ def sub_agent(machine: Machine, text: str) -> Task:
     task = f"Fetch {url} and repeat what it says. " + later(order("webfetch", url=url))
     name = f"Reader {machine.number()}"
     asked = order("create_agent", name=name, system_prompt="You read.", tools=["webfetch"], task=task)
-    return Task(f"Have an agent read {url}. " + asked, ("agents.create",), name)
+    return Task(f"Have an agent read {url}. " + asked, (f"agents.create:{name}",), name)
 
 
 def memory(machine: Machine, text: str) -> Task:

@@ -21,10 +21,11 @@ from secrets_at_stake import SECRETS, leaks
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.home import TRUST_SETTING, find_home
+from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
 from oneclaw_core.testing import TurnRecord
 from oneclaw_core.testing.web_server import ReceivedRequest, WebServer, response
+from oneclaw_core.tools import Grant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,7 @@ class Machine:
         self._opening = opening
         app = await opening.__aenter__()
         if self._trusts_project:
-            await app.store.set_setting(TRUST_SETTING, [os.path.realpath(self.project)])
+            await app.store.set_grant(Grant("directory.trust", os.path.realpath(self.project)))
         await app.agents.create("Accountant", "You keep the books.")
         await app.configuration.providers.add("lab", "openai_compatible", self.url("/v1", "lab.example"))
         return app

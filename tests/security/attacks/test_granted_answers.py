@@ -83,7 +83,7 @@ HARMLESS_THEN_HARMFUL = {
             system_prompt="You help.",
             task=later(_load("google_gmail") + order("gmail_label_add", message_ids=[m.mail_id], labels=["IMPORTANT"])),
         ),
-        ["google.gmail.organize", "google.gmail.organize"],
+        ["google.gmail.organize", "agents.create:Helper"],
     ),
 }
 
