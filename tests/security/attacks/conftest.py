@@ -10,8 +10,9 @@ from machine import Machine, Questions
 class Machines:
     """Makes machines, one at a time."""
 
-    def __init__(self, folders, *, trusts_project):
+    def __init__(self, folders, *, trusts_project, has_server=True):
         self._folders = folders
+        self._plugins = (PlantedPlugin(),) if has_server else ()
         self._trusts_project = trusts_project
         self._machine = None
         self._patch = None
@@ -21,7 +22,7 @@ class Machines:
         if self._machine is None:
             self._patch = pytest.MonkeyPatch()
             root = self._folders.mktemp("machine")
-            self._machine = Machine(root, self._patch, trusts_project=self._trusts_project, plugins=(PlantedPlugin(),))
+            self._machine = Machine(root, self._patch, trusts_project=self._trusts_project, plugins=self._plugins)
             self._machine.received = PLANTED.received
         return self._machine
 
@@ -42,8 +43,14 @@ def trusts_project():
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory, trusts_project):
-    made = Machines(tmp_path_factory, trusts_project=trusts_project)
+def has_server():
+    """Whether somebody else's server supplies a tool, whose description every conversation holds."""
+    return True
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory, trusts_project, has_server):
+    made = Machines(tmp_path_factory, trusts_project=trusts_project, has_server=has_server)
     yield made
     made.throw_away()
 

@@ -6,6 +6,11 @@ from machine import Questions
 from pdf_files import make_pdf
 
 
+@pytest.fixture(scope="module")
+def has_server():
+    return False
+
+
 @pytest.fixture
 def willing_user():
     return Questions(says_yes=True)
