@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from oneclaw_search.settings import SearchSettings
 
 DEFAULT_RESULTS = 8
-DDGS_URL = "https://duckduckgo.com"
 _TITLE_CHARACTERS = 200
 _EXCERPT_CHARACTERS = 500
 _URL_CHARACTERS = 2_000
@@ -52,11 +51,10 @@ async def web_search(
         return ToolResult.error("execution_error", f"search.url is no URL: {settings.url!r}.")
     except httpx.HTTPError as error:
         return ToolResult.error("execution_error", f"The search failed: {str(error) or type(error).__name__}.")
-    context.mark_page(settings.url or DDGS_URL)  # so that the model may follow what was found
     shown = [each for each in found if each.url.startswith(("http://", "https://"))][:max_results]
     if not shown:
         return ToolResult.success("Nothing was found.")
-    context.mark_page(service_url(settings))
+    context.mark_page(service_url(settings))  # so that the model may follow what was found
     return ToolResult.success(untrusted("\n\n".join(_described(each) for each in shown), "a web search"))
 
 
