@@ -3,7 +3,14 @@
 import pytest
 
 from oneclaw_core import UsageError
-from oneclaw_core.tools.host_patterns import check_host, covers_host, exact_host, private_place, touches_host
+from oneclaw_core.tools.host_patterns import (
+    check_host,
+    covers_host,
+    covers_web_host,
+    exact_host,
+    private_place,
+    touches_host,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +70,18 @@ def test_a_denial_holds_in_doubt(pattern, subject, is_denied):
 def test_what_is_no_host_is_refused(pattern):
     with pytest.raises(UsageError, match="is no host"):
         check_host(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "is_covered"),
+    [
+        ("example.com", "example.com", True),
+        ("*.example.com", "a.example.com", True),
+        ("*.example.com", "evilexample.com", False),
+        ("example.com", "example.com:22", False),
+        ("example.com:22", "example.com:22", True),
+        ("example.com:22", "example.com", False),
+    ],
+)
+def test_for_commands_no_port_means_those_of_the_web(pattern, subject, is_covered):
+    assert covers_web_host(pattern, subject) is is_covered
