@@ -153,6 +153,8 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
                 work = run_slash_command(conversation, line)
             else:
                 command, text = expandable or (None, line)
+                if is_interactive and "@" in text:
+                    text = _with_mentioned_files(conversation, text)
                 work = conversation.send(text, command=command)
             await (_cancellably(work) if is_interactive else work)
         except QuitChat:
@@ -172,6 +174,20 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
             _tell_programs(conversation.view, error)
             print_error(f"unexpected {type(error).__name__}; the traceback is in {conversation.claw.home.log_file}")
     return is_all_well
+
+
+def _with_mentioned_files(conversation: Conversation, text: str) -> str:
+    """Attach what a typed message names as ``@PATH``, and say so."""
+    from oneclaw_core.channels.mentions import with_mentioned_files
+
+    directory = conversation.claw.services.project.directory
+    if directory is None:
+        return text
+    found = with_mentioned_files(text, directory, is_typed=True)
+    for notice in found.notices:
+        print_text(notice)
+    conversation.attachments += found.attachments
+    return found.text
 
 
 async def _cancellably(work: Coroutine[Any, Any, None]) -> None:

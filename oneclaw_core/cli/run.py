@@ -80,12 +80,22 @@ def run(
             for notice in await claw.review_project():
                 warn(notice)
             command, rest = await expandable_command(claw, text) or (None, text)
+            directory = claw.services.project.directory
+            if "@" in rest and message != "-" and directory is not None:
+                from oneclaw_core.channels.mentions import with_mentioned_files
+
+                found = with_mentioned_files(rest, directory, is_typed=False)
+                for notice in found.notices:
+                    click.echo(printable_name(notice), err=True)
+                rest, attached = found.text, [*attachments, *found.attachments]
+            else:
+                attached = attachments
             return claw.send_message(
                 rest,
                 session=session,
                 agent=agent,
                 model=model,
-                attachments=attachments,
+                attachments=attached,
                 command=command,
                 reasoning=reasoning,
             )

@@ -152,3 +152,21 @@ def test_a_file_that_was_sent_is_not_sent_twice_because_the_service_failed(chat,
     serve(status(400))
     outcome = chat("/attach chart.png", "look", "/attach")
     assert outcome.stdout.endswith("nothing is attached; attach a file with: /attach FILE\n")
+
+
+def test_run_attaches_what_a_message_names(oneclaw, ok, files):
+    (files / ".env").write_text("KEY=1")
+    done = oneclaw("run", "--session", "s", "Explain @notes.txt and @.env")
+    assert f"attached: {files}/notes.txt\n" in done.stderr
+    assert f"not attached: {files}/.env, a hidden file" in done.stderr
+    shown = ok("sessions", "show", "s")
+    assert f"[The user attached the file {files}/notes.txt:]\n" in shown
+    assert "KEY=1" not in shown
+
+
+def test_standard_input_attaches_nothing(oneclaw, ok, files, tmp_path, monkeypatch):
+    (tmp_path / "message").write_text("Explain @notes.txt")
+    with (tmp_path / "message").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        oneclaw("run", "--session", "s", "-")
+    assert "The user attached" not in ok("sessions", "show", "s")
