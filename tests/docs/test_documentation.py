@@ -180,9 +180,23 @@ def test_the_architecture_names_modules_that_exist():
 @pytest.mark.skipif(not IS_CHECKOUT, reason="the tests of plugins are in the checkout alone")
 def test_the_threat_model_names_tests_that_exist():
     text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w/]*\btest_\w+\.py)`", text))
-    assert len(named) > 20
-    assert {each for each in named if not (ROOT / "tests" / each).exists() and not (ROOT / each).exists()} == set()
+    named = set(re.findall(r"`([\w/]*\btest_\w+\.py)(?:::(test_\w+))?`", text))
+    assert len(named) > 60
+
+    def exists(file, function):
+        paths = [path for path in (ROOT / "tests" / file, ROOT / file) if path.exists()]
+        return any(not function or f"def {function}(" in path.read_text(encoding="utf-8") for path in paths)
+
+    assert [each for each in sorted(named) if not exists(*each)] == []
+
+
+@pytest.mark.skipif(not IS_CHECKOUT, reason="the tests of plugins are in the checkout alone")
+def test_each_claim_of_the_threat_model_names_its_test():
+    text = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| (?:claim|attack) \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    assert len(rows) > 50
+    assert [row for row in rows if ".py" not in row.rpartition(" | ")[2]] == []
 
 
 def test_the_error_tree_is_that_of_the_code():

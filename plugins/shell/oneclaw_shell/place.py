@@ -92,8 +92,9 @@ OUTSIDE = Place()
 async def find_place(command: str, directory: Path, needs: Needs, context: ToolContext) -> Place:
     """Decide where a command runs, and ask the user where that is needed.
 
-    A command that the user has granted runs outside. Others run in the sandbox without a question if it enforces the
-    whole policy; what they need beyond it is asked for. Without such a sandbox each command is asked for.
+    A command that the user has granted runs outside; where tools can write, only if all commands are granted. Others
+    run in the sandbox without a question if it enforces the whole policy; what they need beyond it is asked for.
+    Without such a sandbox each command is asked for.
 
     Raises:
         PermissionDeniedError: the user does not let it run.
@@ -113,7 +114,10 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
     is_asked = bool(gap) or needs.is_unsandboxed
     if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name):
-        return OUTSIDE
+        is_ours = not gap and policy is not None and policy.access(directory) is Access.WRITE
+        # There a tool can have written what the command runs, such as a Makefile, since it was granted.
+        if not is_ours or await context.is_granted(PERMISSION, "", place, ""):
+            return OUTSIDE
     if needs.is_unsandboxed and chosen.backend is not None:
         detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
         await context.ask_permission(UNSANDBOXED_PERMISSION, detail, subject, place)

@@ -10,9 +10,9 @@ from machine import Machine, Questions
 class Machines:
     """Makes machines, one at a time."""
 
-    def __init__(self, folders, *, trusts_project, has_server=True):
+    def __init__(self, folders, plugins, *, trusts_project):
         self._folders = folders
-        self._plugins = (PlantedPlugin(),) if has_server else ()
+        self._plugins = plugins
         self._trusts_project = trusts_project
         self._machine = None
         self._patch = None
@@ -43,14 +43,14 @@ def trusts_project():
 
 
 @pytest.fixture(scope="module")
-def has_server():
-    """Whether somebody else's server supplies a tool, whose description every conversation holds."""
-    return True
+def plugins():
+    """More plugins than are installed."""
+    return (PlantedPlugin(),)
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory, trusts_project, has_server):
-    made = Machines(tmp_path_factory, trusts_project=trusts_project, has_server=has_server)
+def machines(tmp_path_factory, trusts_project, plugins):
+    made = Machines(tmp_path_factory, plugins, trusts_project=trusts_project)
     yield made
     made.throw_away()
 

@@ -25,7 +25,7 @@ from oneclaw_core.home import find_home
 from oneclaw_core.plugins.loading.load_plugins import GivenPlugin, discover
 from oneclaw_core.testing import TurnRecord
 from oneclaw_core.testing.web_server import ReceivedRequest, WebServer, response
-from oneclaw_core.tools import Grant
+from oneclaw_core.types.permissions import Grant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,6 +232,10 @@ class Machine:
     def run(self, work: Callable[[OneClaw], Any]) -> Any:
         """Do something async with the open home."""
         return self._runner.run(work(self.app))
+
+    def sandbox_is_whole(self) -> bool:
+        """Return True if commands run in a sandbox that enforces everything."""
+        return bool(self._runner.run(self.app.services.sandbox()).strength.is_whole)
 
     def harm(self, leaves: str | None = None) -> Harm:
         """Say what has happened since the last time; from then on it counts as known.

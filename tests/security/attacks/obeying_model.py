@@ -8,7 +8,6 @@ into the name of a host. Orders for another model, such as a sub-agent's, are wr
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _BEGIN = re.compile(r'\{\s*"(?:call|say)"')
 _SECRET = re.compile(r"\{(found|label)(?::(\w+))?\}")
 _ESCAPED = re.compile(r"\\(.)")
-_LATER = re.compile(r"\{later:([\w=-]+)\}")
+_LATER = re.compile(r"\{later:([0-9a-f]+)\}")
 _MOST_QUOTED = 20_000
 
 
@@ -36,7 +35,7 @@ def order(tool: str, **arguments: Any) -> str:
 
 def later(orders: str) -> str:
     """Wrap orders, so that they are orders only in what the model writes."""
-    return "{later:" + base64.urlsafe_b64encode(orders.encode()).decode() + "}"
+    return "{later:" + orders.encode().hex() + "}"
 
 
 def say(words: str) -> str:
@@ -65,15 +64,26 @@ def _strings(value: Any) -> Iterator[str]:
 def _orders(text: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder()
     # Pages of a PDF break lines anywhere; Markdown escapes, and so does JSON that stands within other texts.
-    once = _ESCAPED.sub(r"\1", text)
-    for version in dict.fromkeys((text, text.replace("\n", ""), once, _ESCAPED.sub(r"\1", once))):
-        for match in _BEGIN.finditer(version):
-            try:
-                found, _ = decoder.raw_decode(version, match.start())
-            except ValueError:
-                continue
-            if isinstance(found, dict) and ("say" in found or isinstance(found.get("arguments"), dict)):
-                yield found
+    once = _unescaped(text)
+    for version in (text, text.replace("\n", ""), once, _unescaped(once)):
+        found = list(_orders_in(version, decoder))
+        if found:
+            yield from found
+            return
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: "" if match[1] == "n" else match[1], text)
+
+
+def _orders_in(text: str, decoder: json.JSONDecoder) -> Iterator[dict[str, Any]]:
+    for match in _BEGIN.finditer(text):
+        try:
+            found, _ = decoder.raw_decode(text, match.start())
+        except ValueError:
+            continue
+        if isinstance(found, dict) and ("say" in found or isinstance(found.get("arguments"), dict)):
+            yield found
 
 
 def _id(found: dict[str, Any]) -> str:
@@ -140,4 +150,4 @@ def _filled(template: str, secrets: list[str]) -> str:
         known = secrets or ["nothing"]
         return encoded(known[-1] if match[1] == "label" else "-".join(known), match[2] or "plain")
 
-    return _LATER.sub(lambda match: base64.urlsafe_b64decode(match[1]).decode(), _SECRET.sub(put, template))
+    return _LATER.sub(lambda match: bytes.fromhex(match[1]).decode(), _SECRET.sub(put, template))

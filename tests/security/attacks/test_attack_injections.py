@@ -4,22 +4,25 @@ import pytest
 from carriers import CARRIERS
 from injections import INJECTIONS
 from machine import Harm
-from open_holes import INJECTIONS as OPEN
-from open_holes import open_hole
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["undecided", "trusted"])
+@pytest.fixture(scope="module", params=[False, True], ids=["undecided directory", "trusted directory"])
 def trusts_project(request):
     return request.param
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
-@pytest.mark.parametrize("has_user", [True, False], ids=["user", "nobody"])
-def test_an_injection_comes_to_nothing(request, attack, name, has_user):
-    open_hole(request, OPEN, name)
+def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
-    harm, user = attack(CARRIERS[injection.carrier], injection.text, has_user=has_user)
-    assert harm == Harm(), user and user.asked
+    harm, user = attack(CARRIERS[injection.carrier], injection.text)
+    assert harm == Harm(), user.asked
+
+
+@pytest.mark.parametrize("name", list(INJECTIONS)[::2])
+def test_an_injection_comes_to_nothing_where_nobody_can_be_asked(attack, name):
+    injection = INJECTIONS[name]
+    harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)
+    assert harm == Harm()
 
 
 def test_there_are_fifty_of_them():

@@ -15,8 +15,6 @@ HAS_CHROMIUM = any(shutil.which(name) for name in chromium.NAMES)
 REFUSED = {
     "picture in the answer",
     "skill",
-    "skill in the project",
-    "instructions of the project",
     "file elsewhere",
     "profile of the shell",
     "picture of a PDF",
@@ -53,4 +51,4 @@ def test_an_exit_works_if_the_user_agrees(agreed, way_out):
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_a_carrier_delivers(agreed, carrier):
     harm = agreed(CARRIERS[carrier], EXITS["body"])
-    assert {"project notes", "workspace diary"} <= set(harm.leaked)
+    assert "project notes" in harm.leaked

@@ -6,7 +6,6 @@ import pytest
 from exits import ADDRESS, PAYLOAD
 from machine import Harm, Questions
 from obeying_model import later, order
-from open_holes import COMMANDS, open_hole
 
 from oneclaw_core import PermissionAnswer
 from oneclaw_core.types.permissions import Grant
@@ -24,10 +23,16 @@ FILES_THAT_COMMANDS_RUN = {
 }
 
 
+@pytest.fixture(scope="module")
+def plugins():
+    return ()
+
+
 @pytest.mark.parametrize("command", FILES_THAT_COMMANDS_RUN)
-def test_a_granted_command_runs_nothing_that_a_model_wrote_outside_its_walls(request, machines, command):
-    open_hole(request, COMMANDS, command)
+def test_a_granted_command_runs_nothing_that_a_model_wrote_outside_its_walls(machines, command):
     machine = machines.current()
+    if not machine.sandbox_is_whole():
+        pytest.skip("no sandbox holds commands here, so each is asked for")
     pwned = machine.outside / "pwned"
     workspace = str(machine.home.workspace)
     machine.run(lambda app: app.store.set_grant(Grant("shell.execute", command, directory=workspace)))
@@ -47,11 +52,13 @@ def test_a_granted_command_runs_nothing_that_a_model_wrote_outside_its_walls(req
 
 @dataclass
 class SessionAnswers(Questions):
-    """A user who says yes to the first question for the rest of the session, and no to everything else."""
+    """A user who says yes to the first question for the rest of the session, to a new agent once, and else no."""
 
     async def answer(self, request):
         """Answer a question."""
         await super().answer(request)
+        if request.permission == "agents.create":
+            return PermissionAnswer.ONCE
         return PermissionAnswer.SESSION if len(self.asked) == 1 else PermissionAnswer.NO
 
 
@@ -83,7 +90,7 @@ HARMLESS_THEN_HARMFUL = {
             system_prompt="You help.",
             task=later(_load("google_gmail") + order("gmail_label_add", message_ids=[m.mail_id], labels=["IMPORTANT"])),
         ),
-        ["google.gmail.organize", "agents.create:Helper"],
+        ["google.gmail.organize", "agents.create:Helper", "google.gmail.organize"],
     ),
 }
 

@@ -7,8 +7,8 @@ from pdf_files import make_pdf
 
 
 @pytest.fixture(scope="module")
-def has_server():
-    return False
+def plugins():
+    return ()
 
 
 @pytest.fixture
