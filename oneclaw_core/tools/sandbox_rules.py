@@ -117,7 +117,7 @@ def sandbox_policy(
         write_roots=tuple(written),
         read_roots=(*read, *(each.resolve() for each in scope.readable), *machine.programs),
         hidden_folders=(
-            *machine.hidden_folders,
+            *filter(_may_hold_files, machine.hidden_folders),
             *special.hidden_folders,
             *filter(Path.is_dir, denied_reads),
         ),
@@ -259,6 +259,15 @@ def _hidden_folders(home: Path | None, own_home: Path | None) -> Iterator[Path]:
         found += [Path(each) for each in _HIDDEN_FROM_ROOT]
     found += [each for each in (home, own_home) if each is not None and each.parent != each]
     yield from dict.fromkeys(each.resolve() for each in found if each.is_dir() and not _is_system(each.resolve()))
+
+
+def _may_hold_files(path: Path) -> bool:
+    """Return False for an empty directory, which needs no mount to hide it; each mount takes time."""
+    try:
+        with os.scandir(path) as entries:
+            return str(path) == "/tmp" or next(entries, None) is not None  # noqa: S108
+    except OSError:
+        return True
 
 
 def _is_system(path: Path) -> bool:
