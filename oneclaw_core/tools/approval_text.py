@@ -38,7 +38,7 @@ def question_text(question: ApprovalQuestion, columns: int, rows: int = 0) -> st
             counted, and shown by the answer ``details``; 0 for as many rows as it takes.
     """
     head = _sentence_rows(_heading(question), columns)
-    foot = [row for line in _grants(question, columns) for row in _sentence_rows(f"  {line}", columns)]
+    foot = [row for label, text in _grants(question, columns) for row in _grant_rows(label, text, columns)]
     parts = [_part_rows(each.label, each.text, columns) for each in question.facts]
     if rows:
         # The prompt takes a row, and so does what was typed before it.
@@ -62,10 +62,18 @@ def _meaning(question: ApprovalQuestion) -> str:
     return f", which means, says plugin {_one_line(question.meaning_by, _MAX_NAME_CHARACTERS)}: {meaning}"
 
 
-def _grants(question: ApprovalQuestion, columns: int) -> Iterator[str]:
+def _grants(question: ApprovalQuestion, columns: int) -> Iterator[tuple[str, str]]:
     for choice in question.choices:
         if choice.grants is not None:
-            yield f"{choice.answer} grants: {_one_line(choice.grants, 2 * columns)}"
+            yield f"{choice.answer} grants", _one_line(choice.grants, 2 * columns)
+
+
+def _grant_rows(label: str, text: str, columns: int) -> list[str]:
+    """Put what an answer grants into rows; a long one, which may quote others, stands below its label."""
+    rows = _sentence_rows(f"  {label}: {text}", columns)
+    if len(rows) == 1:
+        return rows
+    return [f"  {label}:", *(f"{_BAR}{row.removeprefix(_BAR)}" for row in _sentence_rows(text, columns))]
 
 
 def _pieces(text: str, columns: int) -> list[str]:

@@ -193,7 +193,8 @@ def test_many_spaces_are_seen_and_counted():
 
 
 @pytest.mark.one_python
-def test_details_show_all_of_a_command(home):
+def test_details_show_all_of_a_command(home, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     command = "; ".join(f"echo {number}" for number in range(400))
     arguments = json.dumps({"command": command})
     with PseudoTerminal("call", "exec", arguments, environ=os.environ) as terminal:
@@ -210,7 +211,9 @@ def test_details_show_all_of_a_command(home):
 
 
 @pytest.mark.one_python
-def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(home, ok):
+def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(home, ok, monkeypatch):
+    monkeypatch.setenv("ONECLAW_SANDBOX", "off")
+
     def call(command, *others):
         arguments = json.dumps({"command": command, **dict(others)})
         return PseudoTerminal("call", "exec", arguments, environ=os.environ)
@@ -224,7 +227,7 @@ def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(hom
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
     with call("echo one") as terminal:
-        terminal.expect("always grants: shell.execute for the command echo one in ")
+        terminal.expect("always grants:\n    │ shell.execute for the command echo one in ")
         terminal.expect("[a]lways")
         terminal.type("a\n")
         terminal.expect("[exit code: 0]")

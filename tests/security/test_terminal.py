@@ -128,8 +128,8 @@ STARTS = (
     "  host:",
     "  arguments:",
     "  it will:",
-    "  session grants: ",
-    "  always grants: ",
+    "  session grants:",
+    "  always grants:",
     "    │ ",
 )
 
