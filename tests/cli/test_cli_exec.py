@@ -88,7 +88,7 @@ def test_a_denial_holds_in_the_sandbox_too(oneclaw, ok):
 @needs_bubblewrap
 def test_a_granted_command_runs_outside_the_sandbox(ok, tmp_path):
     where = json.dumps({"command": f"touch {tmp_path}/made"})
-    ok("permissions", "grant", "shell.execute:touch *")
+    ok("permissions", "grant", "shell.execute")
     assert json.loads(ok("call", "exec", where))["result"].startswith("[exit code: 0]")
     assert (tmp_path / "made").exists()
     assert ok("permissions", "log", "--json")[0]["detail"] == "outside the sandbox"

@@ -113,11 +113,12 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
         except (SandboxError, OSError) as error:
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
     is_asked = bool(gap) or needs.is_unsandboxed
-    if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name):
-        is_ours = not gap and policy is not None and policy.access(directory) is Access.WRITE
-        # There a tool can have written what the command runs, such as a Makefile, since it was granted.
-        if not is_ours or await context.is_granted(PERMISSION, "", place, ""):
-            return OUTSIDE
+    is_ours = not gap and policy is not None and policy.access(directory) is Access.WRITE
+    # There a tool can have written what the command runs, such as a Makefile, since it was granted: a pattern, which
+    # covers no line break, is not enough.
+    wanted = f"{subject}\n" if is_ours else subject
+    if await context.is_granted(PERMISSION, wanted, place, "" if is_asked else chosen.name):
+        return OUTSIDE
     if needs.is_unsandboxed and chosen.backend is not None:
         detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
         await context.ask_permission(UNSANDBOXED_PERMISSION, detail, subject, place)
