@@ -38,6 +38,7 @@ if TYPE_CHECKING or __package__:
         kill_descendants,
         kill_group,
         read_exactly,
+        send_signal,
         set_process_option,
         write_all,
     )
@@ -49,6 +50,7 @@ else:  # it runs without site packages
         kill_descendants,
         kill_group,
         read_exactly,
+        send_signal,
         set_process_option,
         write_all,
     )
@@ -86,6 +88,7 @@ class Worker:
     def kill(self) -> None:
         """End it with everything that it has started."""
         kill_descendants(self.pid)
+        send_signal(self.pid, signal.SIGKILL)  # it may have no group yet
         kill_group(self.pid)
 
 

@@ -107,6 +107,12 @@ class ForkedProcess:
         if self.returncode is not None:
             self._connection.close()
 
+    def kill(self) -> None:
+        """End it alone, unless its end is known."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, signal.SIGKILL)
+
     def abandon(self) -> None:
         """Have the server kill the worker, if it still runs, and everything that it has started."""
         self._connection.close()

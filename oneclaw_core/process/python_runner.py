@@ -52,6 +52,9 @@ class _SpawnedProcess:
             with suppress(TimeoutError):
                 await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
 
+    def kill(self) -> None:
+        self._process.kill()
+
     def abandon(self) -> None:
         kill_group(self.pid)
         self._process.wait()
@@ -113,6 +116,7 @@ class PythonProcess:
 
         if self._process.poll() is None:
             kill_descendants(self.pid)
+            self._process.kill()  # one that was just forked has no group yet
         kill_group(self.pid)
         if not self.stdin.is_closing():
             self.stdin.transport.abort()
