@@ -183,7 +183,8 @@ def test_no_secret_is_found_where_it_does_not_belong(
         for command in commands:
             run("call", "--allow", "shell.execute", "exec", json.dumps({"command": command}))
         (tmp_path / ".env").write_text(f"OPENAI_API_KEY={secrets['openai']}\nGITHUB_TOKEN={secrets['token']}\n")
-        run("call", "read_file", json.dumps({"path": ".env"}), status=0)
+        allowed = f"files.read:{tmp_path / '.env'}"
+        run("call", "--allow", allowed, "read_file", json.dumps({"path": ".env"}), status=0)
         run("run", "--session", "env", "read the file .env")
         for path in ("home/keys.json", "home/environment.json", "../home/keys.json", "/proc/self/environ"):
             run("call", "read_file", json.dumps({"path": path}), status=1)
