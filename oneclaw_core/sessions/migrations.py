@@ -13,7 +13,6 @@ The steps before version 4 are for SQLite alone: PostgreSQL is supported since t
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 from oneclaw_core.search.words import index_terms
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.connection import Connection
 
     Migration = Callable[[Connection], None]
-
-_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)")
 
 
 def _add_attachments_summaries_and_fingerprints(connection: Connection) -> None:
@@ -290,20 +287,28 @@ def _add_marks(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def _mark_providers_of_unknown_origin(connection: Connection) -> None:
-    """Migrate version 13 to version 14: a provider that a tool may have added takes no key of the environment.
+def _mark_providers_added_by_tools(connection: Connection) -> None:
+    """Migrate version 13 to version 14: a provider that a tool added takes no key of the environment.
 
-    Who added one was not noted before. What is on this machine stays as it is.
+    Who added one was not noted before, but a call that named its address is in the history.
     """
     rows = connection.execute("SELECT key, value FROM settings WHERE key LIKE 'provider:%'").fetchall()
+    named = None
     for key, value in rows:
         said = json.loads(value)
-        if not isinstance(said, dict) or not isinstance(said.get("base_url"), str):
+        if not isinstance(said, dict) or not isinstance(said.get("base_url"), str) or "address_set_by_tool" in said:
             continue
-        if "address_set_by_tool" in said or _LOOPBACK.match(said["base_url"]):
-            continue
-        marked = json.dumps({**said, "address_set_by_tool": True}, ensure_ascii=False)
-        connection.execute("UPDATE settings SET value = :value WHERE key = :key", {"key": key, "value": marked})
+        if named is None:
+            # A dispatcher or a program may have made the call, and named the tool in its input.
+            calls = connection.execute(
+                "SELECT tool_input FROM messages WHERE type = 'tool_call' AND "
+                "(tool_name IN ('create_provider', 'update_provider') "
+                "OR tool_input LIKE '%create_provider%' OR tool_input LIKE '%update_provider%')"
+            ).fetchall()
+            named = "\n".join(text.replace("\\/", "/") for (text,) in calls if text is not None)
+        if said["base_url"].rstrip("/") in named:
+            marked = json.dumps({**said, "address_set_by_tool": True}, ensure_ascii=False)
+            connection.execute("UPDATE settings SET value = :value WHERE key = :key", {"key": key, "value": marked})
 
 
 # The first brings version 1 to version 2, and so on.
@@ -320,7 +325,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_prompt_lists,
     _mark_incomplete_answers,
     _add_marks,
-    _mark_providers_of_unknown_origin,
+    _mark_providers_added_by_tools,
 )
 
 

@@ -168,16 +168,27 @@ def test_a_grant_of_version_1_is_narrowed_to_what_does_no_harm(old_home: Path) -
     }
 
 
-def test_a_stored_provider_of_unknown_origin_counts_as_added_by_a_tool(old_home: Path) -> None:
+def test_a_stored_provider_that_a_tool_added_is_marked(old_home: Path) -> None:
     stored = {
         "provider:stripe": {"type": "openai_compatible", "base_url": "https://evil.example/v1"},
-        "provider:local": {"type": "openai_compatible", "base_url": "http://localhost:8000/v1"},
-        "provider:trick": {"type": "openai_compatible", "base_url": "http://localhost.evil.example/v1"},
+        "provider:trick": {"type": "openai_compatible", "base_url": "https://trick.example/v1/"},
+        "provider:lab": {"type": "openai_compatible", "base_url": "https://lab.example/v1"},
         "provider:openai": {"enabled": False},
     }
+    calls = [
+        ("create_provider", {"name": "stripe", "api_base_url": "https://evil.example/v1/"}),
+        ("call_tool", {"name": "update_provider", "arguments": {"api_base_url": "https://trick.example/v1"}}),
+        ("webfetch", {"url": "https://lab.example/v1"}),
+    ]
     with closing(sqlite3.connect(database_path(old_home))) as connection, connection:
         rows = [(key, json.dumps(value)) for key, value in stored.items()]
         connection.executemany("INSERT INTO settings VALUES (?, ?, 0)", rows)
+        for sequence, (tool, arguments) in enumerate(calls, 100):
+            connection.execute(
+                "INSERT INTO messages (session_id, sequence, type, tool_name, tool_input, content, created_at) "
+                "SELECT session_id, ?, 'tool_call', ?, ?, '', 0 FROM messages LIMIT 1",
+                (sequence, tool, json.dumps(arguments)),
+            )
 
     async def main() -> list[str]:
         async with opened(old_home) as store:
