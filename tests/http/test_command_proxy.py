@@ -6,7 +6,7 @@ import asyncio
 import gc
 
 import pytest
-from public_names import PUBLIC_ADDRESS, PublicNames
+from invented_names import PUBLIC_ADDRESS, PublicNames
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import proxy as proxy_module

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from installations import serve_index, unpack_pip, write_wheel
-from public_names import PUBLIC_ADDRESS, PublicNames
+from invented_names import PUBLIC_ADDRESS, PublicNames
 
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.process import Network, choose_sandbox
