@@ -214,9 +214,7 @@ def _installed(point: Any, distribution: Any) -> InstalledPlugin:
         files.append(module)
     is_changeable = not is_recorded or _is_editable(distribution)
     if plugin.is_builtin:
-        from oneclaw_core.tools import load_tool_group
-
-        files.append(str(load_tool_group.__file__))
+        files.append(str(Path(__file__).parents[2] / "tools" / "load_tool_group.py"))
     shipped = Path(package) / SHIPPED_ENTRY.format(name=point.name) if package else None
     return InstalledPlugin(
         plugin.name,
