@@ -71,7 +71,6 @@ def attack(machines):
             machines.throw_away()
             raise
         clear_planted(machine)
-        machine.forget()
         if harm.written or harm.kept:
             machines.throw_away()
         return harm, user
