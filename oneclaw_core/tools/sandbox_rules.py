@@ -69,7 +69,7 @@ class SandboxScope:
     """What a command gets beyond the workspace and the start directory.
 
     Attributes:
-        writable: directories and files that it may write.
+        writable: directories and files that it may write, without symbolic links, as the user was asked for them.
         readable: the same for reading.
     """
 
@@ -91,7 +91,8 @@ def sandbox_policy(
         environ: the environment; by default the program's own.
 
     Raises:
-        SandboxError: the workspace holds the user's directory, or there is more to search than can be.
+        SandboxError: the workspace holds the user's directory, there is more to search than can be, or what the scope
+            names leads to another place.
         OSError: no temporary directory can be made.
     """
     scope = scope or SandboxScope()
@@ -100,7 +101,11 @@ def sandbox_policy(
     if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
         raise SandboxError(f"the workspace {workspace} holds your own directory")
     is_trusted = paths.is_trusted and not is_private_directory(start)
-    written = [workspace, *([start] if is_trusted else []), *(each.resolve() for each in scope.writable)]
+    named = {*scope.writable, *scope.readable}
+    for each in named:
+        if each.resolve() != each:  # a command that runs at the same time can have put a link there
+            raise SandboxError(f"{each} leads to another place")
+    written = [workspace, *([start] if is_trusted else []), *scope.writable]
     read = [] if is_trusted or is_private_directory(start) else [start]
     if "files.write" in paths.denied:
         written, read = [], [*read, *written]
@@ -109,13 +114,14 @@ def sandbox_policy(
     environ = os.environ if environ is None else environ
     machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
     special = _Special()
-    for root in (*written, *read):
-        special.search(root)
-    named = {each.resolve() for each in (*scope.writable, *scope.readable)}
+    for root in written:
+        special.search(root, is_written=True)
+    for root in read:
+        special.search(root, is_written=False)
     denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
     return SandboxPolicy(
         write_roots=tuple(written),
-        read_roots=(*read, *(each.resolve() for each in scope.readable), *machine.programs),
+        read_roots=(*read, *scope.readable, *machine.programs),
         hidden_folders=(
             *filter(_may_hold_files, machine.hidden_folders),
             *special.hidden_folders,
@@ -160,8 +166,8 @@ class _Special:
     protected: list[Path] = field(default_factory=list)
     _count: int = 0
 
-    def search(self, root: Path) -> None:
-        """Search a directory with all below it.
+    def search(self, root: Path, *, is_written: bool) -> None:
+        """Search a directory with all below it; what cannot be written needs no protection.
 
         Raises:
             SandboxError: it has too many directories.
@@ -176,13 +182,16 @@ class _Special:
             if self._count > _MOST_DIRECTORIES:
                 raise SandboxError(f"{root} has more directories than are searched for hidden files")
             try:
-                changed = os.stat(directory).st_mtime_ns  # noqa: PTH116  # many of them
+                # Not the time of its content, which commands can set back.
+                changed = os.stat(directory).st_ctime_ns  # noqa: PTH116  # many of them
             except OSError:
                 continue
             found = _entries(directory, changed if changed < latest * 1e9 else time.time_ns())
             waiting += found.searched
             for each in found.hidden:
                 self._hide(Path(each))
+            if not is_written:
+                continue
             self.protected += map(Path, found.protected)
             for each in found.repositories:
                 self.protected += _repository_settings(Path(each))
@@ -190,7 +199,10 @@ class _Special:
     def _hide(self, path: Path) -> None:
         # What a link leads to is hidden where it lies; a mount in its place would not hold.
         if path.is_symlink():
-            path = path.resolve()
+            try:
+                path = path.resolve()
+            except (OSError, RuntimeError):  # a loop of links, which nothing can open
+                return
         if path.is_dir():
             self.hidden_folders.append(path)
         elif path.exists():
@@ -229,7 +241,8 @@ def _entries(directory: str, changed: int) -> _Entries:
 
 def _repository_settings(git: Path) -> Iterator[Path]:
     """Yield what git runs or obeys when it is used outside. Only what exists can be protected, so hooks are made."""
-    for repository in (git, *(each.parent for each in git.glob("modules/**/HEAD"))):
+    modules = (each.parent for each in git.glob("modules/**/HEAD"))
+    for repository in (git, *(each for each in modules if (each / "objects").is_dir())):
         with suppress(OSError):
             (repository / "hooks").mkdir(exist_ok=True)
         for name in ("config", "config.worktree", "hooks", "info/attributes"):

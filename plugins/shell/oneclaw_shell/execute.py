@@ -68,7 +68,7 @@ async def execute(
         if working_directory and directory.is_relative_to(context.paths.start_directory.resolve()):
             await context.trusts_start_directory(f"run a command in {directory}")
         place = await find_place(command, directory, Needs.read(needs, reason), context)
-    except UsageError as error:
+    except (SandboxError, UsageError) as error:
         return ToolResult.error("validation_error", f"{error}.")
     seconds = min(max(int(timeout_seconds), 1), MAX_TIMEOUT_SECONDS)
     stdout, stderr = (TruncatedOutput(min(int(max_length), MAX_LENGTH)) for _ in range(2))

@@ -153,6 +153,49 @@ def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
         assert {git / "config", git / "hooks"} <= {*protected}
 
 
+def test_only_repositories_that_can_be_written_get_hooks(tmp_path):
+    guard = guard_for(tmp_path)
+    for root in (guard.start_directory, guard.workspace):
+        module = root / ".git" / "modules" / "part"
+        for name in ("objects", "logs"):
+            (module / name).mkdir(parents=True)
+        for name in ("HEAD", "logs/HEAD", "config"):
+            (module / name).write_text("x")
+    sandbox_policy(guard)
+    made = [each.relative_to(tmp_path) for each in tmp_path.rglob("hooks")]
+    assert {str(each) for each in made} == {
+        "home/workspace/.git/hooks",
+        "home/workspace/.git/modules/part/hooks",
+    }
+
+
+def test_a_hidden_file_is_found_though_a_command_sets_back_the_time_of_its_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr("oneclaw_core.tools.sandbox_rules._SETTLED_SECONDS", -60)
+    guard = guard_for(tmp_path)
+    before = guard.workspace.stat()
+    sandbox_policy(guard)
+    (guard.workspace / ".env").write_text("x")
+    while guard.workspace.stat().st_ctime_ns == before.st_ctime_ns:
+        os.utime(guard.workspace, ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.utime(guard.workspace, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert guard.workspace / ".env" in sandbox_policy(guard).hidden_files
+
+
+def test_a_hidden_name_that_leads_nowhere_hides_nothing(tmp_path):
+    guard = guard_for(tmp_path)
+    (guard.workspace / ".env").symlink_to(".env")
+    assert not any(each.is_relative_to(guard.workspace) for each in sandbox_policy(guard).hidden_files)
+
+
+def test_what_was_asked_for_is_not_followed_to_another_place(tmp_path):
+    from oneclaw_core.process import SandboxError
+
+    guard = guard_for(tmp_path)
+    (guard.workspace / "asked").symlink_to(guard.start_directory)
+    with pytest.raises(SandboxError, match="another place"):
+        sandbox_policy(guard, SandboxScope(writable=(guard.workspace / "asked",)))
+
+
 def test_the_environment_is_clean(tmp_path):
     environ = {"PATH": "/usr/bin", "LANG": "C", "DATABASE": "x", "OPENAI_API_KEY": "sk-123", "LC_ALL": "C"}
     names = dict(sandbox_policy(guard_for(tmp_path), environ=environ).environment)
