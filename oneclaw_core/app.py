@@ -257,6 +257,7 @@ class OneClaw:
         agent: str | None = None,
         model: str | None = None,
         attachments: Iterable[Attachment] = (),
+        files: Iterable[str] = (),
         within: ToolContext | None = None,
         command: str | None = None,
         tool_groups: Iterable[str] | None = None,
@@ -276,6 +277,8 @@ class OneClaw:
             agent: the agent's name or id; by default the session's.
             model: ``PROVIDER/MODEL``; by default the session's, the agent's, the environment's or the setting's.
             attachments: files for the model to look at.
+            files: names of files whose text stands in the message; it counts as private, and as text from outside, as
+                that of attachments does.
             within: the tool call on whose behalf the message is sent. The turn then keeps within the limits and the
                 tools of the turn that made the call, is answered by its model unless the agent has one, and a session
                 that it begins is a part of that one's.
@@ -305,6 +308,7 @@ class OneClaw:
                 agent=agent,
                 model=model,
                 attachments=attachments,
+                files=files,
                 within=within,
                 command=command,
                 tool_groups=tool_groups,

@@ -38,11 +38,13 @@ class MentionedFiles:
         text: the message, with the texts of files behind it.
         attachments: images and PDF files.
         notices: one line for what is attached, and for what is not.
+        files: the paths of what stands in the text.
     """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     notices: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 def with_mentioned_files(text: str, directory: Path, *, is_typed: bool) -> MentionedFiles:
@@ -56,6 +58,7 @@ def with_mentioned_files(text: str, directory: Path, *, is_typed: bool) -> Menti
     parts: list[str] = []
     attachments: list[Attachment] = []
     notices: list[str] = []
+    files: list[str] = []
     room = MAX_TOTAL_BYTES
     for path in list(dict.fromkeys(_paths(text, directory)))[:MAX_MENTIONS]:
         hidden = ", a hidden file" if is_hidden(path, opened=(directory,)) else ""
@@ -72,8 +75,9 @@ def with_mentioned_files(text: str, directory: Path, *, is_typed: bool) -> Menti
         else:
             room -= len(part.encode())
             parts.append(part)
+            files.append(str(path))
         notices.append(f"attached: {path}{hidden}")
-    return MentionedFiles("\n\n".join([text, *parts]), tuple(attachments), tuple(notices))
+    return MentionedFiles("\n\n".join([text, *parts]), tuple(attachments), tuple(notices), tuple(files))
 
 
 def _paths(text: str, directory: Path) -> list[Path]:

@@ -153,9 +153,10 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
                 work = run_slash_command(conversation, line)
             else:
                 command, text = expandable or (None, line)
+                files: tuple[str, ...] = ()
                 if is_interactive and "@" in text:
-                    text = _with_mentioned_files(conversation, text)
-                work = conversation.send(text, command=command)
+                    text, files = _with_mentioned_files(conversation, text)
+                work = conversation.send(text, command=command, files=files)
             await (_cancellably(work) if is_interactive else work)
         except QuitChat:
             break
@@ -176,18 +177,18 @@ async def _go_through(lines: ChatInput, conversation: Conversation, *, is_intera
     return is_all_well
 
 
-def _with_mentioned_files(conversation: Conversation, text: str) -> str:
+def _with_mentioned_files(conversation: Conversation, text: str) -> tuple[str, tuple[str, ...]]:
     """Attach what a typed message names as ``@PATH``, and say so."""
     from oneclaw_core.channels.mentions import with_mentioned_files
 
     directory = conversation.claw.services.project.directory
     if directory is None:
-        return text
+        return text, ()
     found = with_mentioned_files(text, directory, is_typed=True)
     for notice in found.notices:
         print_text(notice)
     conversation.attachments += found.attachments
-    return found.text
+    return found.text, found.files
 
 
 async def _cancellably(work: Coroutine[Any, Any, None]) -> None:

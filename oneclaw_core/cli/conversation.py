@@ -87,12 +87,13 @@ class Conversation:
             session=session.id if session else None, agent=agent or self.agent, model=model or self.model
         )
 
-    async def send(self, text: str, *, command: str | None = None) -> None:
+    async def send(self, text: str, *, command: str | None = None, files: tuple[str, ...] = ()) -> None:
         """Send a message with what is attached, and show the turn.
 
         Args:
             text: the message.
             command: a command that a plugin expands into the message.
+            files: names of files whose text stands in the message.
 
         Raises:
             UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
@@ -115,6 +116,7 @@ class Conversation:
             agent=self.agent,
             model=self.model,
             attachments=attachments,
+            files=files,
             command=command,
             reasoning=self.reasoning,
         )

@@ -87,15 +87,16 @@ def run(
                 found = with_mentioned_files(rest, directory, is_typed=False)
                 for notice in found.notices:
                     click.echo(printable_name(notice), err=True)
-                rest, attached = found.text, [*attachments, *found.attachments]
+                rest, attached, files = found.text, [*attachments, *found.attachments], found.files
             else:
-                attached = attachments
+                attached, files = attachments, ()
             return claw.send_message(
                 rest,
                 session=session,
                 agent=agent,
                 model=model,
                 attachments=attached,
+                files=files,
                 command=command,
                 reasoning=reasoning,
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,7 +33,7 @@ _LOCAL = frozenset({"files.read", "files.write", "network.private", "network.pub
 _HARMLESS_PARTS = frozenset({"read", "organize"})
 _SHOWN_BODY_CHARACTERS = 4_000
 _MAX_SESSIONS = 64
-# Of one result; the conversation keeps fewer of each kind.
+# Of one result and each kind; the conversation keeps fewer.
 _MAX_MARKS = 4 * MAX_ORIGINS
 
 # Headers that carry nothing, whoever sets them; a few bits are no way out.
@@ -133,7 +134,10 @@ class CallProvenance:
         kept = dict.fromkeys((*self.marks, *self.scope.conversation.marks()))
         if written and kept and self.records is not None:
             await self.records.record_written(written, kept, time.time_ns())
-        return tuple(dict.fromkeys(self.marks))[:_MAX_MARKS]
+        of_kind: dict[MarkKind, dict[Mark, None]] = {}
+        for mark in self.marks:
+            of_kind.setdefault(mark.kind, {})[mark] = None
+        return tuple(mark for marks in of_kind.values() for mark in islice(marks, _MAX_MARKS))
 
     async def needs_question(
         self, method: str, url: str, headers: Mapping[str, str], *, has_body: bool, is_followed: bool = False

@@ -55,6 +55,7 @@ class NewMessage:
     agent: str | None = None
     model: str | None = None
     attachments: Iterable[Attachment] = ()
+    files: Iterable[str] = ()
     within: ToolContext | None = None
     command: str | None = None
     tool_groups: Iterable[str] | None = None

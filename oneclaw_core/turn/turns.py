@@ -229,7 +229,8 @@ class Turns:
             content = prepared.text if hooks is None else await hooks.with_context(prepared.text)
             if prompt.news:
                 content = f"{content}\n\n{marked_context('oneclaw', prompt.news)}"
-            is_marked = bool(prepared.attachments) or prepared.message.within is not None
+            sent = prepared.message
+            is_marked = bool(prepared.attachments or sent.files) or sent.within is not None
             marks = _marks_of(prepared) if is_marked else ()
             message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments, marks=marks)
             if session is not None:
@@ -326,7 +327,8 @@ class Turns:
 
 def _marks_of(prepared: _Prepared) -> tuple[Mark, ...]:
     """Return the marks of a message: of files that the user gives, or of the conversation that a model writes it in."""
-    origins = [f"the attached file {each.name}" for each in prepared.attachments]
+    names = [*(each.name for each in prepared.attachments), *prepared.message.files]
+    origins = [f"the attached file {each}" for each in names]
     kinds = (MarkKind.OUTSIDE, MarkKind.PRIVATE)
     marks = [Mark.of(kind, origin) for kind in kinds for origin in origins]
     within = prepared.message.within

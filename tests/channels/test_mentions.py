@@ -25,6 +25,7 @@ def test_a_file_is_attached_behind_the_message(project):
     found = mentioned("Explain @src/a.py.", project)
     path = project / "src" / "a.py"
     assert found.text == f"Explain @src/a.py.\n\n[The user attached the file {path}:]\nprint(1)\n\n[End of {path}]"
+    assert found.files == (str(path),)
     assert found.notices == (f"attached: {path}",)
 
 

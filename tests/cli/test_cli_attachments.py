@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sqlite3
 import sys
 
 import pytest
@@ -154,7 +155,7 @@ def test_a_file_that_was_sent_is_not_sent_twice_because_the_service_failed(chat,
     assert outcome.stdout.endswith("nothing is attached; attach a file with: /attach FILE\n")
 
 
-def test_run_attaches_what_a_message_names(oneclaw, ok, files):
+def test_run_attaches_what_a_message_names(oneclaw, ok, files, home):
     (files / ".env").write_text("KEY=1")
     done = oneclaw("run", "--session", "s", "Explain @notes.txt and @.env")
     assert f"attached: {files}/notes.txt\n" in done.stderr
@@ -162,6 +163,10 @@ def test_run_attaches_what_a_message_names(oneclaw, ok, files):
     shown = ok("sessions", "show", "s")
     assert f"[The user attached the file {files}/notes.txt:]\n" in shown
     assert "KEY=1" not in shown
+    with sqlite3.connect(home / "oneclaw.db") as database:
+        ((marks,),) = database.execute("SELECT marks FROM sessions")
+    origin = f"the attached file {files}/notes.txt"
+    assert json.loads(marks) == [["outside", origin], ["private", origin]]
 
 
 def test_standard_input_attaches_nothing(oneclaw, ok, files, tmp_path, monkeypatch):

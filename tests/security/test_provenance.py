@@ -346,3 +346,22 @@ def test_a_file_that_is_attached_counts_as_private_and_from_outside(claw, web):
     claw.model.calls("http_request", url=web.url_of("/in"), method="POST", body="x").says("Done.")
     claw.send("Look at this", attachments=[Attachment("a.pdf", "application/pdf", b"%PDF-1.4")])
     assert asked(claw) == [("data.send", "127.0.0.1")]
+
+
+def test_a_file_whose_text_stands_in_a_message_counts_as_one_that_is_attached(claw, web):
+    claw.model.calls("http_request", url=web.url_of("/in"), method="POST", body="x").says("Done.")
+    claw.send("Look at this", files=["notes.md"])
+    assert asked(claw) == [("data.send", "127.0.0.1")]
+    assert "notes.md" in claw.user.asked[0].holds
+
+
+def test_a_result_from_many_places_keeps_that_it_is_private(claw, web):
+    for number in range(100):
+        web.answers(f"/{number}", "x")
+    code = f"""
+        for (let number = 0; number < 100; number += 1) await (await fetch('{web.url_of("/")}' + number)).text();
+        return await fs.readFile('notes.md');
+    """
+    have(claw, tool("js_eval", code=code))
+    have(claw, tool("http_request", url=web.url_of("/in"), method="POST", body="x"))
+    assert asked(claw) == [("data.send", "127.0.0.1")]
