@@ -87,7 +87,9 @@ class SandboxSupervisor(Supervisor):
         self._said += data
         _, _, status = self._said.partition(b"\n")
         if status.endswith(b"\n") and self._status is None:
-            self._status = int(status) << 8  # as the system reports it
+            # The program reaches the shell's descriptor by way of /proc, and can write there what it likes.
+            number = int(status) if len(status) <= 4 and status.strip().isdigit() else 255
+            self._status = (number & 0xFF) << 8  # as the system reports it
 
     def _open_network(self) -> None:
         """Hand out the listener, then let bubblewrap go on; without a listener it must not."""

@@ -240,14 +240,27 @@ def _entries(directory: str, changed: int) -> _Entries:
 
 
 def _repository_settings(git: Path) -> Iterator[Path]:
-    """Yield what git runs or obeys when it is used outside. Only what exists can be protected, so hooks are made."""
+    """Yield what git runs or obeys when used outside. What is not there cannot be protected, so it is made."""
     modules = (each.parent for each in git.glob("modules/**/HEAD"))
     for repository in (git, *(each for each in modules if (each / "objects").is_dir())):
         with suppress(OSError):
             (repository / "hooks").mkdir(exist_ok=True)
-        for name in ("config", "config.worktree", "hooks", "info/attributes"):
+            _keep_common_directory(repository)
+        for name in ("commondir", "config", "config.worktree", "hooks", "info/attributes"):
             if (repository / name).exists():
                 yield repository / name
+        for name in ("commondir", "config.worktree"):
+            yield from repository.glob(f"worktrees/*/{name}")
+
+
+def _keep_common_directory(repository: Path) -> None:
+    """Say in a repository that its settings are its own: git takes them from elsewhere if the file names a place."""
+    path = repository / "commondir"
+    if not (repository / "HEAD").is_file() or os.path.lexists(path):
+        return
+    new = path.with_name(f"commondir-{os.urandom(8).hex()}")  # whole from the start, for git fails at an empty one
+    new.write_text(".\n", "utf-8")
+    new.rename(path)
 
 
 @dataclass(frozen=True, slots=True)

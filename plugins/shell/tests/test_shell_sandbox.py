@@ -153,6 +153,27 @@ def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
         assert {git / "config", git / "hooks"} <= {*protected}
 
 
+def test_no_command_has_git_take_its_settings_from_elsewhere(run, oneclaw_home, tmp_path):
+    repository, planted = oneclaw_home.workspace / "a", tmp_path / "planted"
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    git = ["git", "-C", repository, "-c", "user.name=A", "-c", "user.email=a@b"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", "../b"], check=True)
+    run(
+        "cd a && mkdir evil && cp -r .git/config .git/objects .git/refs evil && "
+        f"git config -f evil/config core.fsmonitor 'touch {planted}; false'; "
+        f"rm -f .git/commondir; for each in .git .git/worktrees/b; do echo {repository}/evil > $each/commondir; done"
+    )
+    for name in ("a", "b"):
+        status = ["git", "-C", oneclaw_home.workspace / name, "status"]
+        assert subprocess.run(status, capture_output=True, check=False).returncode == 0
+    assert not planted.exists()
+
+
+def test_a_command_that_writes_into_the_report_of_its_end_ends_as_it_says(run):
+    assert run("echo junk > /proc/2/fd/9; sleep 600").result.startswith("[exit code: 255]")
+
+
 def test_only_repositories_that_can_be_written_get_hooks(tmp_path):
     guard = guard_for(tmp_path)
     for root in (guard.start_directory, guard.workspace):
@@ -167,6 +188,7 @@ def test_only_repositories_that_can_be_written_get_hooks(tmp_path):
         "home/workspace/.git/hooks",
         "home/workspace/.git/modules/part/hooks",
     }
+    assert not (guard.start_directory / ".git/modules/part/commondir").exists()
 
 
 def test_a_hidden_file_is_found_though_a_command_sets_back_the_time_of_its_directory(tmp_path, monkeypatch):
