@@ -31,7 +31,7 @@ HOME_SHOWN = "~/.local/share/oneclaw"
 SESSION = [
     ("oneclaw tools list --group pdf", ""),
     ('oneclaw run "How many pages does examples/quarterly-report.pdf have?"', ""),
-    ("""oneclaw call exec '{"command": "echo hello"}'""", "o"),
+    ("""oneclaw call set_config '{"key": "turn_max_tool_rounds", "value": "50"}'""", "o"),
 ]
 
 _DURATION = re.compile(r" <?\d[\d.,]* m?s(?=\x1b|\r|\n|$)")

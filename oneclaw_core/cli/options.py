@@ -128,10 +128,10 @@ async def open_allowing(
 
 
 def note_changed_plugins(claw: OneClaw) -> None:
-    """Warn in one line about plugins that came or changed behind the user's back, until they are accepted."""
+    """Warn in one line about plugins whose files changed under the same version, until they are accepted."""
     from oneclaw_core.plugins.loading.origins import report_origins
 
-    found = report_origins(claw.home, claw.catalog.plugins)
+    found = [each for each in report_origins(claw.home, claw.catalog.plugins) if not each.is_new]
     if found:
         others = f", and {len(found) - 1} more" if len(found) > 1 else ""
         warn(f"plugin {found[0].text}{others}: see oneclaw plugins list; accept it with: oneclaw plugins accept")

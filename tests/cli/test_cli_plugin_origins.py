@@ -52,17 +52,14 @@ def test_what_is_there_at_first_is_known(ok, install_plugin):
     assert notes(ok) == []
 
 
-def test_a_plugin_that_something_else_installed_is_told_until_it_is_accepted(oneclaw, ok, weather):
+def test_a_plugin_that_something_else_installed_is_listed_until_it_is_accepted(oneclaw, ok, weather):
     text = "oneclaw-weather 1.2 is new and was not installed by OneClaw"
-    for _ in range(2):
-        told = oneclaw("call", "get_current_time").stderr
-        assert f"plugin {text}: see oneclaw plugins list" in told
+    assert oneclaw("call", "get_current_time").stderr == ""  # the user may have just installed it
     assert notes(ok) == [text]
     assert "oneclaw plugins accept oneclaw-weather" in ok("plugins", "list")
 
     assert ok("plugins", "accept", "weather") == "accepted as installed: oneclaw-weather\n"
     assert notes(ok) == []
-    assert oneclaw("call", "get_current_time").stderr == ""
 
 
 def test_other_files_under_the_same_version_are_told_and_a_new_version_is_not(oneclaw, ok, weather):
@@ -70,7 +67,10 @@ def test_other_files_under_the_same_version_are_told_and_a_new_version_is_not(on
     (weather / "__init__.py").write_text((weather / "__init__.py").read_text() + "CHANGED = True\n")
     write_record(weather)
     assert notes(ok) == ["oneclaw-weather 1.2 has other files than before, and the same version"]
-    assert "has other files than before" in oneclaw("call", "get_current_time").stderr
+    for _ in range(2):
+        told = oneclaw("call", "get_current_time").stderr
+        assert "plugin oneclaw-weather 1.2 has other files than before" in told
+        assert "see oneclaw plugins list" in told
 
     write_record(weather, "1.3")
     assert notes(ok) == []

@@ -22,7 +22,8 @@ class Policy:
 
 @pytest.fixture
 def home(oneclaw_factory: HomeFactory, database_environ: dict[str, str]) -> HomeUnderTest:
-    made = oneclaw_factory([acme_audit_log, Policy(), "shell", "web"], environ=database_environ)
+    environ = database_environ | {"ONECLAW_SANDBOX": "off"}  # in a sandbox, commands need no decision
+    made = oneclaw_factory([acme_audit_log, Policy(), "shell", "web"], environ=environ)
     (made.project / "a.txt").write_text("text")
     return made
 

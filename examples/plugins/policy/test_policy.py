@@ -14,7 +14,7 @@ from oneclaw_core.testing import (
 
 RULES = [
     {"action": "allow", "tools": "read_file", "arguments": {"path": "notes/*"}},
-    {"action": "deny", "tools": "read_file", "arguments": {"path": "*.env*"}, "reason": "key files stay closed"},
+    {"action": "deny", "tools": "read_file", "arguments": {"path": "*.draft*"}, "reason": "drafts stay closed"},
     {"action": "deny", "tools": "exec", "arguments": {"command": "*rm -rf*"}},
     {"action": "ask", "tools": "*_file", "reason": "files need a second look"},
     {"action": "deny", "tools": "pdf"},
@@ -26,13 +26,13 @@ RULES = [
 def home(oneclaw_factory: HomeFactory) -> HomeUnderTest:
     made = oneclaw_factory([acme_policy, "pdf", "shell"], environ={"ONECLAW_ACME_POLICY_RULES": json.dumps(RULES)})
     (made.project / "notes").mkdir()
-    for name in ("a.txt", ".env.local", "notes/.env.txt"):
+    for name in ("a.txt", "a.draft.txt", "notes/b.draft.txt"):
         (made.project / name).write_text("text")
     return made
 
 
 def test_a_call_is_denied_by_a_pattern_of_an_argument(home: HomeUnderTest) -> None:
-    assert_tool_error(home.call_tool("read_file", path=".env.local"), "permission_denied", "key files stay closed")
+    assert_tool_error(home.call_tool("read_file", path="a.draft.txt"), "permission_denied", "drafts stay closed")
     assert_tool_error(home.call_tool("exec", command="cd /tmp && rm -rf x"), "permission_denied", "deny for exec")
 
 
@@ -41,7 +41,7 @@ def test_a_whole_group_is_denied(home: HomeUnderTest) -> None:
 
 
 def test_the_first_rule_that_matches_decides(home: HomeUnderTest) -> None:
-    assert_tool_succeeded(home.call_tool("read_file", path="notes/.env.txt"))
+    assert_tool_succeeded(home.call_tool("read_file", path="notes/b.draft.txt"))
 
 
 def test_calls_that_no_rule_is_about_go_on(home: HomeUnderTest) -> None:

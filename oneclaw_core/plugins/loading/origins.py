@@ -42,10 +42,12 @@ class OriginNews:
     Attributes:
         package: its normalised name.
         text: what is different.
+        is_new: True for a package that was not there before; it may be one that the user has just installed.
     """
 
     package: str
     text: str
+    is_new: bool = False
 
     @property
     def remedy(self) -> str:
@@ -82,7 +84,8 @@ class PluginOrigins:
                 continue
             content = _content(plugin)
             if known is not None and before is None:
-                news.append(OriginNews(package, f"{package} {version or '?'} is new and was not installed by OneClaw"))
+                text = f"{package} {version or '?'} is new and was not installed by OneClaw"
+                news.append(OriginNews(package, text, is_new=True))
             elif before is not None and before["version"] == version and before["content"] != content:
                 text = f"{package} {version or '?'} has other files than before, and the same version"
                 news.append(OriginNews(package, text))

@@ -47,7 +47,6 @@ def describe(document: Document) -> str:
 def _facts(document: Document) -> Iterator[str]:
     yield f"File: {document.name}"
     yield f"Pages: {document.page_count}"
-    yield f"Path: {on_one_line(str(document.path))}"
     yield f"Size: {document.size_bytes} bytes"
     version = document.pdf.get_version()
     if version:
@@ -60,6 +59,7 @@ def _facts(document: Document) -> Iterator[str]:
         f"({width * millimetres:.0f} x {height * millimetres:.0f} mm) on page 1"
     )
     yield f"Text layer: {_text_layer(document)}"
+    yield f"Path: {on_one_line(str(document.path))}"
 
 
 def _text_layer(document: Document) -> str:

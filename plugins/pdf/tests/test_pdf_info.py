@@ -30,12 +30,12 @@ def test_pdf_info_tells_what_the_file_says_about_itself(context, project):
     assert lines[:8] == [
         "File: report.pdf",
         "Pages: 3",
-        f"Path: {project}/report.pdf",
         f"Size: {path.stat().st_size} bytes",
         "PDF version: 1.3",
         "Encrypted: no",
         "Page size: 595 x 842 points (210 x 297 mm) on page 1",
         "Text layer: yes",
+        f"Path: {project}/report.pdf",
     ]
     assert lines[8].startswith("From the document report.pdf. What stands between the two lines with ")
     mark = lines[9].removeprefix("<<<")
