@@ -144,31 +144,31 @@ def _mounts(policy: SandboxPolicy) -> Iterator[str]:
     # The programs' temporary directory is neither of the two that a rule can name.
     accesses = {Path("/"): Access.READ if policy.is_system_readable else Access.HIDDEN, _TEMPORARY: None}
     empty = [] if policy.temporary is not None else [_TEMPORARY]
-    pinned: set[Path] = set()
+    mounts: dict[Path, Access] = {}
     for path, access in rules.items():
         if path == _TEMPORARY:
             continue
-        around = next(accesses[each] for each in path.parents if each in accesses)
+        root = next(each for each in path.parents if each in accesses)
+        around = accesses[root]
         if around is access or not os.path.lexists(path):
             continue
         accesses[path] = access
-        name, is_folder = str(path), path.is_dir()
-        if access is Access.HIDDEN:
-            if around is None:
-                continue
-            yield from ("--tmpfs", name) if is_folder else ("--ro-bind", "/dev/null", name)
-            empty += [path] if is_folder else []
+        if access is Access.HIDDEN and around is None:
             continue
-        if access is Access.READ and around is Access.WRITE:
-            # A directory that is a mount cannot be renamed, so what is protected keeps its place.
-            root = next(each for each in path.parents if accesses.get(each) is Access.WRITE)
-            above = [
-                each for each in reversed(path.parents) if each.is_relative_to(root) and each not in (root, *pinned)
-            ]
-            pinned.update(above)
-            for each in above:
-                yield from ("--bind", str(each), str(each))
-        yield from ("--bind" if access is Access.WRITE else "--ro-bind", name, name)
+        mounts[path] = access
+        if around is Access.WRITE:
+            # A directory that is a mount cannot be renamed, so what is hidden or protected keeps its place.
+            for each in path.parents[: len(path.parts) - len(root.parts) - 1]:
+                mounts.setdefault(each, Access.WRITE)
+    for path in sorted(mounts, key=lambda each: len(each.parts)):
+        name, is_folder = str(path), path.is_dir()
+        if mounts[path] is not Access.HIDDEN:
+            yield from ("--bind" if mounts[path] is Access.WRITE else "--ro-bind", name, name)
+        elif is_folder:
+            yield from ("--tmpfs", name)
+            empty.append(path)
+        else:
+            yield from ("--ro-bind", "/dev/null", name)
     for path in empty:
         yield from ("--remount-ro", str(path))
     # As root, settings of the kernel could be written otherwise.

@@ -254,3 +254,17 @@ def test_a_workspace_that_holds_the_user_s_directory_gets_no_sandbox(tmp_path, m
 def test_the_temporary_directory_belongs_to_this_user_alone(tmp_path):
     temporary = sandbox_policy(guard_for(tmp_path)).temporary
     assert (temporary.stat().st_uid, temporary.stat().st_mode & 0o777) == (os.getuid(), 0o700)
+
+
+def test_a_hidden_file_of_a_repository_in_the_workspace_stays_hidden(run, oneclaw_home):
+    for name in ("a", "a/b"):
+        subprocess.run(["git", "init", "-q", oneclaw_home.workspace / name], check=True)
+        (oneclaw_home.workspace / name / ".env").write_text("canary")
+    assert "canary" not in run("cat a/.env a/b/.env").result
+
+
+def test_no_folder_is_moved_so_that_hidden_files_in_it_can_be_read(run, oneclaw_home):
+    (oneclaw_home.workspace / "a/b").mkdir(parents=True)
+    (oneclaw_home.workspace / "a/b/.env").write_text("canary")
+    run("mv a/b venv; mv a node_modules")
+    assert "canary" not in run("cat venv/.env node_modules/b/.env a/b/.env").result
