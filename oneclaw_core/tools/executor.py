@@ -492,7 +492,8 @@ class ToolExecutor:
                 if hooks is not None:
                     hooks.decided(permission, subject, is_granted=False, decided_by=error.decided_by)
                 raise
-            if hooks is not None:
+            is_open = granted_by == SANDBOX and not sandbox  # the tool asks next
+            if hooks is not None and not is_open:
                 hooks.decided(permission, subject, is_granted=True, decided_by=granted_by)
             return granted_by != SANDBOX
 

@@ -67,9 +67,9 @@ def test_always_is_an_answer_for_one_tool(home: HomeUnderTest) -> None:
 
 
 def test_a_model_is_told_the_reason(home: HomeUnderTest) -> None:
-    home.model.calls("read_file", path=".env.local").then("I may not.")
+    home.model.calls("read_file", path="a.draft.txt").then("I may not.")
     turn = home.send("Show me the keys.")
-    assert_tool_error(assert_tool_called(turn, "read_file"), "permission_denied", "key files stay closed")
+    assert_tool_error(assert_tool_called(turn, "read_file"), "permission_denied", "drafts stay closed")
 
 
 @pytest.mark.parametrize("rules", ["[{}]", '[{"action": "refuse"}]', '[{"action": "deny", "tool": "exec"}]', "deny"])
