@@ -65,6 +65,9 @@ def with_mentioned_files(text: str, directory: Path, *, is_typed: bool) -> Menti
         if hidden and not is_typed:
             notices.append(f"not attached: {path}{hidden}; name it in oneclaw chat")
             continue
+        if hidden and _is_behind_link(path, directory):
+            notices.append(f"not attached: {path} is a link to a hidden file; name {os.path.realpath(path)} itself")
+            continue
         try:
             part, attachment = _read(path, min(room, MAX_FILE_BYTES))
         except UsageError as error:
@@ -90,6 +93,12 @@ def _paths(text: str, directory: Path) -> list[Path]:
                 found.append(path)
                 break
     return found
+
+
+def _is_behind_link(path: Path, directory: Path) -> bool:
+    """Return True if a path leads to another place than it says, links above the directory aside."""
+    said = directory.resolve() / path.relative_to(directory) if path.is_relative_to(directory) else path
+    return os.path.realpath(path) != str(said)
 
 
 def _read(path: Path, limit: int) -> tuple[str, Attachment | None]:

@@ -121,7 +121,7 @@ def sandbox_policy(
     denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
     return SandboxPolicy(
         write_roots=tuple(written),
-        read_roots=(*read, *scope.readable, *machine.programs),
+        read_roots=(*read, *scope.readable, *(each for each in machine.programs if each not in written)),
         hidden_folders=(
             *filter(_may_hold_files, machine.hidden_folders),
             *special.hidden_folders,

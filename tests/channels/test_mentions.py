@@ -53,6 +53,15 @@ def test_a_hidden_file_that_was_typed_is_attached_and_said_to_be_hidden(project)
     assert found.notices == (f"attached: {project}/.env, a hidden file",)
 
 
+def test_a_link_to_a_hidden_file_is_not_attached_for_its_harmless_name(project):
+    (project / "notes.md").symlink_to(".env")
+    found = mentioned("Check @notes.md", project)
+    assert "KEY=1" not in found.text
+    assert found.notices == (
+        f"not attached: {project}/notes.md is a link to a hidden file; name {project}/.env itself",
+    )
+
+
 def test_a_hidden_file_is_not_attached_to_text_that_may_come_from_elsewhere(project):
     (project / "link.txt").symlink_to(".env")
     found = mentioned("Check @.env and @link.txt", project, is_typed=False)

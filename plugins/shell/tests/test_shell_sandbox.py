@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core.process import ChosenSandbox, Strength, choose_sandbox
+from oneclaw_core.process import Access, ChosenSandbox, Strength, choose_sandbox
 from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
 
 CHOSEN = choose_sandbox("auto")
@@ -223,6 +223,14 @@ def test_the_environment_is_clean(tmp_path):
     names = dict(sandbox_policy(guard_for(tmp_path), environ=environ).environment)
     assert not {"DATABASE", "OPENAI_API_KEY"} & names.keys()
     assert {"PATH", "LANG", "LC_ALL"} <= names.keys()
+
+
+def test_a_trusted_project_with_programs_in_it_can_be_written(tmp_path):
+    guard = guard_for(tmp_path, trusts_start=True)
+    for name in ("bin", "lib"):
+        (guard.start_directory / name).mkdir()
+    policy = sandbox_policy(guard, environ={"PATH": f"{guard.start_directory}/bin:/usr/bin"})
+    assert policy.access(guard.start_directory) is Access.WRITE
 
 
 def test_what_the_user_denied_is_closed(tmp_path):
