@@ -30,6 +30,8 @@ SHELL = "/bin/sh"
 _TEMPORARY = Path("/tmp")  # noqa: S108  # inside, where no other program sees it
 _FIRST_DESCRIPTOR = 20
 _PROBE_SECONDS = 10
+# A folder that nothing can be written to: else programs believe that they have saved a file there.
+_EMPTY = ("--perms", "0555", "--tmpfs")
 _PROXY = "http://{}:{}".format(*ADDRESS)
 _NOT_BY_PROXY = "localhost,127.0.0.1,::1"
 PROXY_VARIABLES = {
@@ -140,10 +142,9 @@ def _mounts(policy: SandboxPolicy) -> Iterator[str]:
     if policy.temporary is not None:
         yield from ("--bind", str(policy.temporary), str(_TEMPORARY))
     else:
-        yield from ("--tmpfs", str(_TEMPORARY))
+        yield from (*_EMPTY, str(_TEMPORARY))
     # The programs' temporary directory is neither of the two that a rule can name.
     accesses = {Path("/"): Access.READ if policy.is_system_readable else Access.HIDDEN, _TEMPORARY: None}
-    empty = [] if policy.temporary is not None else [_TEMPORARY]
     mounts: dict[Path, Access] = {}
     for path, access in rules.items():
         if path == _TEMPORARY:
@@ -165,12 +166,9 @@ def _mounts(policy: SandboxPolicy) -> Iterator[str]:
         if mounts[path] is not Access.HIDDEN:
             yield from ("--bind" if mounts[path] is Access.WRITE else "--ro-bind", name, name)
         elif is_folder:
-            yield from ("--tmpfs", name)
-            empty.append(path)
+            yield from (*_EMPTY, name)
         else:
             yield from ("--ro-bind", "/dev/null", name)
-    for path in empty:
-        yield from ("--remount-ro", str(path))
     # As root, settings of the kernel could be written otherwise.
     yield from ("--remount-ro", "/proc")
 
