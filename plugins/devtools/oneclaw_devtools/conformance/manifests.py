@@ -58,7 +58,7 @@ UNREADABLE = Check(
 ISOLATION = Check(
     "manifests.isolation",
     _E,
-    "`read_only`, `idempotent`, `isolation`, `asks_itself` or `is_poll` with another value",
+    "`read_only`, `idempotent`, `isolation`, `asks_itself`, `is_poll` or `reads` with another value",
     'write "isolation": "process", or none',
 )
 MODULE = Check(
