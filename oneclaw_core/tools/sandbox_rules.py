@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ _NOT_SEARCHED = frozenset(("node_modules", "site-packages", "__pycache__", ".ven
 _MOST_DIRECTORIES = 5_000
 # A change in the same moment could leave the time of a directory as it was.
 _SETTLED_SECONDS = 2.0
+_MOST_SETTINGS_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +260,10 @@ def _keep_common_directory(repository: Path) -> None:
     path = repository / "commondir"
     if not (repository / "HEAD").is_file() or os.path.lexists(path):
         return
+    # With the file, git leaves these two settings aside; a submodule is found without them.
+    settings = (repository / "config").read_bytes()[:_MOST_SETTINGS_BYTES]
+    if repository.name == ".git" and re.search(rb"^\s*(?:worktree|bare\s*=\s*true)", settings, re.I | re.M):
+        return
     new = path.with_name(f"commondir-{os.urandom(8).hex()}")  # whole from the start, for git fails at an empty one
     new.write_text(".\n", "utf-8")
     new.rename(path)
@@ -349,8 +355,6 @@ def _environment(home: Path | None, environ: Mapping[str, str]) -> dict[str, str
 
 def _git_identity(home: Path | None) -> dict[str, str]:
     """Read who commits, from the settings of git, which are hidden as a whole."""
-    import re
-
     found: dict[str, str] = {}
     for path in (home / ".gitconfig", home / ".config/git/config") if home is not None else ():
         try:

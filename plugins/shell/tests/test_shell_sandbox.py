@@ -218,6 +218,14 @@ def test_what_was_asked_for_is_not_followed_to_another_place(tmp_path):
         sandbox_policy(guard, SandboxScope(writable=(guard.workspace / "asked",)))
 
 
+def test_a_repository_whose_files_lie_elsewhere_is_left_as_it_is(tmp_path):
+    guard = guard_for(tmp_path)
+    subprocess.run(["git", "init", "-q", guard.workspace], check=True)
+    subprocess.run(["git", "-C", guard.workspace, "config", "core.worktree", guard.start_directory], check=True)
+    sandbox_policy(guard)
+    assert not (guard.workspace / ".git" / "commondir").exists()
+
+
 def test_the_environment_is_clean(tmp_path):
     environ = {"PATH": "/usr/bin", "LANG": "C", "DATABASE": "x", "OPENAI_API_KEY": "sk-123", "LC_ALL": "C"}
     names = dict(sandbox_policy(guard_for(tmp_path), environ=environ).environment)
