@@ -191,19 +191,21 @@ class _Special:
             found = _entries(directory, changed if changed < latest * 1e9 else time.time_ns())
             waiting += found.searched
             for each in found.hidden:
-                self._hide(Path(each))
+                self._hide(Path(each), root)
             if not is_written:
                 continue
             self.protected += map(Path, found.protected)
             for each in found.repositories:
                 self.protected += _repository_settings(Path(each))
 
-    def _hide(self, path: Path) -> None:
+    def _hide(self, path: Path, root: Path) -> None:
         # What a link leads to is hidden where it lies; a mount in its place would not hold.
         if path.is_symlink():
             try:
                 path = path.resolve()
             except (OSError, RuntimeError):  # a loop of links, which nothing can open
+                return
+            if path.is_dir() and not path.is_relative_to(root):  # a checkout must not close the system
                 return
         if path.is_dir():
             self.hidden_folders.append(path)

@@ -61,7 +61,7 @@ def served(serve, monkeypatch):
 
 
 def sources(documents):
-    return {each["provider"]: each["source"] for each in documents}
+    return {each["provider"]: each["source"] for each in documents if each["provider"] is not None}
 
 
 def everything_below(directory):

@@ -209,6 +209,12 @@ def test_a_hidden_name_that_leads_nowhere_hides_nothing(tmp_path):
     assert not any(each.is_relative_to(guard.workspace) for each in sandbox_policy(guard).hidden_files)
 
 
+def test_a_hidden_name_that_leads_to_a_folder_elsewhere_does_not_close_it(tmp_path):
+    guard = guard_for(tmp_path)
+    (guard.workspace / "a.pem").symlink_to("/usr")
+    assert Path("/usr") not in sandbox_policy(guard).hidden_folders
+
+
 def test_what_was_asked_for_is_not_followed_to_another_place(tmp_path):
     from oneclaw_core.process import SandboxError
 

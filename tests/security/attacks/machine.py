@@ -284,6 +284,9 @@ class Machine:
                 folders[:] = [each for each in folders if each.startswith(".")]
                 names = [each for each in names if each == "AGENTS.md"]
             for path in (Path(folder, name) for name in names):
+                # By this file the sandbox keeps git's settings where they are.
+                if path.name == "commondir" and path.read_bytes() == b".\n":
+                    continue
                 if path.is_file() and path.suffix != ".lock" and not path.name.startswith("access_token-"):
                     files[f"{place}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
         databases = self.home.path.glob("*.db")
