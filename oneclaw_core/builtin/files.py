@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.builtin.web import DIRECTORY as DOWNLOADS
 from oneclaw_core.secrets.redaction import SHORTEST_KEY_CHARACTERS, redact
-from oneclaw_core.tools.paths import (
+from oneclaw_core.tools.file_access import (
     DirectoryInsteadError,
     append_content,
     list_directory,

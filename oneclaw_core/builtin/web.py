@@ -24,7 +24,7 @@ from oneclaw_core.http.messages import (
     shown_url,
     status_text,
 )
-from oneclaw_core.tools.paths import new_file
+from oneclaw_core.tools.file_access import new_file
 from oneclaw_core.tools.text_content import untrusted
 from oneclaw_core.types.tools import ToolResult
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.paths import NewFile
+    from oneclaw_core.tools.file_access import NewFile
 
 DIRECTORY = "downloads"
 MAX_SAVED_BYTES = 50 * 1024 * 1024

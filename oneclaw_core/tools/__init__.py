@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.approval_text import question_text as question_text
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
+    from oneclaw_core.tools.file_access import append_content as append_content
+    from oneclaw_core.tools.file_access import list_directory as list_directory
+    from oneclaw_core.tools.file_access import new_file as new_file
+    from oneclaw_core.tools.file_access import open_for_reading as open_for_reading
+    from oneclaw_core.tools.file_access import remove_file as remove_file
+    from oneclaw_core.tools.file_access import replace_content as replace_content
     from oneclaw_core.tools.function import FunctionTool as FunctionTool
     from oneclaw_core.tools.isolation import WorkerError as WorkerError
     from oneclaw_core.tools.isolation import call_in_process as call_in_process
@@ -31,12 +37,6 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.parameters import context_parameters as context_parameters
     from oneclaw_core.tools.parameters import signature_of as signature_of
     from oneclaw_core.tools.paths import PathGuard as PathGuard
-    from oneclaw_core.tools.paths import append_content as append_content
-    from oneclaw_core.tools.paths import list_directory as list_directory
-    from oneclaw_core.tools.paths import new_file as new_file
-    from oneclaw_core.tools.paths import open_for_reading as open_for_reading
-    from oneclaw_core.tools.paths import remove_file as remove_file
-    from oneclaw_core.tools.paths import replace_content as replace_content
     from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
     from oneclaw_core.tools.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.tools.sandbox_rules import sandbox_policy as sandbox_policy
@@ -65,12 +65,13 @@ _NAMES = {
     "approval": "ApprovalQuestion Choice approval_question",
     "approval_text": "question_text",
     "arguments": "argument_faults compile_schema",
+    "file_access": "append_content list_directory new_file open_for_reading remove_file replace_content",
     "function": "FunctionTool",
     "isolation": "WorkerError call_in_process",
     "manifest": "MAX_MANIFEST_BYTES Manifest ManifestProblem parse_json parse_manifest",
     "manifest_tool": "FunctionTarget ManifestTool",
     "parameters": "context_parameters signature_of",
-    "paths": "PathGuard append_content list_directory new_file open_for_reading remove_file replace_content",
+    "paths": "PathGuard",
     "permission_meanings": "KNOWN_PERMISSIONS",
     "sandbox_rules": "SandboxScope sandbox_policy",
     "text_content": "FileStamp NotReadableError is_text_encoding read_all",

@@ -35,7 +35,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.manifest_tool import FunctionTarget
 
 _PIECE_BYTES = 1 << 20
-_PRELOADED = ("oneclaw_core.tools.isolated_call", "oneclaw_core.tools.context", "oneclaw_core.tools.paths")
+_PRELOADED = (
+    "oneclaw_core.tools.isolated_call",
+    "oneclaw_core.tools.context",
+    "oneclaw_core.tools.file_access",
+    "oneclaw_core.tools.paths",
+)
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000
 
