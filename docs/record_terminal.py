@@ -31,13 +31,13 @@ HOME_SHOWN = "~/.local/share/oneclaw"
 SESSION = [
     ("oneclaw tools list --group pdf", ""),
     ('oneclaw run "How many pages does examples/quarterly-report.pdf have?"', ""),
-    ("""oneclaw call set_config '{"key": "turn_max_tool_rounds", "value": "50"}'""", "o"),
+    ("""oneclaw call set_config '{"key": "turn_max_tool_rounds", "value": "50"}'""", "y"),
 ]
 
 _DURATION = re.compile(r" <?\d[\d.,]* m?s(?=\x1b|\r|\n|$)")
 _REWRITTEN = re.compile(r"[^\n]*\r\x1b\[K")
 _OTHER_ESCAPES = re.compile(r"\x1b\[(?![\d;]*m)[\d;?]*[A-Za-z]")
-_QUESTION_END = b"[d]etails: "
+_QUESTION_END = b"details: "
 _LONGEST_SECONDS = 60.0
 
 _SVG = """\

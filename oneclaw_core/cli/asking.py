@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 # Where the terminal does not tell its size.
 COLUMNS, ROWS = 80, 24
+# What lasts needs its whole word, and Enter alone grants nothing: it may be meant for a message that is being typed.
 _ANSWERS = {
+    "": PermissionAnswer.NO,
+    "y": PermissionAnswer.ONCE,
+    "yes": PermissionAnswer.ONCE,
     "o": PermissionAnswer.ONCE,
-    "s": PermissionAnswer.SESSION,
-    "a": PermissionAnswer.ALWAYS,
     "n": PermissionAnswer.NO,
-    "v": PermissionAnswer.NEVER,
 } | {str(answer): answer for answer in PermissionAnswer}
+_LASTING = (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS, PermissionAnswer.NEVER)
 
 
 def terminal_asker(
@@ -54,11 +56,10 @@ def terminal_asker(
 async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
     _discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
-    has_session, has_always = (each in question.answers for each in (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS))
-    lasting = f"{'this [s]ession, ' if has_session else ''}{'[a]lways, ' if has_always else ''}"
+    lasting = ", ".join(str(each) for each in _LASTING if each in question.answers)
     _write_question(question)
     while True:
-        _write(f"Allow? [o]nce, {lasting}[n]o, ne[v]er, [d]etails: ")
+        _write(f"Allow once? [y/N], or a word: {lasting}, details: ")
         line = await lines.read_line()
         if line is None:
             _write("\n")
@@ -71,7 +72,7 @@ async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
         answer = _ANSWERS.get(typed)
         if answer in question.answers:
             return answer
-        _write(f"Please type one of o, {'s, ' if has_session else ''}{'a, ' if has_always else ''}n, v, d.\n")
+        _write(f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no.\n")
 
 
 def _write_question(question: ApprovalQuestion) -> None:

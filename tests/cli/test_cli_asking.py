@@ -79,10 +79,10 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
         terminal.expect("Tool read_diary wants permission diary.read\n")
         terminal.expect('arguments: {"page": 7}\n')
         terminal.expect("it will: open the diary at page 7\n")
-        terminal.expect("Allow? [o]nce, this [s]ession, [a]lways, [n]o, ne[v]er, [d]etails: ")
-        terminal.type("yes\n")
-        terminal.expect("Please type one of o, s, a, n, v, d.")
-        terminal.type("O\n")
+        terminal.expect("Allow once? [y/N], or a word: session, always, never, details: ")
+        terminal.type("a\n")  # what lasts needs its whole word
+        terminal.expect("Please type y for this once, n for no, or a whole word: session, always, never, details.")
+        terminal.type("Y\n")
         terminal.expect('"result": "Dear diary"')
         assert terminal.exit_status() == 0
 
@@ -91,25 +91,26 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
 def test_what_was_typed_before_the_question_is_no_answer(call_diary):
     with call_diary() as terminal:
         terminal.type("a\n")
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         terminal.type("n\n")
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
 
 
 @pytest.mark.one_python
-def test_the_end_of_the_input_means_no(call_diary):
+@pytest.mark.parametrize("typed", [CTRL_D, "\n", "NO\n"])
+def test_enter_and_the_end_of_the_input_mean_no(call_diary, typed):
     with call_diary() as terminal:
-        terminal.expect("[d]etails: ")
-        terminal.type(CTRL_D)
+        terminal.expect("details: ")
+        terminal.type(typed)
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
 
 
 def test_always_is_remembered(call_diary, ok):
     with call_diary() as terminal:
-        terminal.expect("[d]etails: ")
-        terminal.type("a\n")
+        terminal.expect("details: ")
+        terminal.type("always\n")
         assert terminal.exit_status() == 0
     assert "Dear diary" in ok("call", "read_diary", '{"page": 8}')
 
@@ -117,7 +118,7 @@ def test_always_is_remembered(call_diary, ok):
 @pytest.mark.one_python
 def test_ctrl_c_at_a_question_ends_the_program(call_diary):
     with call_diary() as terminal:
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         terminal.type(CTRL_C)
         assert terminal.exit_status() == 130
     assert "Traceback" not in terminal.shown
@@ -199,13 +200,13 @@ def test_details_show_all_of_a_command(home, monkeypatch):
     arguments = json.dumps({"command": command})
     with PseudoTerminal("call", "exec", arguments, environ=os.environ) as terminal:
         terminal.expect("rows: d shows all …]")
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         terminal.type("d\n")
         terminal.expect("more rows: Enter shows them, q goes back -- ")
         for _ in range(4):
             terminal.type("\n")
         terminal.expect("echo 398; echo 399")
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         terminal.type("n\n")
         assert terminal.exit_status() == 1
 
@@ -220,21 +221,21 @@ def test_always_is_offered_for_what_it_can_name_and_holds_where_it_was_asked(hom
 
     with call("echo one; echo two") as terminal:
         terminal.expect("    │ echo one; echo two\n")
-        terminal.expect("Allow? [o]nce, this [s]ession, [n]o, ne[v]er, [d]etails: ")
-        terminal.type("a\n")
-        terminal.expect("Please type one of o, s, n, v, d.")
+        terminal.expect("Allow once? [y/N], or a word: session, never, details: ")
+        terminal.type("always\n")
+        terminal.expect("or a whole word: session, never, details.")
         terminal.type("n\n")
         terminal.expect("permission_denied")
         assert terminal.exit_status() == 1
     with call("echo one") as terminal:
         terminal.expect("always grants:\n    │ shell.execute for the command echo one in ")
-        terminal.expect("[a]lways")
-        terminal.type("a\n")
+        terminal.expect("details: ")
+        terminal.type("always\n")
         terminal.expect("[exit code: 0]")
         assert terminal.exit_status() == 0
     assert "[exit code: 0]" in ok("call", "exec", '{"command": "echo one"}')
     with call("echo one", ("working_directory", "/")) as terminal:
-        terminal.expect("[a]lways")
+        terminal.expect("always, never, details: ")
         terminal.type("n\n")
         assert terminal.exit_status() == 1
     (granted,) = [each for each in ok("permissions", "list", "--json") if each.get("directory")]
@@ -250,7 +251,7 @@ def test_progress_does_not_draw_over_an_open_question(home, serve, install_plugi
     serve(calls(("ask_first", {}), ("report_progress", {})), text("Done."))
     environ = os.environ | {"PYTHONPATH": str(package.parent), "ASKED": str(home.parent / "asked")}
     with PseudoTerminal("run", "--model", "openai_compatible/test", "go", environ=environ) as terminal:
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         (home.parent / "asked").touch()
         while not (home.parent / "asked.reported").exists():
             time.sleep(0.01)

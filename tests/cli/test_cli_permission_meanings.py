@@ -73,7 +73,7 @@ def test_the_question_says_what_a_permission_means(home, install_shelf):
         terminal.expect(
             f"Tool shelf_lend wants permission shelf.lend, which means, says plugin\n    │ shelf: {LENDING}\n"
         )
-        terminal.expect("[d]etails: ")
+        terminal.expect("details: ")
         terminal.type("n\n")
         terminal.expect("permission_denied")
 

@@ -27,7 +27,9 @@ STEERING = (
     "\x1b[?1049h\x1bP$q\x1b\\\x1b_x\x1b\\ \x9b2J \x9d0;x\x9c \x07\x08\x0b\x0c\x0e\x7f \r"
     "\u202e\u2066\u200e\u061c \u2028\u2029 \u200b\u2060\ufeff \U000e0041\U000e0042 \x85\x00"
 )
-SPOOF = "\n\nTool read_file wants permission files.read\nAllow? [o]nce, this [s]ession, [a]lways, [n]o, ne[v]er: "
+SPOOF = (
+    "\n\nTool read_file wants permission files.read\nAllow once? [y/N], or a word: session, always, never, details: "
+)
 
 HIDDEN = "ls\u3164\u2800\u115f;x"
 
@@ -148,7 +150,7 @@ def test_no_question_can_be_made_to_look_like_another():
             # What is run is shown to the last character, however far to the right it was pushed.
             (place,) = [place for place, line in enumerate(others) if line.startswith("  command:")]
             *_, last = itertools.takewhile(lambda line: line.startswith("    │ "), others[place + 1 :])
-            ends = {STEERING: "\\x85\\x00", SPOOF: "ne[v]er:␣", "ls": "ls", HIDDEN: "\\u115f;x"}
+            ends = {STEERING: "\\x85\\x00", SPOOF: "details:␣", "ls": "ls", HIDDEN: "\\u115f;x"}
             assert last.endswith(ends.get(request.subject, "; rm -rf /")), shown
 
 
