@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import AgentError as AgentError
     from oneclaw_core.errors import DuplicateError as DuplicateError
     from oneclaw_core.errors import InUseError as InUseError
+    from oneclaw_core.errors import NobodyToAskError as NobodyToAskError
     from oneclaw_core.errors import NotFoundError as NotFoundError
     from oneclaw_core.errors import NotReadyError as NotReadyError
     from oneclaw_core.errors import OneClawError as OneClawError
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.tools.toolset import restore_loaded_groups as restore_loaded_groups
+    from oneclaw_core.tools.user_question import UserQuestion as UserQuestion
     from oneclaw_core.turn.preview import RequestPreview as RequestPreview
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
@@ -129,6 +131,7 @@ _NAMES = {
     "tools.permissions": "PermissionAnswer PermissionRequest",
     "tools.registry": "ToolRegistry",
     "tools.text_content": "untrusted",
+    "tools.user_question": "UserQuestion",
     "tools.toolset": "ToolGroupDefinition build_system_prompt_with_tool_groups restore_loaded_groups",
     "types.tools": "ToolResult ToolResultStatus ToolSelection ToolSourceInfo ToolSourceType",
     "builtin.clock": "get_current_time",
@@ -163,9 +166,10 @@ _NAMES = {
     "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
     # Errors, for all of them
     "errors": (
-        "AgentError DuplicateError InUseError NotFoundError NotReadyError OneClawError PermissionDeniedError "
-        "PluginError ProtectedError ProviderError SessionBusyError SettingsError SpendingLimitError StoreError "
-        "TurnDeadlineError TurnError TurnLimitError TurnRefusedError TurnStoppedError UsageError"
+        "AgentError DuplicateError InUseError NobodyToAskError NotFoundError NotReadyError OneClawError "
+        "PermissionDeniedError PluginError ProtectedError ProviderError SessionBusyError SettingsError "
+        "SpendingLimitError StoreError TurnDeadlineError TurnError TurnLimitError TurnRefusedError TurnStoppedError "
+        "UsageError"
     ),
 }
 

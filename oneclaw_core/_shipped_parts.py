@@ -1,6 +1,7 @@
 """The parts that OneClaw's own plugins bring; written by release/plugin_entries.py."""
 
 OUR_DISTRIBUTIONS = {
+    "agents": "oneclaw-agents",
     "anthropic": "oneclaw-anthropic",
     "config": "oneclaw-config",
     "devtools": "oneclaw-devtools",
@@ -39,6 +40,7 @@ GROUPS = {
     "pdf": "pdf",
     "scheduled_tasks": "scheduled_tasks",
     "search": "search",
+    "session": "agents",
 }
 """Tool groups of OneClaw's own plugins."""
 
@@ -60,5 +62,6 @@ COMMANDS = {
 CHAT_COMMANDS = {
     "memory": "memory",
     "skills": "skills",
+    "todo": "agents",
 }
 """Chat commands of OneClaw's own plugins, without the slash."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.executor import ToolOutcome
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.toolset import ToolGroupDefinition
+    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.preview import RequestPreview
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
@@ -170,6 +171,7 @@ class OneClaw:
         home: str | Path | None = None,
         *,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
+        ask_user: UserAsker | None = None,
         allow: Iterable[str] = (),
         environ: Mapping[str, str] | None = None,
         start_directory: str | Path | None = None,
@@ -181,6 +183,8 @@ class OneClaw:
         Args:
             home: the directory; by default ``ONECLAW_HOME``, else the platform's place for user data.
             ask: asks the user for a permission; without it what is not granted is denied.
+            ask_user: asks the user a question of a tool, a ``UserQuestion``, and returns the answer; ``None`` where
+                nobody can be asked.
             allow: permissions granted for as long as the home is open.
             environ: the environment with keys and settings; by default the program's own.
             start_directory: where tools may read beside the workspace; by default the current directory.
@@ -204,7 +208,7 @@ class OneClaw:
             load = partial(load_plugins, disabled_plugins(stored, environ), points, found.loading)
             catalog = await run_in_thread(load)
             policy = PermissionPolicy(
-                await store.grants(), store.set_grant, ask, allow, store.record_permission_use, store.grants
+                await store.grants(), store.set_grant, ask, allow, store.record_permission_use, store.grants, ask_user
             )
             claw = cls(found, catalog, store, environ, policy, start, deps, stored)
             await claw.refresh_tool_states()
@@ -263,6 +267,7 @@ class OneClaw:
         tool_groups: Iterable[str] | None = None,
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
+        ask_user: UserAsker | None = None,
         reasoning: ReasoningLevel | None = None,
         task: str | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
@@ -287,6 +292,7 @@ class OneClaw:
                 they are there; ``None`` for all of the agent's, none of them loaded.
             limits: what the turn may take, beside the agent's limits and the settings; the strictest hold.
             ask: asks for permissions during this turn, instead of what the home was opened with.
+            ask_user: asks questions of tools; with either of the two, the home's are not used in this turn.
             reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
                 for the agent or the model, else the service's own.
             task: the id of the scheduled task that the turn is run for, whose grants then hold too.
@@ -314,6 +320,7 @@ class OneClaw:
                 tool_groups=tool_groups,
                 limits=limits,
                 ask=ask,
+                ask_user=ask_user,
                 reasoning=reasoning,
                 task=task,
             )

@@ -13,6 +13,7 @@
     │   ├── InUseError              something else needs it: change that first
     │   └── NotFoundError           no such session, agent, tool, provider or model
     ├── PermissionDeniedError       the user did not grant what a tool needs
+    ├── NobodyToAskError            a question for the user, where no person can be asked
     ├── PluginError                 a plugin could not be loaded or broke in a hook
     │   └── NotReadyError           a plugin cannot start yet; it is started again later
     ├── StoreError                  the database cannot be used
@@ -108,6 +109,10 @@ class PermissionDeniedError(OneClawError):
         super().__init__(message)
         self.permission = permission
         self.decided_by = decided_by
+
+
+class NobodyToAskError(OneClawError):
+    """A tool has a question for the user, and no person can be asked here."""
 
 
 class PluginError(OneClawError):

@@ -54,48 +54,49 @@ def terminal_asker(
 
 
 async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
-    _discard_typed_ahead()
+    discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
     lasting = ", ".join(str(each) for each in _LASTING if each in question.answers)
     _write_question(question)
     while True:
-        _write(f"Allow once? [y/N], or a word: {lasting}, details: ")
+        write(f"Allow once? [y/N], or a word: {lasting}, details: ")
         line = await lines.read_line()
         if line is None:
-            _write("\n")
+            write("\n")
             return PermissionAnswer.NO
         typed = line.strip().lower()
         if typed in ("d", "details"):
-            await _show_details(question, lines)
+            await show_in_parts(question_text(question, terminal_size()[0]), lines)
             _write_question(question)
             continue
         answer = _ANSWERS.get(typed)
         if answer in question.answers:
             return answer
-        _write(f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no.\n")
+        write(f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no.\n")
 
 
 def _write_question(question: ApprovalQuestion) -> None:
-    columns, rows = _terminal_size()
-    _write(styled(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
+    columns, rows = terminal_size()
+    write(styled(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
 
 
-async def _show_details(question: ApprovalQuestion, lines: LineReader) -> None:
-    """Show all of a question, as much as fits on the screen at a time."""
-    columns, rows = _terminal_size()
-    shown = question_text(question, columns).split("\n")
+async def show_in_parts(text: str, lines: LineReader) -> None:
+    """Show a text, as much as fits on the screen at a time."""
+    _, rows = terminal_size()
+    shown = text.split("\n")
     step = max(rows - 2, 5)
     for start in range(0, len(shown), step):
-        _write("\n".join(shown[start : start + step]) + "\n")
+        write("\n".join(shown[start : start + step]) + "\n")
         left = len(shown) - start - step
         if left > 0:
-            _write(f"-- {left:,} more rows: Enter shows them, q goes back -- ")
+            write(f"-- {left:,} more rows: Enter shows them, q goes back -- ")
             line = await lines.read_line()
             if line is None or line.strip().lower() == "q":
                 return
 
 
-def _terminal_size() -> tuple[int, int]:
+def terminal_size() -> tuple[int, int]:
+    """Return columns and rows of the terminal."""
     try:
         columns, rows = os.get_terminal_size(sys.stderr.fileno())
     except (OSError, ValueError):  # it is no terminal any more
@@ -103,12 +104,13 @@ def _terminal_size() -> tuple[int, int]:
     return columns or COLUMNS, rows or ROWS
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Write to standard error at once."""
     sys.stderr.write(text)
     sys.stderr.flush()
 
 
-def _discard_typed_ahead() -> None:
+def discard_typed_ahead() -> None:
     """Discard text typed before the question was shown; it is no answer."""
     import termios
 

@@ -111,11 +111,12 @@ async def _chat(
     from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
     from oneclaw_core.cli.conversation import Conversation, completions
     from oneclaw_core.cli.options import note_missing_parts, open_allowing
+    from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
-    async with open_allowing(allow, terminal_asker(view.giving_way)) as claw:
+    async with open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way)) as claw:
         conversation = Conversation(claw, view, session, agent, model, attachments, reasoning)
         await note_missing_parts(claw)
         # A model or agent that there is not is told at once, not after the first message is typed.

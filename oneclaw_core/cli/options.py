@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.user_question import UserAsker
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
@@ -111,7 +112,9 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
 
 @asynccontextmanager
 async def open_allowing(
-    allowed: Iterable[str], ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None
+    allowed: Iterable[str],
+    ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None,
+    ask_user: UserAsker | None = None,
 ) -> AsyncGenerator[OneClaw, None]:
     """Open the user's home, with what ``--allow`` grants.
 
@@ -121,7 +124,7 @@ async def open_allowing(
     from oneclaw_core.app import OneClaw
 
     allowed = tuple(allowed)
-    async with OneClaw.open(ask=ask, allow=allowed) as claw:
+    async with OneClaw.open(ask=ask, ask_user=ask_user, allow=allowed) as claw:
         check_allowed(allowed, claw.catalog.registry)
         note_changed_plugins(claw)
         yield claw

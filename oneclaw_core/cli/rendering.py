@@ -163,6 +163,8 @@ class TurnView:
         self._write_line(line, **({"dim": True} if event.result.is_success else {"fg": "red"}))
         if self.is_verbose:
             self._write_line(_indented(event.result.text()), dim=True)
+        elif event.result.shown:
+            self._write_line(_indented(redact(str(event.result.shown))))
         self._draw_status()
 
     def _draw_status(self) -> None:

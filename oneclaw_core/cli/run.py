@@ -136,10 +136,12 @@ def read_stdin() -> str:
 async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) -> None:
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import EventLines
 
     lines = EventLines(stdout)
-    async with open_allowing(allow, terminal_asker()) as claw, aclosing(await send(claw)) as events:
+    opened = open_allowing(allow, terminal_asker(), terminal_questioner())
+    async with opened as claw, aclosing(await send(claw)) as events:
         async for event in events:
             lines.show(event)
         await claw.plugins.drain(DRAIN_SECONDS)
@@ -153,6 +155,7 @@ async def _show_turn(
 ) -> None:
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.questions import terminal_questioner
     from oneclaw_core.cli.rendering import TurnView
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.types.events import UsageEvent
@@ -160,7 +163,8 @@ async def _show_turn(
     view = TurnView(stdout)
     used_model: str | None = None
     try:
-        async with open_allowing(allow, terminal_asker(view.giving_way)) as claw, aclosing(await send(claw)) as events:
+        opened = open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way))
+        async with opened as claw, aclosing(await send(claw)) as events:
             async for event in events:
                 view.show(event)
                 if isinstance(event, UsageEvent):
@@ -199,7 +203,8 @@ def call(context: click.Context, tool: str, arguments: str, allow: tuple[str, ..
 async def _call(tool: str, arguments: str, allow: tuple[str, ...]) -> dict[str, object]:
     from oneclaw_core.cli.asking import terminal_asker
     from oneclaw_core.cli.options import open_allowing
+    from oneclaw_core.cli.questions import terminal_questioner
 
-    async with open_allowing(allow, terminal_asker()) as claw:
+    async with open_allowing(allow, terminal_asker(), terminal_questioner()) as claw:
         outcome = await claw.call_tool(tool, arguments, caller="command line")
         return outcome.result.to_dict()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.plugins.contract.context import Asker
     from oneclaw_core.plugins.registration.entry import Registration
+    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
 
@@ -214,8 +215,11 @@ class _Host:
         agent: str | None,
         attachments: Iterable[Attachment],
         ask: Asker | None,
+        ask_user: UserAsker | None,
     ) -> AsyncGenerator[TurnEvent, None]:
-        sent = self._claw.send_message(text, session=session, agent=agent, attachments=attachments, ask=ask)
+        sent = self._claw.send_message(
+            text, session=session, agent=agent, attachments=attachments, ask=ask, ask_user=ask_user
+        )
         async with aclosing(sent) as events:
             async for event in events:
                 yield event

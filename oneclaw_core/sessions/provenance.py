@@ -59,7 +59,7 @@ def session_marks(connection: Connection, session_ids: Iterable[str]) -> tuple[M
 
 
 def link_sources(connection: Connection, session_id: str, after: int) -> list[LinkSource]:
-    """Read the messages of a session whose links may be followed: those of the user, and pages.
+    """Read the messages of a session whose links may be followed: those of the user, answers of theirs, and pages.
 
     Args:
         connection: the transaction.
@@ -76,7 +76,9 @@ def link_sources(connection: Connection, session_id: str, after: int) -> list[Li
         pages = [each.origin for each in kinds if each.kind is MarkKind.PAGE]
         if pages:
             found.append((sequence, content, pages[0]))
-        elif type_ == MessageType.USER and all(each.kind is not MarkKind.COMPOSED for each in kinds):
+        elif any(each.kind is MarkKind.COMPOSED for each in kinds):
+            continue
+        elif type_ == MessageType.USER or any(each.kind is MarkKind.USER for each in kinds):
             found.append((sequence, content, None))
     return found
 

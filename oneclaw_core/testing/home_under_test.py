@@ -165,6 +165,7 @@ class HomeUnderTest:
         async with OneClaw.open(
             self.home.path,
             ask=self.user.answer,
+            ask_user=self.user.reply,
             allow=self._allow,
             environ=self._environ,
             start_directory=self.project,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import PermissionDeniedError, ProviderRequestError
+from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
 from oneclaw_core.plugins.hookspecs import hookimpl
 from oneclaw_core.providers.base import ModelInfo, ModelRequest, ModelResponse, TextDelta
 from oneclaw_core.tools.permissions import PermissionAnswer
@@ -19,18 +19,22 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.registration.registrars import ProviderRegistrar
     from oneclaw_core.providers.base import ModelEvent, ProviderConfig
     from oneclaw_core.tools.permissions import PermissionRequest
+    from oneclaw_core.tools.user_question import UserQuestion
 
 
 class ScriptedUser:
-    """Answers questions for permissions.
+    """Answers questions.
 
     Attributes:
-        asked: all questions so far.
+        asked: all questions for permissions so far.
+        questions: all other questions of tools so far.
     """
 
     def __init__(self) -> None:
         self.asked: list[PermissionRequest] = []
+        self.questions: list[UserQuestion] = []
         self._answers: dict[str | None, list[PermissionAnswer]] = {}
+        self._replies: list[str | None] = []
 
     def says(self, answer: PermissionAnswer | str, *more: PermissionAnswer | str, to: str | None = None) -> None:
         """Say how questions are answered from now on.
@@ -44,6 +48,27 @@ class ScriptedUser:
             ValueError: there is no such answer.
         """
         self._answers[to] = [PermissionAnswer(each) for each in (answer, *more)]
+
+    def replies(self, reply: str | None, *more: str | None) -> None:
+        """Say how the next questions of tools are answered.
+
+        Args:
+            reply: what is typed, such as the number of a choice; ``None`` for no answer.
+            more: to the questions after that.
+        """
+        self._replies += [reply, *more]
+
+    async def reply(self, question: UserQuestion) -> str | None:
+        """Answer a question of a tool.
+
+        Raises:
+            NobodyToAskError: the test did not say how.
+        """
+        self.questions.append(question)
+        if not self._replies:
+            raise NobodyToAskError("nobody can be asked: the test does not say how the user answers")
+        reply = self._replies.pop(0)
+        return None if reply is None else question.answer_to(reply)
 
     async def answer(self, request: PermissionRequest) -> PermissionAnswer:
         """Answer a question.

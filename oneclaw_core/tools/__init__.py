@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.approval import Choice as Choice
     from oneclaw_core.tools.approval import approval_question as approval_question
     from oneclaw_core.tools.approval_text import question_text as question_text
+    from oneclaw_core.tools.approval_text import user_question_text as user_question_text
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
     from oneclaw_core.tools.file_access import append_content as append_content
@@ -63,7 +64,7 @@ _NAMES = {
     ".types.permissions": "Decision Fact Grant",
     ".types.text": "INVISIBLE_CHARACTERS clean_text",
     "approval": "ApprovalQuestion Choice approval_question",
-    "approval_text": "question_text",
+    "approval_text": "question_text user_question_text",
     "arguments": "argument_faults compile_schema",
     "file_access": "append_content list_directory new_file open_for_reading remove_file replace_content",
     "function": "FunctionTool",

@@ -1,4 +1,4 @@
-"""The question for a permission as plain text that fits a width, for terminals and messengers.
+"""The question for a permission, or of a tool, as plain text that fits a width, for terminals and messengers.
 
 What others wrote stands behind a bar on every row, so that none of it can be taken for the question. Invisible
 characters and repeated spaces in it are shown.
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneclaw_core.tools.approval import ApprovalQuestion
+    from oneclaw_core.tools.user_question import UserQuestion
 
 _BAR = "    │ "
 _COMMAND = "command"
@@ -40,6 +41,28 @@ def question_text(question: ApprovalQuestion, columns: int, rows: int = 0) -> st
     head = _sentence_rows(_heading(question), columns)
     foot = [row for label, text in _grants(question, columns) for row in _grant_rows(label, text, columns)]
     parts = [_part_rows(each.label, each.text, columns) for each in question.facts]
+    return _put_together(head, parts, foot, rows)
+
+
+def user_question_text(question: UserQuestion, columns: int, rows: int = 0) -> str:
+    """Put a question that a tool asks the user into words, over several lines.
+
+    Args:
+        question: what is asked.
+        columns: as for :func:`question_text`.
+        rows: as for :func:`question_text`.
+    """
+    heading = "The model asks you, and it gives no permission"
+    if question.sub_agent is not None:
+        heading = (
+            f"The sub-agent {_one_line(question.sub_agent, _MAX_NAME_CHARACTERS)} asks you; it gives no permission"
+        )
+    parts = [_part_rows("question", question.question, columns)]
+    parts += [_part_rows(str(number), each, columns) for number, each in enumerate(question.choices, 1)]
+    return _put_together(_sentence_rows(heading, columns), parts, [], rows)
+
+
+def _put_together(head: list[str], parts: list[tuple[str, list[str]]], foot: list[str], rows: int) -> str:
     if rows:
         # The prompt takes a row, and so does what was typed before it.
         _cut_to([text for _, text in parts], rows - 2 - len(head) - len(foot) - len(parts))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import OAuthError, OneClawError, PermissionDeniedError
+from oneclaw_core.errors import NobodyToAskError, OAuthError, OneClawError, PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import (
     FOLLOWED,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.definition import Tool
     from oneclaw_core.tools.permissions import RequirePermission
     from oneclaw_core.tools.provenance import CallProvenance
+    from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.worker_loop import WorkerLoop
 
 # How long a cancelled tool may take to clean up before it is left to itself.
@@ -98,6 +99,7 @@ class RunningCall:
         provenance: knows what the call has read, and which requests the user has to agree with.
         project: the start directory; ``None`` for one that is never trusted.
         can_ask: returns True if a person can be asked.
+        ask_user: asks the user a question, with a time limit; ``None`` if nobody can be asked.
     """
 
     def __init__(
@@ -111,7 +113,9 @@ class RunningCall:
         provenance: CallProvenance | None = None,
         project: TrustedDirectory | None = None,
         can_ask: Callable[[], bool] | None = None,
+        ask_user: Callable[[UserQuestion, float | None], Awaitable[str | None]] | None = None,
     ) -> None:
+        self._ask_user = ask_user
         self._provenance = provenance
         self._worker = worker
         self._project = project
@@ -228,6 +232,26 @@ class RunningCall:
         self._check_open()
         with self.paused():
             await self._require_permission(permission, detail, subject, directory)
+
+    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        """Ask the user a question; an answer in the user's own words marks the result.
+
+        Raises:
+            NobodyToAskError: there is nobody.
+            TimeoutError: the time is up.
+        """
+        return await run_on(self._loop, self._asked_user(question, timeout_seconds))
+
+    async def _asked_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        self._check_open()
+        if self._ask_user is None:
+            raise NobodyToAskError("nobody can be asked here")
+        with self.paused():
+            answer = await self._ask_user(question, timeout_seconds)
+        # What a choice says, a model has written.
+        if answer and answer not in question.choices and self._provenance is not None:
+            self._provenance.marks.append(Mark(MarkKind.USER, ""))
+        return answer
 
     async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
         """Return True if the permission is granted already, False if the call goes on in a sandbox without it.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.context import PluginContext
     from oneclaw_core.plugins.contract.home_services import HomeServices
     from oneclaw_core.tools.paths import PathGuard
+    from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
@@ -61,6 +62,10 @@ class CallServices(Protocol):
 
     async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
         """Return True if the permission is granted already, False if the call goes on in a sandbox without it."""
+        ...
+
+    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        """Ask the user a question that is about no permission."""
         ...
 
     def paused(self) -> AbstractContextManager[None]:
@@ -311,6 +316,37 @@ class ToolContext:
             OneClawError: an async tool called it.
         """
         self._running_services().ask_permission_sync(permission, detail, subject, directory)
+
+    async def ask_user(
+        self,
+        question: str,
+        choices: Iterable[str] = (),
+        *,
+        allows_text: bool = True,
+        timeout_seconds: float | None = None,
+    ) -> str | None:
+        """Ask the user a question through the channel in use; the call's timeout stands still meanwhile.
+
+        An answer in the user's own words counts as text of the user, so the result should hold nothing else.
+
+        Args:
+            question: 1 to 2,000 characters.
+            choices: up to 10 answers of up to 200 characters.
+            allows_text: True if the user may answer in other words than a choice.
+            timeout_seconds: how long to wait for the answer; ``None`` for as long as it takes.
+
+        Returns:
+            The answer, which is one of the choices or other words; ``None`` if the user gives none.
+
+        Raises:
+            NobodyToAskError: no person can be asked here.
+            TimeoutError: the time is up.
+            UsageError: the question is too long, or has too many choices.
+        """
+        from oneclaw_core.tools.user_question import UserQuestion
+
+        asked = UserQuestion(question, tuple(choices), allows_text)
+        return await self._running_services().ask_user(asked, timeout_seconds)
 
     async def readable(self, path: str | Path) -> Path:
         """Do what ``paths.readable`` does in a thread, so that the user can be asked; for async tools.

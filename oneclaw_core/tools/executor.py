@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.paths import PathGuard
     from oneclaw_core.tools.provenance import ProvenanceRecords
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
+    from oneclaw_core.tools.user_question import UserQuestion
     from oneclaw_core.types.tools import ToolSourceInfo
 
 MAX_PARALLEL_CALLS = 32
@@ -111,6 +112,11 @@ class CallScope:
     shown_characters: int | None = None
     caller: Literal["model", "command line", "program"] = "model"
     conversation: Provenance = field(default_factory=Provenance)
+
+    @property
+    def session_of_user(self) -> str | None:
+        """The session that the user's answers are for."""
+        return self.session_id if self.turn is None else self.turn.permission_session(self.session_id)
 
 
 class ToolExecutor:
@@ -410,6 +416,7 @@ class ToolExecutor:
             provenance,
             self._project,
             partial(self._can_ask, scope),
+            partial(self._ask_user, call.name, scope),
         )
         denied = self._denied(scope, "files.read", "files.write", with_patterns=True)
         CALL_MARKS.set(provenance.marks)
@@ -472,7 +479,7 @@ class ToolExecutor:
                 tool_name=tool_name,
                 arguments=arguments,
                 detail=detail,
-                session_id=scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id),
+                session_id=scope.session_of_user,
                 subject=subject,
                 meaning=said.text if said is not None else "",
                 meaning_by=said.plugin if said is not None else None,
@@ -505,8 +512,22 @@ class ToolExecutor:
 
     def _can_ask(self, scope: CallScope) -> bool:
         """Return True if a person can be asked on behalf of a call."""
-        session = scope.session_id if scope.turn is None else scope.turn.permission_session(scope.session_id)
-        return self._permissions.can_ask_in(session)
+        return self._permissions.can_ask_in(scope.session_of_user)
+
+    async def _ask_user(
+        self, tool_name: str, scope: CallScope, question: UserQuestion, timeout_seconds: float | None
+    ) -> str | None:
+        """Ask the user a question on behalf of a call."""
+        is_inner = scope.turn is not None and scope.turn.call is not None
+        question = replace(
+            question,
+            tool=tool_name,
+            agent=scope.agent_name,
+            sub_agent=scope.agent_name if is_inner else None,
+            session_id=scope.session_of_user,
+        )
+        with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():
+            return await self._permissions.ask_user(question, timeout_seconds)
 
     @asynccontextmanager
     async def _inner_call(

@@ -17,13 +17,15 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.errors import PermissionDeniedError
+from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.permission_rules import PermissionRule, denies, grants, subject_kind
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from oneclaw_core.tools.user_question import UserAsker, UserQuestion
 
 GRANTED_BY_DEFAULT = frozenset({"agents.create", "files.read", "files.write", "memory.write", "network.public"})
 # Granted by default only for what no question is about: a question names a path because it is another one.
@@ -148,6 +150,7 @@ class PermissionPolicy:
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
         record: called with what a person decided, now or before; what is granted is recorded before it is done.
         read: reads the lasting decisions as they are now; ``None`` if nobody else changes them.
+        ask_user: asks the user what is no permission; ``None`` where there is nobody to ask.
 
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
@@ -161,7 +164,9 @@ class PermissionPolicy:
         allowed: Iterable[str] = (),
         record: Callable[[PermissionUse], Awaitable[None]] | None = None,
         read: Callable[[], Awaitable[Iterable[Grant]]] | None = None,
+        ask_user: UserAsker | None = None,
     ) -> None:
+        self._ask_user = ask_user
         self.replace_grants(decided)
         self._remember = remember
         self._record = record
@@ -172,11 +177,34 @@ class PermissionPolicy:
         self._granted_in_session: dict[str | None, list[tuple[Grant, str | None, bool]]] = {}
         self._asking = asyncio.Lock()
         # With a lock each: a question in one conversation must not wait for the answer in another.
-        self._askers: dict[str, tuple[Asker, asyncio.Lock]] = {}
+        self._askers: dict[str, tuple[Asker | None, UserAsker | None, asyncio.Lock]] = {}
 
     def can_ask_in(self, session_id: str | None) -> bool:
         """Return True if a person can be asked in a session."""
-        return self._ask is not None or (session_id or "") in self._askers
+        return self._people_in(session_id)[0] is not None
+
+    async def ask_user(self, question: UserQuestion, timeout_seconds: float | None) -> str | None:
+        """Ask the user a question that is about no permission; one question at a time.
+
+        Args:
+            question: with the session that it is asked in.
+            timeout_seconds: how long to wait for the answer; ``None`` for as long as it takes.
+
+        Returns:
+            The answer; ``None`` if the user gives none.
+
+        Raises:
+            NobodyToAskError: there is nobody.
+            TimeoutError: the time is up.
+        """
+        _, ask_user, lock = self._people_in(question.session_id)
+        if ask_user is None:
+            raise NobodyToAskError("nobody can be asked here")
+        async with lock, asyncio.timeout(timeout_seconds):
+            return await ask_user(question)
+
+    def _people_in(self, session_id: str | None) -> tuple[Asker | None, UserAsker | None, asyncio.Lock]:
+        return self._askers.get(session_id or "", (self._ask, self._ask_user, self._asking))
 
     def replace_grants(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
@@ -255,18 +283,19 @@ class PermissionPolicy:
         return decided_by
 
     @contextmanager
-    def answered_by(self, session_id: str, ask: Asker | None) -> Iterator[None]:
+    def answered_by(self, session_id: str, ask: Asker | None, ask_user: UserAsker | None = None) -> Iterator[None]:
         """Ask somebody else in one session while the block runs.
 
         Args:
             session_id: the session.
-            ask: asks; ``None`` to leave it as it is.
+            ask: asks for permissions; ``None``, with the other, to leave it as it is.
+            ask_user: asks questions of tools.
         """
-        if ask is None:
+        if ask is None and ask_user is None:
             yield
             return
         before = self._askers.get(session_id)
-        self._askers[session_id] = ask, asyncio.Lock()
+        self._askers[session_id] = ask, ask_user, asyncio.Lock()
         try:
             yield
         finally:
@@ -282,7 +311,7 @@ class PermissionPolicy:
             return decided
         if sandbox is not None:
             return SANDBOX, None
-        ask, lock = self._askers.get(request.session_id or "", (self._ask, self._asking))
+        ask, _, lock = self._people_in(request.session_id)
         async with lock:  # one question at a time; its answer may settle the next
             decided = self._granted_by(request)
             if decided is not None:

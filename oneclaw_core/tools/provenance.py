@@ -132,6 +132,7 @@ class CallProvenance:
         await self.settle()
         written = [each for each in self.paths.used if each.use != "read"]
         kept = dict.fromkeys((*self.marks, *self.scope.conversation.marks()))
+        kept.pop(Mark(MarkKind.USER, ""), None)  # it is about this result alone
         if written and kept and self.records is not None:
             await self.records.record_written(written, kept, time.time_ns())
         of_kind: dict[MarkKind, dict[Mark, None]] = {}

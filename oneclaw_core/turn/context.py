@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionPolicy, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.model import ChosenModel, ModelChooser
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.types.agents import Agent, AgentLimits, ReasoningLevel
@@ -61,6 +62,7 @@ class NewMessage:
     tool_groups: Iterable[str] | None = None
     limits: AgentLimits | None = None
     ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    ask_user: UserAsker | None = None
     reasoning: ReasoningLevel | None = None
     resumes: bool = False
     task: str | None = None

@@ -118,7 +118,7 @@ class Turns:
                         await emit(TurnFinishedEvent(info.name or info.id, last.content))
                         return
                     prepared = replace(prepared, text=_question(start))
-                with self._parts.permissions.answered_by(info.id, message.ask):
+                with self._parts.permissions.answered_by(info.id, message.ask, message.ask_user):
                     hooks = self._hooks(info, prepared.agent, prepared.model, prepared.text, message.within)
                     async with hooks.turn() if hooks is not None else nullcontext() as observe:
                         if observe is not None:

@@ -32,13 +32,14 @@ class MarkKind(StrEnum):
 
     ``OUTSIDE``: text that somebody else wrote. ``PAGE``: the same, shown as the page at the URL that is its origin, so
     that the links in it may be followed. ``PRIVATE``: data of the user. ``COMPOSED``: a message that a model wrote in
-    the user's place.
+    the user's place. ``USER``: a result in which the user answers in their own words.
     """
 
     OUTSIDE = "outside"
     PAGE = "page"
     PRIVATE = "private"
     COMPOSED = "composed"
+    USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Provenance:
     def add(self, marks: Iterable[Mark]) -> None:
         """Take over marks; of many origins of a kind, the first ones are kept."""
         for mark in marks:
-            if mark.kind is MarkKind.COMPOSED:
+            if mark.kind in (MarkKind.COMPOSED, MarkKind.USER):
                 continue
             origins = self.outside if mark.is_outside else self.private
             if mark.origin not in origins and len(origins) < MAX_ORIGINS:

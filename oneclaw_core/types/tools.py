@@ -114,6 +114,7 @@ class ToolResult:
         error_message: of an error, a sentence for the model.
         attachments: images or documents for the model to look at, where it can.
         loads_groups: tool groups that the turn loads after this call, as if the model had called ``load_tool_group``.
+        shown: a text for people in a chat, below the line of the call; the model does not see it.
     """
 
     status: ToolResultStatus
@@ -122,10 +123,16 @@ class ToolResult:
     error_message: str | None = None
     attachments: tuple[Attachment, ...] = ()
     loads_groups: tuple[str, ...] = ()
+    shown: str = ""
 
     @classmethod
     def success(
-        cls, value: Any = "", attachments: tuple[Attachment, ...] = (), *, loads_groups: tuple[str, ...] = ()
+        cls,
+        value: Any = "",
+        attachments: tuple[Attachment, ...] = (),
+        *,
+        loads_groups: tuple[str, ...] = (),
+        shown: str = "",
     ) -> ToolResult:
         """Make the result of a tool that did what it was asked.
 
@@ -133,8 +140,11 @@ class ToolResult:
             value: text, or anything that JSON can hold.
             attachments: images or documents for the model to look at.
             loads_groups: tool groups to load after this call, since what was asked for needs them.
+            shown: a text for people in a chat.
         """
-        return cls(ToolResultStatus.SUCCESS, result=value, attachments=attachments, loads_groups=loads_groups)
+        return cls(
+            ToolResultStatus.SUCCESS, result=value, attachments=attachments, loads_groups=loads_groups, shown=shown
+        )
 
     @classmethod
     def error(cls, error_type: str, message: str) -> ToolResult:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.secrets import PluginSecrets
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.tools.permissions import PermissionAnswer, PermissionRequest
+    from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.worker_loop import WorkerLoop
 
@@ -270,6 +271,7 @@ class ServiceHost(Protocol):
         agent: str | None,
         attachments: Iterable[Attachment],
         ask: Asker | None,
+        ask_user: UserAsker | None,
     ) -> AsyncGenerator[Any, None]:
         """Send a message, and yield the events of the turn."""
         ...
@@ -289,7 +291,7 @@ class ServiceContext(PluginContext):
     """
 
     # Its own attributes lie here. All others are shared with the context that the plugin's hooks get.
-    __slots__ = ("_ask", "_host", "options", "runs_in", "service", "sessions", "stopping")
+    __slots__ = ("_ask", "_ask_user", "_host", "options", "runs_in", "service", "sessions", "stopping")
 
     def __init__(
         self,
@@ -308,6 +310,7 @@ class ServiceContext(PluginContext):
         self.sessions = host.sessions
         self._host = host
         self._ask: Asker | None = None
+        self._ask_user: UserAsker | None = None
 
     def show(self, text: str) -> None:
         """Show a text to the user as soon as that disturbs nothing: in the chat, or on the terminal of ``serve``."""
@@ -331,6 +334,15 @@ class ServiceContext(PluginContext):
         """
         self._ask = handler
 
+    def answer_questions(self, handler: UserAsker | None) -> None:
+        """Have questions of tools asked of a person that this service reaches.
+
+        Args:
+            handler: async function of a ``UserQuestion`` that returns the answer, ``None`` for none; otherwise as for
+                :meth:`answer_permissions`.
+        """
+        self._ask_user = handler
+
     def send_message(
         self,
         session: str | None,
@@ -350,7 +362,9 @@ class ServiceContext(PluginContext):
         Raises:
             OneClawError: as for ``OneClaw.send_message``.
         """
-        return self._host.send_message(text, session=session, agent=agent, attachments=attachments, ask=self._ask)
+        return self._host.send_message(
+            text, session=session, agent=agent, attachments=attachments, ask=self._ask, ask_user=self._ask_user
+        )
 
 
 class ChatCommandContext(PluginContext):

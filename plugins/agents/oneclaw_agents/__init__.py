@@ -1,0 +1,29 @@
+"""Questions to the user and a to-do list for OneClaw."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from oneclaw_core import hookimpl
+
+if TYPE_CHECKING:
+    from oneclaw_core import ChatCommandRegistrar, SettingsRegistrar, ToolRegistrar
+
+
+@hookimpl
+def register_tools(register: ToolRegistrar) -> None:
+    """Declare the tool groups; their functions are imported when they first run."""
+    register.manifest(files(__name__) / "session.json")
+
+
+@hookimpl
+def register_settings(register: SettingsRegistrar) -> None:
+    """Register the limits."""
+    register("oneclaw_agents.settings:AgentSettings")
+
+
+@hookimpl
+def register_chat_commands(register: ChatCommandRegistrar) -> None:
+    """Register what people look at in a chat."""
+    register("todo", "oneclaw_agents.session:show_todos", help="Show the to-do list of this conversation.")
