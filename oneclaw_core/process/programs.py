@@ -98,7 +98,10 @@ async def run_program(
         raise ValueError("a command must not contain NUL characters")
     if (sandbox is not None and sandbox[1].network is Network.DOMAINS) != (on_connection is not None):
         raise ValueError("on_connection goes with a sandbox whose policy has Network.DOMAINS")
-    environ = without_secrets() if environ is None else environ
+    if sandbox is not None:
+        environ = dict(sandbox[1].environment)
+    elif environ is None:
+        environ = without_secrets()
     if shutil.which(command[0], path=environ.get("PATH")) is None:
         raise FileNotFoundError(f"no program {command[0]} is found")
     with ExitStack() as stack:

@@ -1,8 +1,8 @@
 """Supervise a program in a sandbox; the supervisor imports this module where there is one.
 
 With namespaces, three processes belong to the sandbox itself: bubblewrap, its first process inside, and a shell that
-watches the program. The shell reports the start and the end of the program, and then stops itself, so that what the
-program has left can be named and asked to end before the sandbox is killed.
+watches the program. The shell reports the start and the end of the program. If the program has left others, the shell
+stops itself, so that they can be named and asked to end before the sandbox is killed; looking for them takes a while.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ REPORT_DESCRIPTOR = 9
 # Bubblewrap says by the first which process it has made, and goes on when there is something to read from the other.
 INFO_DESCRIPTOR, BLOCK_DESCRIPTOR = 8, 7
 _FIRST_DESCRIPTOR = 20
+_REPORT_BYTES = 100
 NOT_STARTED = b"not started"
 # Within their namespace: the first process of bubblewrap, and the shell.
 _OWN_NUMBERS = (b"1", b"2")
@@ -49,8 +50,11 @@ class SandboxSupervisor(Supervisor):
     def __init__(self, stop_signal: int, grace_seconds: float, channel: int | None = None) -> None:
         super().__init__(stop_signal, grace_seconds)
         self._reading, self._writing = _pipe()
+        os.set_blocking(self._reading, False)
         self._awaited.append(self._reading)
         self._said = b""
+        self._is_alone = False
+        self._is_report_due = True
         self._channel = channel
         self._info = b""
         if channel is not None:
@@ -68,28 +72,45 @@ class SandboxSupervisor(Supervisor):
     def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None) -> list[bytes]:
         """Run a program; see the base class. The exit code is ``not started`` if the sandbox cannot be set up."""
         report = super().run(command, stdout, stderr, prepare)
-        self._end_sandbox()
         return report if self._said or not report[0] else [NOT_STARTED, *report[1:]]
 
-    def end_all(self) -> None:
-        """Leave nothing running, the sandbox included."""
-        super().end_all()
-        self._end_sandbox()
+    def close(self) -> None:
+        """Kill bubblewrap, and with it all that is inside."""
+        until = time.monotonic() + KILL_SECONDS
+        self._reap()
+        if self._is_running:
+            self._signal([self._program], signal.SIGKILL)
+        while self._has_children and time.monotonic() < until:
+            self._wait(POLL_SECONDS)
 
     def _take(self, descriptor: int, data: bytes) -> None:
-        """Read the report: a line when the program is started, and one with its exit status."""
+        """Read the report: a line when the program is started, and one with its exit status, and if any are left."""
         if self._channel is not None and descriptor == self._info_reading:
             self._info += data
             if data.rstrip().endswith(b"}"):
                 self._open_network()
         if descriptor != self._reading:
             return
-        self._said += data
-        _, _, status = self._said.partition(b"\n")
-        if status.endswith(b"\n") and self._status is None:
+        self._said = (self._said + data)[:_REPORT_BYTES]
+        _, _, rest = self._said.partition(b"\n")
+        status, is_whole, _ = rest.partition(b"\n")
+        if is_whole:
             # The program reaches the shell's descriptor by way of /proc, and can write there what it likes.
-            number = int(status) if len(status) <= 4 and status.strip().isdigit() else 255
-            self._status = (number & 0xFF) << 8  # as the system reports it
+            number, _, left = status.partition(b" ")
+            self._is_alone = not left
+            if self._status is None:
+                is_number = len(number) <= 3 and number.isdigit()
+                self._status = (int(number) & 0xFF if is_number else 255) << 8  # as the system reports it
+
+    def _reap(self) -> None:
+        super()._reap()
+        if not self._is_running and self._is_report_due:
+            # Bubblewrap ends after the shell, whose report may have come in the meantime.
+            self._is_report_due = False
+            try:
+                self._take(self._reading, os.read(self._reading, _REPORT_BYTES))
+            except BlockingIOError:
+                return
 
     def _open_network(self) -> None:
         """Hand out the listener, then let bubblewrap go on; without a listener it must not."""
@@ -107,6 +128,8 @@ class SandboxSupervisor(Supervisor):
             self._signal([self._program], signal.SIGKILL)
 
     def _descendants(self) -> dict[int, int]:
+        if self._is_alone:
+            return {}
         return {pid: session for pid, session in super()._descendants().items() if not self._is_own(pid)}
 
     def _left(self) -> list[int]:
@@ -117,14 +140,6 @@ class SandboxSupervisor(Supervisor):
             return True
         numbers = read_proc(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
         return numbers[-1:] == [] or (len(numbers) > 1 and numbers[-1] in _OWN_NUMBERS)
-
-    def _end_sandbox(self) -> None:
-        """Kill bubblewrap, and with it all that is inside."""
-        self._signal([self._program], signal.SIGKILL)
-        until = time.monotonic() + KILL_SECONDS
-        self._reap()
-        while self._has_children and time.monotonic() < until:
-            self._wait(POLL_SECONDS)
 
 
 def _pipe() -> tuple[int, int]:

@@ -51,6 +51,7 @@ class Supervisor:
         self._stop_signal = stop_signal
         self._grace_seconds = grace_seconds
         self._program = 0
+        self._is_running = False
         self._status: int | None = None
         self._is_control_open = True
         self._has_children = True
@@ -78,6 +79,7 @@ class Supervisor:
             how many go on in sessions of their own; and the names of some of them.
         """
         self._program = start(command, stdout, stderr, prepare)
+        self._is_running = True
         while self._status is None and self._is_control_open:
             self._wait(None)
         until = time.monotonic() + LINGER_SECONDS
@@ -97,8 +99,11 @@ class Supervisor:
         return [b"%d" % exit_code, b"%d" % len(left), b"%d" % len(going_on), *names]
 
     def end_all(self) -> None:
-        """Leave nothing running."""
+        """End all that the program has started."""
         self._end(is_all=True)
+
+    def close(self) -> None:
+        """End what was started for the sake of the program; the caller reads the report meanwhile."""
 
     def _left(self) -> list[int]:
         return [pid for pid, session in self._descendants().items() if session == self._program]
@@ -158,7 +163,9 @@ class Supervisor:
             if not pid:
                 return
             if pid == self._program:
-                self._status = status
+                self._is_running = False
+                if self._status is None:
+                    self._status = status
 
 
 def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None = None) -> int:
@@ -211,10 +218,13 @@ def main() -> None:
     supervisor, prepare = _of_kind(stop_signal, float(sys.argv[4]), sys.argv[5:])
     try:
         report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, prepare)
+        os.write(_REPORT, SEPARATOR.join(report))
+        os.close(_REPORT)
     except BaseException:
         supervisor.end_all()
         raise
-    os.write(_REPORT, SEPARATOR.join(report))
+    finally:
+        supervisor.close()
     os._exit(0)  # taking the interpreter apart takes a while
 
 

@@ -176,7 +176,13 @@ def _folded(name: str) -> str:
 def _is_inside(path: Path, directory: Path | None) -> bool:
     if directory is None:
         return False
-    return path.is_relative_to(directory) or Path(_folded(str(path))).is_relative_to(_folded(str(directory)))
+    name, place = str(path), str(directory)
+    return _is_at_or_below(name, place) or _is_at_or_below(_folded(name), _folded(place))
+
+
+def _is_at_or_below(name: str, place: str) -> bool:
+    # Of texts, since pathlib is slow and each command is checked.
+    return name == place or name.startswith(place if place.endswith("/") else f"{place}/")
 
 
 def _is_below(path: Path, places: Iterable[str]) -> bool:

@@ -102,18 +102,19 @@ def sandbox_policy(
     home = user_directory()
     if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
         raise SandboxError(f"the workspace {workspace} holds your own directory")
-    is_trusted = paths.is_trusted and not is_private_directory(start)
+    is_private = is_private_directory(start)
+    is_trusted = paths.is_trusted and not is_private
     named = {*scope.writable, *scope.readable}
     for each in named:
         if each.resolve() != each:  # a command that runs at the same time can have put a link there
             raise SandboxError(f"{each} leads to another place")
     written = [workspace, *([start] if is_trusted else []), *scope.writable]
-    read = [] if is_trusted or is_private_directory(start) else [start]
+    read = [] if is_trusted or is_private else [start]
     if "files.write" in paths.denied:
         written, read = [], [*read, *written]
     if "files.read" in paths.denied:
         written, read = [], []
-    environ = os.environ if environ is None else environ
+    environ = dict(os.environ if environ is None else environ)  # one of its own is faster
     machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
     special = _Special()
     for root in written:
@@ -130,7 +131,7 @@ def sandbox_policy(
             *filter(Path.is_dir, denied_reads),
         ),
         hidden_files=(
-            *machine.hidden_files,
+            *filter(_has_content, machine.hidden_files),
             *(each for each in special.hidden_files if each not in named),
             *(each for each in denied_reads if not each.is_dir()),
         ),
@@ -304,6 +305,14 @@ def _may_hold_files(path: Path) -> bool:
         return True
 
 
+def _has_content(path: Path) -> bool:
+    """Return False for a file that is empty or not there, for the same reason."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
 def _is_system(path: Path) -> bool:
     """Return True for a directory of the system that a link such as ``/lib64`` leads to."""
     is_named = path.parent == Path("/") and path.name in _SYSTEM and str(path) not in _HIDDEN
@@ -312,7 +321,7 @@ def _is_system(path: Path) -> bool:
 
 def _hidden_files() -> Iterator[Path]:
     if os.getuid() == 0:
-        yield from filter(Path.is_file, map(Path, _HIDDEN_FILES_FROM_ROOT))
+        yield from map(Path, _HIDDEN_FILES_FROM_ROOT)
         yield from Path("/etc/ssh").glob("ssh_host_*_key")
 
 

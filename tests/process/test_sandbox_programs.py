@@ -192,6 +192,12 @@ def test_what_is_left_is_named_and_ends_with_the_sandbox(bubblewrap, of):
     assert not [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x00602" in content(each)]
 
 
+def test_a_forged_report_leaves_nothing_running(bubblewrap, of):
+    end, _ = supervised(bubblewrap, of, "setsid sleep 6051 & echo 7 > /proc/2/fd/9; sleep 6052")
+    assert end.exit_code == 7
+    assert not [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x00605" in content(each)]
+
+
 def content(path):
     try:
         return path.read_bytes()

@@ -40,10 +40,11 @@ PROXY_VARIABLES = {
     "NODE_USE_ENV_PROXY": "1",
 }
 """Environment variables by which programs find the way to the domains of a policy."""
-# It reports the start and the end of the program, as SandboxSupervisor reads it, and then waits to be killed.
+# It reports the start and the end of the program, as SandboxSupervisor reads it. If the program has left processes,
+# which "kill -0 -1" finds, it waits to be killed. Else it ends with the same status, which may be noticed first.
 _WATCHER = (
     "exec 3>&2 2>/dev/null; {limits}; trap : HUP INT TERM; echo started >&9; "
-    '(exec "$@" 2>&3 3>&- 9>&-); echo $? >&9; kill -STOP $$'
+    '(exec "$@" 2>&3 3>&- 9>&-); s=$?; if kill -0 -1; then echo $s left >&9; kill -STOP $$; fi; echo $s >&9; exit $s'
 )
 _INSTALL = "install bubblewrap, for example with: sudo apt install bubblewrap"
 
@@ -144,33 +145,39 @@ def _mounts(policy: SandboxPolicy) -> Iterator[str]:
     else:
         yield from (*_EMPTY, str(_TEMPORARY))
     # The programs' temporary directory is neither of the two that a rule can name.
-    accesses = {Path("/"): Access.READ if policy.is_system_readable else Access.HIDDEN, _TEMPORARY: None}
-    mounts: dict[Path, Access] = {}
-    for path, access in rules.items():
-        if path == _TEMPORARY:
+    temporary = str(_TEMPORARY)
+    accesses = {"/": Access.READ if policy.is_system_readable else Access.HIDDEN, temporary: None}
+    mounts: dict[str, Access] = {}
+    for name, access in ((str(path), access) for path, access in rules.items()):
+        if name == temporary:
             continue
-        root = next(each for each in path.parents if each in accesses)
+        root = next(each for each in _above(name) if each in accesses)
         around = accesses[root]
-        if around is access or not os.path.lexists(path):
+        if around is access or not os.path.lexists(name):
             continue
-        accesses[path] = access
+        accesses[name] = access
         if access is Access.HIDDEN and around is None:
             continue
-        mounts[path] = access
+        mounts[name] = access
         if around is Access.WRITE:
             # A directory that is a mount cannot be renamed, so what is hidden or protected keeps its place.
-            for each in path.parents[: len(path.parts) - len(root.parts) - 1]:
+            for each in _above(name, root):
                 mounts.setdefault(each, Access.WRITE)
-    for path in sorted(mounts, key=lambda each: len(each.parts)):
-        name, is_folder = str(path), path.is_dir()
-        if mounts[path] is not Access.HIDDEN:
-            yield from ("--bind" if mounts[path] is Access.WRITE else "--ro-bind", name, name)
-        elif is_folder:
+    for name in sorted(mounts, key=lambda each: each.count("/")):
+        if mounts[name] is not Access.HIDDEN:
+            yield from ("--bind" if mounts[name] is Access.WRITE else "--ro-bind", name, name)
+        elif os.path.isdir(name):  # noqa: PTH112  # pathlib is slow
             yield from (*_EMPTY, name)
         else:
             yield from ("--ro-bind", "/dev/null", name)
     # As root, settings of the kernel could be written otherwise.
     yield from ("--remount-ro", "/proc")
+
+
+def _above(name: str, root: str = "") -> Iterator[str]:
+    """Yield the directories above a path and below a root, the nearest first."""
+    while name != "/" and (name := name.rpartition("/")[0] or "/") != root:
+        yield name
 
 
 def limits_in_shell(limits: SandboxLimits) -> str:

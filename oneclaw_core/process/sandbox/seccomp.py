@@ -9,10 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 # By machine: its number in ``linux/audit.h``, and the numbers of its system calls.
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -96,7 +97,10 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x50000
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
 
 
-def build_filter(families: Sequence[int] = (), *, can_start_programs: bool = True, machine: str | None = None) -> bytes:
+@lru_cache
+def build_filter(
+    families: tuple[int, ...] = (), *, can_start_programs: bool = True, machine: str | None = None
+) -> bytes:
     """Build a filter that refuses what no program in a sandbox needs.
 
     Args:
