@@ -29,7 +29,7 @@ from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
 PROGRAM = Path(__file__).with_name("work_to_kill.py")
 VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")

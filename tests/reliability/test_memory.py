@@ -15,7 +15,7 @@ from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.types.messages import MessageType
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
 TURNS_PER_SESSION = 10
 # What is kept up to a limit, such as words, still grows a little in the short form; a turn that stays takes thousands.

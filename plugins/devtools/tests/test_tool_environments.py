@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from installations import Installation, find_uv, make_environ, write_core_wheel, write_wheel
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
 
 def find_pipx():

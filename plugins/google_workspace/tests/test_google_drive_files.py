@@ -162,6 +162,7 @@ def test_a_full_drive_is_told_at_once(google, drive, desk):
     assert google.called("drive.files.create") == ["drive.files.create"]
 
 
+@pytest.mark.long
 def test_two_hundred_megabytes_go_up_and_come_down_with_flat_memory(drive, desk, tmp_path, monkeypatch):
     size = 200 * MEGABYTE  # holes, which cost no disk: neither here nor in the stand-in
     source = desk.start_directory / "video.bin"

@@ -192,6 +192,7 @@ def test_a_large_attachment_goes_in_pieces_that_are_taken_up(google, gmail, desk
     assert '"film.bin" (4.72 MB)' in desk.asked[0][1]
 
 
+@pytest.mark.long
 def test_large_attachments_are_never_in_memory_as_a_whole(gmail, desk, tmp_path, monkeypatch):
     content = bytes(range(256)) * 1024 * 96  # 25.2 MB, 34 MB in the mail
     (desk.start_directory / "film.bin").write_bytes(content)
