@@ -217,9 +217,13 @@ class Project:
         subject: str | None = None,
         directory: str | None = None,
         sandbox: str | None = None,
+        *,
+        as_a_whole: bool = False,
     ) -> bool:
         assert self._permissions is not None
-        request = PermissionRequest(permission, "oneclaw", {}, detail, subject=subject, directory=directory)
+        request = PermissionRequest(
+            permission, "oneclaw", {}, detail, subject=subject, directory=directory, as_a_whole=as_a_whole
+        )
         await self._permissions.require(request, sandbox)
         return True
 

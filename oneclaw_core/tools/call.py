@@ -253,14 +253,19 @@ class RunningCall:
             self._provenance.marks.append(Mark(MarkKind.USER, ""))
         return answer
 
-    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+    async def is_granted(
+        self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
+    ) -> bool:
         """Return True if the permission is granted already, False if the call goes on in a sandbox without it.
 
         Raises:
             PermissionDeniedError: it is denied.
         """
         return await run_on(
-            self._loop, self._require_permission(permission, "outside the sandbox", subject, directory, sandbox)
+            self._loop,
+            self._require_permission(
+                permission, "outside the sandbox", subject, directory, sandbox, as_a_whole=as_a_whole
+            ),
         )
 
     def ask_permission_sync(

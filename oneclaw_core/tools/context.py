@@ -60,7 +60,9 @@ class CallServices(Protocol):
         """The same in the thread of a synchronous tool."""
         ...
 
-    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+    async def is_granted(
+        self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
+    ) -> bool:
         """Return True if the permission is granted already, False if the call goes on in a sandbox without it."""
         ...
 
@@ -282,7 +284,9 @@ class ToolContext:
         """
         await self._running_services().ask_permission(permission, detail, subject, directory)
 
-    async def is_granted(self, permission: str, subject: str, directory: str | None, sandbox: str) -> bool:
+    async def is_granted(
+        self, permission: str, subject: str, directory: str | None, sandbox: str, *, as_a_whole: bool = False
+    ) -> bool:
         """Return True if a permission is granted already; if not, the tool must go on in a sandbox, or ask.
 
         What is decided is recorded, with the name of the sandbox.
@@ -292,13 +296,14 @@ class ToolContext:
             subject: what it is needed for, such as a command.
             directory: the absolute path where it will be done.
             sandbox: the name of the sandbox; ``""`` if the tool will ask where nothing is decided.
+            as_a_whole: True if only a grant for all subjects is enough, not one for a pattern.
 
         Raises:
             PermissionDeniedError: it is denied; let it pass, the executor answers the model.
         """
         if self._call is None:  # executed by hand, where nothing is asked
             return True
-        return await self._call.is_granted(permission, subject, directory, sandbox)
+        return await self._call.is_granted(permission, subject, directory, sandbox, as_a_whole=as_a_whole)
 
     def ask_permission_sync(
         self, permission: str, detail: str = "", subject: str | None = None, directory: str | None = None

@@ -471,6 +471,8 @@ class ToolExecutor:
             subject: str | None = None,
             directory: str | None = None,
             sandbox: str | None = None,
+            *,
+            as_a_whole: bool = False,
         ) -> bool:
             said = self._registry.get_permission_meaning(permission, plugin)
             marked = scope.conversation
@@ -491,6 +493,7 @@ class ToolExecutor:
                 else (),
                 holds=marked.in_words() if marked.outside else "",
                 asks_again=bool(marked.outside) and asks_again(permission, marked),
+                as_a_whole=as_a_whole,
             )
             try:
                 with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():

@@ -65,6 +65,7 @@ class PermissionRequest:
         holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
             enough: see :func:`oneclaw_core.tools.provenance.asks_again`.
+        as_a_whole: True if a grant for a pattern of subjects is not enough.
     """
 
     permission: str
@@ -81,6 +82,7 @@ class PermissionRequest:
     on_behalf_of: tuple[str, ...] = ()
     holds: str = ""
     asks_again: bool = False
+    as_a_whole: bool = False
 
     @property
     def grant_for_session(self) -> Grant | None:
@@ -121,6 +123,8 @@ class RequirePermission(Protocol):
         subject: str | None = None,
         directory: str | None = None,
         sandbox: str | None = None,
+        *,
+        as_a_whole: bool = False,
     ) -> bool:
         """Return if the permission is granted, or if the call goes on in a sandbox without it.
 
@@ -130,6 +134,7 @@ class RequirePermission(Protocol):
             subject: what it is needed for.
             directory: where, as an absolute path.
             sandbox: the sandbox that makes a question needless; ``None`` to ask where nothing is decided.
+            as_a_whole: True if a grant for a pattern of subjects is not enough.
 
         Returns:
             True if it is granted; False if the call goes on in the sandbox.
@@ -335,7 +340,7 @@ class PermissionPolicy:
     def _granted_by(self, request: PermissionRequest) -> tuple[str, Grant | None] | None:
         """Find what grants it without asking, ``None`` if nothing does; a denial goes before a grant."""
         permission, subject = request.permission, request.subject
-        if any(grants(rule, permission, subject) for rule in self._allowed):
+        if any(_is_enough(rule, request) for rule in self._allowed):
             return "option", None
         denial = self._denial(request)
         if denial is not None:
@@ -345,7 +350,7 @@ class PermissionPolicy:
                 continue  # it was granted when it was for the workspace alone
             if (
                 grant.decision is Decision.GRANT
-                and grants(grant, permission, subject)
+                and _is_enough(grant, request)
                 and _holds_for(grant, request)
                 and not (request.asks_again and grant.pattern is None and grant.task is None)
             ):
@@ -355,7 +360,7 @@ class PermissionPolicy:
                 grant.permission == permission
                 and not (request.asks_again and grant.pattern is None and not asked_again)
                 and tool_name in (None, request.tool_name)
-                and grant.pattern in (None, subject)
+                and grant.pattern in (None, None if request.as_a_whole else subject)
                 and (grant.agent, grant.directory) == (request.agent, request.directory)
             ):
                 return "grant", None
@@ -443,6 +448,11 @@ def grant_in_words(grant: Grant) -> str:
     if grant.until is not None:
         words += f", until {grant.until.astimezone():%Y-%m-%d %H:%M}"
     return words
+
+
+def _is_enough(rule: PermissionRule | Grant, request: PermissionRequest) -> bool:
+    """Return True if a rule grants the permission of a request for its subject."""
+    return grants(rule, request.permission, request.subject) and not (request.as_a_whole and rule.pattern is not None)
 
 
 def _holds_for(grant: Grant, request: PermissionRequest) -> bool:

@@ -1,6 +1,7 @@
 """FEAT-004 "Permission Rules": who is asked, what is remembered, what a denial says."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -161,6 +162,16 @@ def test_a_grant_for_a_pattern_holds_for_what_fits_and_the_user_is_asked_about_t
     requests = (command("git log -p"), command("git log; rm -rf /"), command("ls"))
     assert is_granted(policy, *requests) == [True, False, False]
     assert [question.subject for question in household.questions] == ["git log; rm -rf /", "ls"]
+
+
+def test_where_all_subjects_must_be_granted_a_pattern_is_not_enough():
+    household = Household(PermissionAnswer.NO, PermissionAnswer.NO, PermissionAnswer.SESSION)
+    all_commands = replace(command("git log"), as_a_whole=True)
+    policy = household.policy({"shell.execute:git *": GRANT}, allowed=["shell.execute:git log"])
+    assert is_granted(policy, command("git log"), all_commands) == [True, False]
+    assert is_granted(household.policy({"shell.execute": GRANT}), all_commands) == [True]
+    # An answer for a session is for all commands of the directory.
+    assert is_granted(household.policy(), all_commands, command("ls"), all_commands) == [False, True, True]
 
 
 def test_a_pattern_can_be_allowed_for_this_run():

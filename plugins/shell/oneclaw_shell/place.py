@@ -114,10 +114,9 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
             chosen, gap = _without(chosen), f"the sandbox cannot be used here: {error}"
     is_asked = bool(gap) or needs.is_unsandboxed
     is_ours = not gap and policy is not None and policy.access(directory) is Access.WRITE
-    # There a tool can have written what the command runs, such as a Makefile, since it was granted: a pattern, which
-    # covers no line break, is not enough.
-    wanted = f"{subject}\n" if is_ours else subject
-    if await context.is_granted(PERMISSION, wanted, place, "" if is_asked else chosen.name):
+    # There a tool can have written what the command runs, such as a Makefile, since it was granted: a pattern is not
+    # enough.
+    if await context.is_granted(PERMISSION, subject, place, "" if is_asked else chosen.name, as_a_whole=is_ours):
         return OUTSIDE
     if needs.is_unsandboxed and chosen.backend is not None:
         detail = _detail(f"run it outside the sandbox {chosen.name}", needs)
@@ -126,10 +125,13 @@ async def find_place(command: str, directory: Path, needs: Needs, context: ToolC
     if needs.hosts and chosen.backend is not None and not chosen.backend.allows_domains:
         raise UsageError(f"the sandbox {chosen.name} cannot reach single hosts: ask for {UNSANDBOXED} instead")
     if gap:
-        where = (
-            f"in the sandbox {chosen.name}, which is incomplete" if chosen.backend is not None else "without a sandbox"
-        )
-        await context.ask_permission(PERMISSION, _detail(f"run it {where}: {gap}", needs), subject, place)
+        what = f"run it without a sandbox: {gap}"
+        if chosen.backend is not None:
+            what = (
+                f"run it in the sandbox {chosen.name}, which is incomplete: {gap}; if you answer session or always, "
+                "run it outside of it, now and later"
+            )
+        await context.ask_permission(PERMISSION, _detail(what, needs), subject, place)
         if chosen.backend is None or await context.is_granted(PERMISSION, subject, place, chosen.name):
             return OUTSIDE
     assert chosen.backend is not None

@@ -128,6 +128,7 @@ def test_a_sandbox_that_does_not_enforce_all_asks_and_never_runs_free(
     (question,) = oneclaw.user.asked
     assert (question.permission, question.subject) == ("shell.execute", "touch made")
     assert (strength.reason or "it hides nothing") in question.detail
+    assert ("always, run it outside of it" in question.detail) is strength.is_available
 
 
 def test_a_sandbox_that_breaks_runs_nothing(run, oneclaw_home, monkeypatch):
