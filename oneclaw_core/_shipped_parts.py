@@ -10,6 +10,7 @@ OUR_DISTRIBUTIONS = {
     "google_workspace": "oneclaw-google-workspace",
     "javascript": "oneclaw-javascript",
     "js_tool_management": "oneclaw-javascript",
+    "mcp": "oneclaw-mcp",
     "memory": "oneclaw-memory",
     "offline": "oneclaw-offline",
     "openai": "oneclaw-openai",
@@ -47,6 +48,7 @@ GROUPS = {
 COMMANDS = {
     "env": "javascript",
     "google": "google_workspace",
+    "mcp": "mcp",
     "memory": "memory",
     "plugins check": "devtools",
     "plugins install": "devtools",

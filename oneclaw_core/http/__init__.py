@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import OAuthError as OAuthError
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
+    from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
@@ -40,7 +41,7 @@ _NAMES = {
     "messages": (
         "body_pieces InvalidRequestError decoded failure_text media_type outgoing_request shown_url status_text"
     ),
-    "clients": "expands_boundedly",
+    "clients": "create_guarded_client expands_boundedly",
     "oauth.accounts": "OAuthAccount OAuthAccounts",
     "oauth.client": "OAuthClient",
     "oauth.consent": "OAuthConsent RedirectListener",

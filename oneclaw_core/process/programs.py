@@ -60,25 +60,26 @@ async def run_program(
     *,
     directory: Path,
     environ: Mapping[str, str] | None = None,
-    timeout_seconds: float,
+    timeout_seconds: float | None,
     on_stdout: Callable[[bytes], None],
     on_stderr: Callable[[bytes], None] | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
     grace_seconds: float = GRACE_SECONDS,
     sandbox: tuple[SandboxBackend, SandboxPolicy] | None = None,
     on_connection: OnConnection | None = None,
+    stdin: int | None = None,
 ) -> ProgramEnd:
-    """Run a program without a terminal and without input.
+    """Run a program without a terminal, and without input unless there is a descriptor for it.
 
     Everything that it has started is ended when it exceeds its time limit, when this is cancelled, and when this
     process ends, even by SIGKILL; orphans and daemons too on Linux. When the program ends by itself, processes left
-    in its session are ended, and those with a session of their own run on.
+    in its session are ended, and those with a session of their own run on. Of a program with input, all are ended.
 
     Args:
         command: The program and its arguments.
         directory: The working directory.
         environ: Its environment; by default that of this process without secrets.
-        timeout_seconds: Time limit.
+        timeout_seconds: Time limit; ``None`` for a server that runs until its input ends or this is cancelled.
         on_stdout: Receives standard output piece by piece.
         on_stderr: Receives standard error piece by piece; by default ``on_stdout`` receives both, in order.
         stop_signal: Asks processes to end before they are killed.
@@ -87,6 +88,7 @@ async def run_program(
             bubblewrap nothing runs on, processes with a session of their own included.
         on_connection: Serves what connects to the proxy of a sandbox with ``Network.DOMAINS``, such as
             ``accept`` of :func:`oneclaw_core.http.command_proxy`; needed there and only there.
+        stdin: A descriptor for its standard input, such as the end of a pipe; the caller closes its own afterwards.
 
     Raises:
         SandboxError: The sandbox cannot be set up; the program has not run.
@@ -123,11 +125,12 @@ async def run_program(
             str(stderr.write_end),
             str(int(stop_signal)),
             str(grace_seconds),
+            str(-1 if stdin is None else stdin),
             *options,
             is_bare=True,
             directory=directory,
             environ=environ,
-            pass_descriptors=(*{stdout.write_end, stderr.write_end}, *inherited),
+            pass_descriptors=(*{stdout.write_end, stderr.write_end}, *inherited, *([] if stdin is None else [stdin])),
             preload=("supervisor", "sandbox_supervisor"),
             ends_itself=True,
         )

@@ -47,6 +47,9 @@ class Supervisor:
         grace_seconds: how long it has for that before it is killed.
     """
 
+    stdin: int | None = None
+    """A descriptor for the program's standard input, closed here; ``None`` for no input."""
+
     def __init__(self, stop_signal: int, grace_seconds: float) -> None:
         self._stop_signal = stop_signal
         self._grace_seconds = grace_seconds
@@ -78,7 +81,7 @@ class Supervisor:
             The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
             how many go on in sessions of their own; and the names of some of them.
         """
-        self._program = start(command, stdout, stderr, prepare)
+        self._program = start(command, stdout, stderr, prepare, self.stdin)
         self._is_running = True
         while self._status is None and self._is_control_open:
             self._wait(None)
@@ -92,6 +95,8 @@ class Supervisor:
         if self._status is None or not self._is_control_open:
             self.end_all()
             return [b"", b"0", b"0"]
+        if self.stdin is not None:  # a server: nothing that it has started is of use without it
+            self.end_all()
         # A session of its own is how a command says that something is to outlive it.
         going_on = list(self._descendants())
         names += [_name(pid) for pid in going_on[:NAMED_PROCESSES]]
@@ -168,20 +173,22 @@ class Supervisor:
                     self._status = status
 
 
-def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None = None) -> int:
-    """Start a program in a new session, without a terminal and without input.
+def start(
+    command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None] | None = None, stdin: int | None = None
+) -> int:
+    """Start a program in a new session, without a terminal, and without input unless there is a descriptor for it.
 
     Returns:
         Its process id, which is that of its session too.
     """
-    null = os.open(os.devnull, os.O_RDONLY)
+    source_of_input = os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
-            for source, target in ((null, 0), (stdout, 1), (stderr, 2)):
+            for source, target in ((source_of_input, 0), (stdout, 1), (stderr, 2)):
                 os.dup2(source, target)
-            for descriptor in {stdout, stderr}:
+            for descriptor in {stdout, stderr, *([] if stdin is None else [stdin])}:
                 os.close(descriptor)
             for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
@@ -192,7 +199,7 @@ def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], 
             os.write(2, command[0] + f" cannot be run: {error.strerror}\n".encode())
         finally:
             os._exit(127)
-    for descriptor in {null, stdout, stderr}:
+    for descriptor in {source_of_input, stdout, stderr}:
         os.close(descriptor)
     return pid
 
@@ -215,7 +222,9 @@ def main() -> None:
     """Read the command from standard input, run it, and report to standard output."""
     stdout, stderr, stop_signal = map(int, sys.argv[1:4])
     adopt_orphans()
-    supervisor, prepare = _of_kind(stop_signal, float(sys.argv[4]), sys.argv[5:])
+    stdin = int(sys.argv[5])
+    supervisor, prepare = _of_kind(stop_signal, float(sys.argv[4]), sys.argv[6:])
+    supervisor.stdin = stdin if stdin >= 0 else None
     try:
         report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, prepare)
         os.write(_REPORT, SEPARATOR.join(report))

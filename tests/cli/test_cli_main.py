@@ -94,7 +94,7 @@ def test_version(ok):
 
 
 def test_help_lists_every_command_with_a_line(ok, monkeypatch):
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,memory,scheduled_tasks,skills")
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,skills")
     text = ok("--help")
     for name, command in BUILTIN_COMMANDS.items():
         assert f"  {name} " in text
@@ -108,7 +108,7 @@ def test_every_command_explains_itself(ok, name):
 
 
 def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
-    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,memory,scheduled_tasks,skills")
+    monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "google_workspace,javascript,mcp,memory,scheduled_tasks,skills")
     install_greeting()
     assert "Commands of plugins:\n  greet  Say hello." in ok("--help")
     # What a command returns is no exit status.

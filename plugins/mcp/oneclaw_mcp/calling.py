@@ -1,0 +1,145 @@
+"""A call of a server's tool: its time limit, its progress, and what its errors mean.
+
+Works around the SDK's ``call_tool``, which lists the tools again, and loses a result that does not fit its schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import ToolResult
+from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.connection import ServerError, describe, first_error, is_refused
+from oneclaw_mcp.results import tool_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+    from oneclaw_core import ToolContext
+    from oneclaw_mcp.connection import Connection
+    from oneclaw_mcp.manifest import KnownTool
+
+# However much progress a server reports.
+MAX_CALL_SECONDS = 600.0
+MAX_INPUT_ROUNDS = 10
+_CONNECTION_CLOSED, _TIMEOUT, _SESSION_LOST = -32000, -32001, -32600
+_ERROR_TYPES = {-32602: "validation_error", -32601: "not_available", _TIMEOUT: "timeout"}
+
+
+async def call_tool(
+    connection: Connection, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
+) -> ToolResult:
+    """Call a tool, and start its server for that if need be.
+
+    Args:
+        connection: of its server.
+        tool: as it was accepted.
+        arguments: checked against its schema.
+        context: of the call.
+    """
+    server = connection.server
+    context.mark_outside(f"the MCP server {server.name}")
+    for is_last in (False, True):
+        try:
+            with context.paused():
+                client = await connection.started(context.progress)
+        except ServerError as error:
+            return ToolResult.error(error.error_type, str(error))
+        now = connection.tools.get(tool.wire)
+        if now != tool.digest:
+            what = "has changed this tool" if now is not None else "does not have this tool any more"
+            return ToolResult.error(
+                "not_available",
+                f"The MCP server {server.name} {what} since the user accepted it. Nothing was done. "
+                f"The user can look at the difference with: oneclaw mcp check {server.name}",
+            )
+        try:
+            async with connection.slots, connection.in_call(context):
+                answer = await _asked(connection, client, tool, arguments, context)
+            return await tool_result(server, tool, answer, context)
+        except TimeoutError:
+            return ToolResult.error(
+                "timeout",
+                f"The MCP server {server.name} has neither answered nor reported progress for "
+                f"{server.call_seconds:g} s, or has taken more than {MAX_CALL_SECONDS:g} s. The call was cancelled, "
+                "and may have had its effect. Do not repeat it without asking the user.",
+            )
+        except Exception as error:  # noqa: BLE001  # a library and a foreign server
+            found = first_error(error)
+            if getattr(found, "code", None) == _SESSION_LOST and "ession" in str(found) and not is_last:
+                connection.disconnect()  # the server was restarted; it has refused the call before doing anything
+                continue
+            return _error(connection, found)
+    raise AssertionError  # the second round returns
+
+
+async def _asked(
+    connection: Connection, client: Client, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
+) -> CallToolResult:
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    loop = asyncio.get_running_loop()
+    seconds, latest = connection.server.call_seconds, loop.time() + MAX_CALL_SECONDS
+    responses: Any = None
+    state: str | None = None
+    for _ in range(MAX_INPUT_ROUNDS):
+        async with asyncio.timeout(seconds) as limit:
+
+            async def report(progress: float, total: float | None, message: str | None) -> None:
+                limit.reschedule(min(loop.time() + seconds, latest))
+                fraction = progress / total if total else None
+                context.progress(cleaned(message, 200) or f"{progress:g} of {total or 'an unknown number'}", fraction)
+
+            connection.limits[id(context)] = _prolonged(limit, seconds)
+            request = CallToolRequest(
+                params=CallToolRequestParams(
+                    name=tool.wire, arguments=arguments, input_responses=responses, request_state=state
+                )
+            )
+            answer = await client.session.send_request(
+                request,
+                TypeAdapter(CallToolResult | InputRequiredResult),
+                request_read_timeout_seconds=MAX_CALL_SECONDS,
+                progress_callback=report,
+            )
+        if isinstance(answer, CallToolResult):
+            return answer
+        responses, state = await connection.answers(answer.input_requests or {}), answer.request_state
+    raise ServerError(f"The MCP server {connection.server.name} asked for more than {MAX_INPUT_ROUNDS} times.")
+
+
+def _prolonged(limit: asyncio.Timeout, seconds: float) -> Callable[[bool], None]:
+    """Return a function that stops the clock of a call, and starts it again."""
+
+    def set_running(is_running: bool) -> None:
+        limit.reschedule(asyncio.get_running_loop().time() + seconds if is_running else None)
+
+    return set_running
+
+
+def _error(connection: Connection, error: BaseException) -> ToolResult:
+    name, code = connection.server.name, getattr(error, "code", None)
+    if isinstance(error, ServerError):
+        return ToolResult.error(error.error_type, str(error))
+    if code == _CONNECTION_CLOSED or (code is None and not is_refused(error)):
+        said = connection.last_words()
+        connection.note_death()
+        return ToolResult.error(
+            "interrupted",
+            f"The MCP server {name} ended during the call, or its connection broke: {describe(error)}. The call may "
+            "have had its effect; the next one starts the server again. Do not repeat this one without asking the "
+            f"user.{' It ' + said if said else ''}",
+        )
+    if is_refused(error):
+        return ToolResult.error(
+            "permission_denied",
+            f"The MCP server {name} wants its user to sign in. The user can do that with: oneclaw mcp login {name}",
+        )
+    return ToolResult.error(
+        _ERROR_TYPES.get(code or 0, "execution_error"), f"The MCP server {name} answered: {describe(error)}"
+    )

@@ -1,0 +1,298 @@
+"""`oneclaw mcp`: servers are added, listed, checked and removed."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oneclaw_core import OneClawError, UsageError, find_home
+from oneclaw_core.cli import json_option, print_json, print_table, print_text, run_async, warn
+from oneclaw_mcp.manifest import ManifestFolder
+from oneclaw_mcp.servers import HTTP, SSE, STDIO, Server, ServerBook, check_name
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from oneclaw_mcp.manifest import Difference, KnownTool, Manifest
+    from oneclaw_mcp.source import ServerSource
+
+
+@click.group()
+def mcp() -> None:
+    """Use MCP servers as tool groups.
+
+    A server is started when one of its tools is first called, and stopped when it is idle. Its tools are pinned when
+    it is added: one that changes later is blocked until you accept it.
+    """
+
+
+@mcp.command()
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--url", help="The address of a server that is reached over HTTP.")
+@click.option("--transport", type=click.Choice((HTTP, SSE)), default=HTTP, help="How; sse is the one of 2024.")
+@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of each request.")
+@click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="A variable; alone, as it is here.")
+@click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="Where to start it.")
+@click.option("--description", default="", help="What it is for, in the list of tool groups.")
+@click.option("--group", "parts", multiple=True, metavar="PART=PATTERN", help="Tools of a group of their own.")
+@click.option("--no-start", is_flag=True, help="Do not start it now; its tools are pinned when it is first used.")
+def add(
+    name: str,
+    command: tuple[str, ...],
+    url: str | None,
+    transport: str,
+    headers: tuple[str, ...],
+    variables: tuple[str, ...],
+    directory: str | None,
+    description: str,
+    parts: tuple[str, ...],
+    no_start: bool,
+) -> None:
+    """Add a server: NAME -- COMMAND ARGUMENTS, or NAME --url URL.
+
+    It is started once, and its tools are listed and pinned. A value can be ${env:NAME}, which is read when the server
+    is started, or ${secret:NAME}, which `oneclaw keys set mcp.NAME` stores. What looks like a secret is stored so.
+    """
+    from oneclaw_mcp.adding import add_server, pairs
+
+    check_name(name)
+    if bool(command) == bool(url):
+        raise UsageError("give either a command behind -- or --url")
+    server = Server.from_dict(
+        name,
+        Server(
+            name,
+            STDIO if command else transport,
+            command,
+            pairs(variables, "=", "--env"),
+            directory,
+            url,
+            pairs(headers, ":", "--header"),
+            description,
+            parts=_parts(parts),
+        ).to_dict(),
+    )
+    print_text(f"{'runs' if command else 'connects to'}: {server.address}")
+    manifest = run_async(_with_source(lambda source: add_server(source, server, is_started=not no_start)))
+    if manifest is None:
+        print_text(f"{name} is added, and not started; its tools are found when a model loads the group {server.group}")
+        return
+    print_text(f"{name} is added: {manifest.title or 'a server'}, protocol {manifest.era}")
+    _show_tools(manifest.tools)
+    for tool, why in manifest.refused:
+        warn(f"{tool} is left out: {why}")
+    print_text(f"each tool asks for its permission; to allow one: oneclaw permissions grant mcp.{name}.TOOL")
+
+
+@mcp.command("list")
+@json_option
+def list_servers(as_json: bool) -> None:
+    """List the servers; none is started."""
+    book, manifests = _book()
+    documents = [_document(server, manifests) for server in book.read().values()]
+    if as_json:
+        print_json(documents)
+    else:
+        rows = ((each["name"], each["state"], str(len(each["tools"])), each["address"]) for each in documents)
+        print_table(("server", "state", "tools", "command or address"), rows)
+        for each in documents:
+            if each["problem"]:
+                warn(f"{each['name']}: {each['problem']}")
+
+
+@mcp.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show a server and its tools; values of variables and headers are never shown."""
+    book, manifests = _book()
+    server = book.get(name)
+    document = _document(server, manifests)
+    if as_json:
+        print_json(document)
+        return
+    for label in ("state", "problem", "address", "directory", "title", "protocol", "seen", "environment", "headers"):
+        if document[label]:
+            value = document[label]
+            print_text(f"{label}: {', '.join(value) if isinstance(value, list) else value}")
+    try:
+        manifest = manifests.read(server)
+    except OneClawError:
+        return
+    if manifest is not None:
+        _show_tools(manifest.tools)
+
+
+@mcp.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove a server, what is known of it, and its secrets."""
+    from oneclaw_mcp.adding import remove_server
+
+    run_async(_with_source(lambda source: remove_server(source, name)))
+    print_text(f"{name} is removed")
+
+
+@mcp.command()
+@click.argument("name")
+def enable(name: str) -> None:
+    """Publish the tools of a server again."""
+    _book()[0].change(name, is_enabled=True)
+    print_text(f"{name} is enabled")
+
+
+@mcp.command()
+@click.argument("name")
+def disable(name: str) -> None:
+    """Withdraw the tools of a server, and keep what is known of it."""
+    _book()[0].change(name, is_enabled=False)
+    print_text(f"{name} is disabled")
+
+
+@mcp.command()
+@click.argument("names", nargs=-1)
+@click.option("--accept", is_flag=True, help="Pin the tools as they are now.")
+@click.pass_context
+def check(context: click.Context, names: tuple[str, ...], accept: bool) -> None:
+    """Start servers, all by default, and show how their tools differ from those that you accepted.
+
+    The exit status is 1 if one does not start, or differs and --accept is not given.
+    """
+    from oneclaw_mcp.adding import check_server
+
+    book, _ = _book()
+    servers = [book.get(name) for name in names] if names else list(book.read().values())
+
+    async def run(source: ServerSource) -> bool:
+        is_fine = True
+        for server in servers:
+            try:
+                manifest, difference = await check_server(source, server, is_accepted=accept)
+            except OneClawError as error:
+                warn(f"{server.name}: {error}")
+                is_fine = False
+                continue
+            seconds = f"started in {manifest.start_seconds:.1f} s"
+            print_text(f"{server.name}: {seconds}, protocol {manifest.era}, {len(manifest.tools)} tools")
+            for tool, why in manifest.refused:
+                warn(f"{tool} is left out: {why}")
+            _show_difference(manifest, difference)
+            if difference and accept:
+                print_text("  accepted")
+            is_fine = is_fine and (accept or not difference)
+        return is_fine
+
+    if not run_async(_with_source(run)):
+        context.exit(1)
+
+
+@mcp.command()
+@click.argument("name")
+def logs(name: str) -> None:
+    """Print what a server wrote to standard error."""
+    from oneclaw_mcp.starting import log_path
+
+    book, _ = _book()
+    server = book.get(name)
+    path = log_path(book.folder, server.name)
+    found = [each for each in (path.with_name(f"{path.name}.1"), path) if each.exists()]
+    if not found:
+        print_text(f"{name} has written nothing")
+    for each in found:
+        print_text(each.read_text("utf-8", "replace").rstrip("\n"))
+
+
+def _book() -> tuple[ServerBook, ManifestFolder]:
+    folder = find_home().plugin_folder("mcp")
+    return ServerBook(folder), ManifestFolder(folder)
+
+
+async def _with_source(work: Any) -> Any:
+    async with _opened() as source:
+        return await work(source)
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[ServerSource]:
+    from oneclaw_core import OneClaw
+
+    async with OneClaw.open() as claw:
+        source = await claw.services.tool_source("mcp", "servers")
+        if source is None:
+            raise UsageError("the plugin mcp is disabled: enable it with: oneclaw plugins enable mcp")
+        yield source  # type: ignore[misc]  # the plugin's own
+
+
+def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for each in given:
+        part, equals, pattern = each.partition("=")
+        if not equals or not pattern:
+            raise UsageError(f"--group takes PART=PATTERN, such as issues=*issue*, not {each!r}")
+        check_name(part)
+        found[part] = (*found.get(part, ()), pattern)
+    return found
+
+
+def _document(server: Server, manifests: ManifestFolder) -> dict[str, Any]:
+    manifest, problem = None, ""
+    try:
+        manifest = manifests.read(server)
+    except OneClawError as error:
+        problem = str(error)
+    if manifest is not None and manifest.pending:
+        problem = f"its tools have changed; see: oneclaw mcp check {server.name}"
+    state = "disabled" if not server.is_enabled else "blocked" if problem and manifest is None else ""
+    return {
+        "name": server.name,
+        "state": state or ("known" if manifest is not None else "configured"),
+        "problem": problem,
+        "transport": server.transport,
+        "address": server.address,
+        "directory": server.directory,
+        "environment": sorted(server.environment),
+        "headers": sorted(server.headers),
+        "trusts_annotations": server.trusts_annotations,
+        "title": manifest.title if manifest is not None else "",
+        "protocol": manifest.era if manifest is not None else "",
+        "seen": datetime.fromtimestamp(manifest.found_at).isoformat(timespec="seconds") if manifest is not None else "",
+        "groups": sorted({each.group for each in manifest.tools}) if manifest is not None else [server.group],
+        "tools": [{"name": each.name, "permission": each.permission} for each in manifest.tools]
+        if manifest is not None
+        else [],
+    }
+
+
+def _show_tools(tools: Iterable[KnownTool]) -> None:
+    from oneclaw_core.tools import one_line
+
+    rows = ((each.name, each.group, one_line(each.description.rpartition("\n")[0], 80)) for each in tools)
+    print_table(("tool", "group", "what it says of itself"), rows)
+
+
+def _show_difference(manifest: Manifest, difference: Difference) -> None:
+    import difflib
+    import json
+
+    before = {each.wire: each for each in manifest.tools}
+
+    def lines(tool: KnownTool) -> list[str]:
+        parameters = json.dumps(json.loads(tool.parameters), indent=1, ensure_ascii=False, sort_keys=True)
+        facts = [f"{name}: {value}" for name, value in sorted(tool.annotations.items())]
+        return [*tool.description.splitlines(), *parameters.splitlines(), *facts]
+
+    for each in difference.changed:
+        print_text(f"  {each.wire} has changed:")
+        for line in difflib.unified_diff(lines(before[each.wire]), lines(each), lineterm="", n=1):
+            if not line.startswith(("---", "+++", "@@")):
+                print_text(f"    {line}")
+    for each in difference.new:
+        print_text(f"  {each.wire} is new:")
+        for line in lines(each):
+            print_text(f"    + {line}")
+    for name in difference.removed:
+        print_text(f"  {name} is gone")

@@ -1,0 +1,387 @@
+"""A started server: one task owns the connection, calls come from any task.
+
+Works around the SDK's client: it must be closed in the task that opened it; it probes for ten seconds even where the
+era is known; it lists one page of tools; and it stays dead after a server has forgotten its session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import OneClawError
+from oneclaw_core.process import run_in_thread
+from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.manifest import MAX_TOOLS, Manifest, known_tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from mcp import Client
+
+    from oneclaw_core import ToolContext
+    from oneclaw_mcp.servers import Server
+    from oneclaw_mcp.stdio import ServerLog, ServerProgram
+
+MAX_PAGES = 200
+MOST_CALLS = 8
+# Of deaths, after which a server is left alone for as long.
+_DEATHS = 3
+_DEATH_SECONDS = 60.0
+_NEWS_SECONDS = 5.0
+# Notices of changes come in bursts.
+_SETTLE_SECONDS = 0.5
+_LOWEST_NEW_ERA = "2026"
+
+
+class ServerError(OneClawError):
+    """A server could not be started or asked; the message names it.
+
+    Attributes:
+        error_type: for the result of a call.
+    """
+
+    def __init__(self, message: str, error_type: str = "not_available") -> None:
+        super().__init__(message)
+        self.error_type = error_type
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """A way to a server that is about to be started.
+
+    Attributes:
+        streams: async context manager of the streams of messages.
+        program: the running program, ``None`` for HTTP.
+    """
+
+    streams: Any
+    program: ServerProgram | None = None
+
+
+@dataclass(slots=True)
+class Connection:
+    """A server that is started when it is first needed, and stopped when it is idle.
+
+    Attributes:
+        server: as it is configured.
+        open_transport: starts the program, or finds what HTTP needs.
+        log: what the program writes to standard error; ``None`` for HTTP.
+        read_known: returns what is known of the server.
+        learn: keeps what was found at a contact, and returns what is known then.
+        elicit: answers questions of the server; ``None`` to refuse them.
+        tools: the definitions that the server has now, as digests by their true names.
+        calls: the contexts of the calls that are under way.
+        limits: stops and starts the clock of a call, by the id of its context.
+        slots: limits the calls at once.
+    """
+
+    server: Server
+    open_transport: Callable[[], Awaitable[Transport]]
+    read_known: Callable[[], Manifest | None]
+    learn: Callable[[Manifest], Manifest]
+    log: ServerLog | None = None
+    elicit: Any = None
+    tools: dict[str, str] = field(default_factory=dict)
+    calls: list[ToolContext] = field(default_factory=list)
+    limits: dict[int, Callable[[bool], None]] = field(default_factory=dict)
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_CALLS))
+    _client: Client | None = None
+    _owner: asyncio.Task[None] | None = None
+    _ready: asyncio.Future[None] | None = None
+    _ending: asyncio.Event = field(default_factory=asyncio.Event)
+    _list_changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _program: ServerProgram | None = None
+    _last_used: float = 0.0
+    _deaths: list[float] = field(default_factory=list)
+
+    @property
+    def is_running(self) -> bool:
+        """True if the server is started, or is being started."""
+        return self._owner is not None and not self._owner.done()
+
+    @property
+    def client(self) -> Client:
+        """The client of the SDK.
+
+        Raises:
+            ServerError: the server does not run.
+        """
+        if self._client is None:
+            raise ServerError(f"The MCP server {self.server.name} does not run.", "interrupted")
+        return self._client
+
+    async def started(self, progress: Callable[[str], None] | None = None) -> Client:
+        """Start the server if it does not run, and wait for that.
+
+        Args:
+            progress: is told how long it has been starting.
+
+        Raises:
+            ServerError: it does not start; the message says why, with the end of what it wrote.
+        """
+        self._last_used = time.monotonic()
+        if self._ending.is_set() and self._owner is not None:  # on its way out
+            await asyncio.wait({self._owner})
+        if not self.is_running:
+            self._refuse_dying()
+            loop = asyncio.get_running_loop()
+            self._ready, self._ending, self._list_changed = loop.create_future(), asyncio.Event(), asyncio.Event()
+            self._owner = loop.create_task(self._own(self._ready), name=f"mcp: {self.server.name}")
+        ready, began = self._ready, time.monotonic()
+        assert ready is not None
+        while not ready.done():
+            await asyncio.wait({ready}, timeout=_NEWS_SECONDS)
+            if progress is not None and not ready.done():
+                progress(f"starting the MCP server {self.server.name}, {time.monotonic() - began:.0f} s")
+        ready.result()
+        return self.client
+
+    async def aclose(self) -> None:
+        """Stop the server, and wait until nothing of it is left."""
+        self._ending.set()
+        owner = self._owner
+        if owner is None:
+            return
+        if self._client is None:
+            owner.cancel()
+        await asyncio.wait({owner})
+
+    @asynccontextmanager
+    async def in_call(self, context: ToolContext) -> AsyncIterator[None]:
+        """Note that a call is under way."""
+        self.calls.append(context)
+        try:
+            yield
+        finally:
+            self.calls.remove(context)
+            self.limits.pop(id(context), None)
+            self._last_used = time.monotonic()
+
+    async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer what a server of the new era wants to know before it goes on.
+
+        Raises:
+            ServerError: it asks for something that it is not given.
+        """
+        from mcp_types import ElicitRequest, ErrorData
+
+        found: dict[str, Any] = {}
+        for key, request in requests.items():
+            if not isinstance(request, ElicitRequest) or self.elicit is None:
+                raise ServerError(f"The MCP server {self.server.name} asks for something that no server is given.")
+            found[key] = await self.elicit(None, request.params)
+            if isinstance(found[key], ErrorData):
+                raise ServerError(f"The MCP server {self.server.name}: {found[key].message}")
+        return found
+
+    def note_death(self) -> None:
+        """Note that the server has ended; its owner may not have seen it yet."""
+        if self._client is not None and not self._ending.is_set():
+            self._deaths.append(time.monotonic())
+            self._ending.set()
+
+    def disconnect(self) -> None:
+        """Leave the connection, because it is of no use any more; the next call starts another one."""
+        self._ending.set()
+
+    def last_words(self) -> str:
+        """Say how the program ended and what it wrote, for an error; ``""`` if there is nothing to say."""
+        program = self._program
+        said = [each for each in (program.fault or program.end if program is not None else "",) if each]
+        tail = self.log.tail() if self.log is not None else ""
+        if tail:
+            said.append(f"the end of its standard error:\n{tail}")
+        return "; ".join(said)
+
+    async def _own(self, ready: asyncio.Future[None]) -> None:
+        began = time.monotonic()
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(self.server.start_seconds):
+                        client = await self._connect(stack)
+                        await self._look(client, time.monotonic() - began)
+                except TimeoutError:
+                    raise ServerError(
+                        f"it has not answered within {self.server.start_seconds:g} s (start_seconds)"
+                    ) from None
+                except Exception as error:
+                    ready.set_exception(self._start_error(error))  # before it is closed, and has ended anyway
+                    raise
+                self._client = client
+                ready.set_result(None)
+                await self._serve(client)
+        except asyncio.CancelledError:
+            if not ready.done():
+                ready.set_exception(ServerError(f"The MCP server {self.server.name} was stopped.", "interrupted"))
+        except BaseException as error:  # noqa: BLE001  # a library and a foreign server; told to who waits
+            if not ready.done():
+                ready.set_exception(self._start_error(error))
+        finally:
+            self._client = None
+            if ready.done() and not ready.cancelled():
+                ready.exception()  # seen, also where nobody waits any more
+            if not self._ending.is_set():
+                self._deaths.append(time.monotonic())
+
+    async def _connect(self, stack: AsyncExitStack) -> Client:
+        importing = asyncio.ensure_future(run_in_thread(_import_sdk))
+        transport = await self.open_transport()
+        self._program = transport.program
+        if transport.program is not None:
+            transport.program.start()
+            stack.push_async_callback(transport.program.close)
+        await importing
+        from mcp import Client
+        from mcp_types import DiscoverResult, Implementation
+
+        from oneclaw_core import __version__
+
+        known = self.read_known()
+        mode, discovered = "auto", None
+        if known is not None and known.era < _LOWEST_NEW_ERA:
+            mode = "legacy"
+        elif known is not None and known.discovered is not None:
+            mode, discovered = known.era, DiscoverResult.model_validate(known.discovered)
+        client = Client(
+            transport.streams(),
+            mode=mode,
+            prior_discover=discovered,
+            read_timeout_seconds=self.server.start_seconds,
+            client_info=Implementation(name="oneclaw", version=__version__),
+            elicitation_callback=self.elicit,
+            message_handler=self._notice,
+            cache=None,
+        )
+        return await stack.enter_async_context(client)
+
+    async def _look(self, client: Client, start_seconds: float) -> Manifest:
+        """List the tools, all pages of them, and keep what is new."""
+        from mcp import MCPError
+
+        definitions: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES if client.server_capabilities.tools is not None else 0):
+            try:
+                page = await client.list_tools(cursor=cursor)
+            except MCPError as error:
+                raise ServerError(f"it does not list its tools: {cleaned(str(error), 500)}") from None
+            definitions += [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in page.tools]
+            cursor = page.next_cursor
+            if cursor is None or len(definitions) > MAX_TOOLS:
+                break
+        else:
+            if cursor is not None:
+                raise ServerError(f"its list of tools has more than {MAX_PAGES} pages")
+        discovered = client.session.discover_result
+        tools, refused = known_tools(self.server, definitions, self.read_known())
+        info = client.server_info
+        found = Manifest(
+            era=client.protocol_version,
+            discovered=None
+            if discovered is None
+            else discovered.model_dump(by_alias=True, exclude_none=True, mode="json"),
+            title=cleaned(f"{info.title or info.name} {info.version}" if info is not None else "", 100),
+            instructions=cleaned(client.instructions),
+            tools=tools,
+            refused=refused,
+            found_at=time.time(),
+            start_seconds=start_seconds,
+            has_resources=client.server_capabilities.resources is not None,
+            address=self.server.address,
+        )
+        self.tools = {each.wire: each.digest for each in tools}
+        return self.learn(found)
+
+    async def _serve(self, client: Client) -> None:
+        """Stay until the server ends, is idle, or is not needed any more."""
+        ended = asyncio.ensure_future(self._program.ended() if self._program is not None else asyncio.Event().wait())
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            while not ended.done() and not ending.done():
+                changed = asyncio.ensure_future(self._list_changed.wait())
+                left = self._last_used + self.server.idle_seconds - time.monotonic()
+                await asyncio.wait(
+                    {ended, ending, changed}, timeout=max(left, 0.01), return_when=asyncio.FIRST_COMPLETED
+                )
+                changed.cancel()
+                if self._list_changed.is_set():
+                    await asyncio.sleep(_SETTLE_SECONDS)
+                    self._list_changed.clear()
+                    async with asyncio.timeout(self.server.start_seconds):
+                        await self._look(client, 0.0)
+                elif not self.calls and time.monotonic() >= self._last_used + self.server.idle_seconds:
+                    self._ending.set()
+                    break
+        finally:
+            for each in (ended, ending):
+                each.cancel()
+
+    async def _notice(self, message: Any) -> None:
+        from mcp_types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self._list_changed.set()
+
+    def _start_error(self, error: BaseException) -> ServerError:
+        said = self.last_words()
+        reason = describe(error)
+        if self._program is not None and (self._program.fault or self._program.end):
+            reason, _, tail = said.partition("; ")
+            said = tail
+        text = f"The MCP server {self.server.name} does not start: {reason}"
+        kind = "not_available"
+        if is_refused(error):
+            kind = "permission_denied"
+            text += f"; sign in with: oneclaw mcp login {self.server.name}"
+        return ServerError(f"{text}; {said}" if said else text, kind)
+
+    def _refuse_dying(self) -> None:
+        now = time.monotonic()
+        self._deaths = [each for each in self._deaths if each > now - _DEATH_SECONDS]
+        if len(self._deaths) >= _DEATHS:
+            wait = self._deaths[-_DEATHS] + _DEATH_SECONDS - now
+            said = self.last_words()
+            raise ServerError(
+                f"The MCP server {self.server.name} ended {len(self._deaths)} times within a minute, and is left alone "
+                f"for {wait:.0f} s{'; ' + said if said else ''}"
+            )
+
+
+def describe(error: BaseException) -> str:
+    """Describe an error of the SDK, out of the groups that it comes in, on one line."""
+    found = first_error(error)
+    if isinstance(found, OneClawError):
+        return str(found)
+    kind = type(found).__name__
+    if kind == "ValidationError":  # of pydantic
+        first = found.errors()[0]  # type: ignore[attr-defined]  # imported by the SDK alone
+        place = "/".join(map(str, first["loc"]))
+        return cleaned(f"it sent what the protocol does not allow, at {place}: {first['msg']}", 500)
+    text = cleaned(str(found), 500)
+    if isinstance(found, FileNotFoundError) or not text:
+        return text or kind
+    return text if kind == "MCPError" else f"{kind}: {text}"
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error that is no group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def is_refused(error: BaseException) -> bool:
+    """Return True if an HTTP server wants its user to sign in."""
+    found = first_error(error)
+    status = getattr(getattr(found, "response", None), "status_code", None)
+    return status in (401, 403) or "401" in str(found)[:60] or "Unauthorized" in str(found)
+
+
+def _import_sdk() -> None:
+    """Import what takes most of a second, in a thread while the program starts."""
+    import mcp_types  # noqa: F401

@@ -1,0 +1,308 @@
+"""What is known of a server: its tools as they were accepted, and how they differ from what it said last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from oneclaw_core import OneClawError, ToolDefinition
+from oneclaw_core.tools import ToolDefinitionError, read_private, write_private
+from oneclaw_mcp.cleaning import cleaned, cleaned_schema
+from oneclaw_mcp.naming import colliding, groups_of, permission_name, tool_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from oneclaw_mcp.servers import Server
+
+_FORMAT = 1
+_MAX_BYTES = 64_000_000
+MAX_TOOLS = 5_000
+MAX_NAME_CHARACTERS = 256
+# What a person has to see again when it changes; the order of tools, icons and the like do not count.
+_PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTool:
+    """A tool of a server.
+
+    Attributes:
+        wire: its true name.
+        name: what models call it by.
+        group: its tool group.
+        permission: what a call needs.
+        description: cleaned.
+        parameters: the cleaned schema of its arguments, as JSON text.
+        output_schema: the schema of its structured results, ``None`` for none.
+        annotations: what the server says of it, such as ``readOnlyHint``.
+        digest: of its definition as the server gave it.
+    """
+
+    wire: str
+    name: str
+    group: str
+    permission: str
+    description: str
+    parameters: str
+    output_schema: dict[str, Any] | None
+    annotations: dict[str, Any]
+    digest: str
+
+    @property
+    def is_read_only(self) -> bool:
+        """True if the server says that it changes nothing."""
+        return self.annotations.get("readOnlyHint") is True
+
+    @property
+    def is_idempotent(self) -> bool:
+        """True if the server says that a second call changes nothing more."""
+        return self.annotations.get("idempotentHint") is True
+
+    def definition(self, server: Server, timeout_seconds: float) -> ToolDefinition:
+        """Return the definition for models, which was checked when the tool was accepted."""
+        is_trusted_read = server.trusts_annotations and self.is_read_only
+        permission = f"mcp.{server.name}.read" if is_trusted_read else self.permission
+        return ToolDefinition.stored(
+            {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self.parameters,
+                "required_permissions": [permission],
+                "timeout_seconds": timeout_seconds,
+                "read_only": is_trusted_read,
+                "idempotent": server.trusts_annotations and self.is_idempotent,
+                "reads": ["outside"],
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a server's tools differ from those that were accepted.
+
+    Attributes:
+        changed: the tools that are defined otherwise now; they are blocked.
+        new: the tools that came; they are off.
+        removed: the true names of tools that went.
+    """
+
+    changed: tuple[KnownTool, ...] = ()
+    new: tuple[KnownTool, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.new or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is known of a server.
+
+    Attributes:
+        era: the version of the protocol that it spoke.
+        discovered: its answer to ``server/discover``, ``None`` in the old era.
+        title: its own name and version, cleaned.
+        instructions: for models, cleaned.
+        tools: as they were accepted.
+        refused: the tools that cannot be used, with why.
+        pending: what has changed since.
+        found_at: when it was last seen, in seconds since 1970.
+        start_seconds: how long its last start took.
+        has_resources: True if it has resources to read.
+        address: the command or URL that all of this was found at.
+    """
+
+    era: str
+    discovered: dict[str, Any] | None = None
+    title: str = ""
+    instructions: str = ""
+    tools: tuple[KnownTool, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    pending: Difference = Difference()
+    found_at: float = 0.0
+    start_seconds: float = 0.0
+    has_resources: bool = False
+    address: str = ""
+
+    def to_json(self) -> bytes:
+        """Write it as JSON."""
+        return json.dumps({"format": _FORMAT, **asdict(self)}, ensure_ascii=False).encode("utf-8", "replace")
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is damaged.
+        """
+        document: dict[str, Any] = json.loads(text)
+        if document.pop("format") != _FORMAT:
+            raise ValueError("another version of OneClaw wrote it")
+        pending = document.pop("pending")
+        return cls(
+            **{
+                **document,
+                "tools": _tools(document["tools"]),
+                "refused": tuple((name, why) for name, why in document["refused"]),
+                "pending": Difference(_tools(pending["changed"]), _tools(pending["new"]), tuple(pending["removed"])),
+            }
+        )
+
+    def compared(self, found: Manifest) -> Manifest:
+        """Return what is known after another look: the tools stay as they were accepted."""
+        accepted = {each.wire: each for each in self.tools}
+        now = {each.wire: each for each in found.tools}
+        pending = Difference(
+            tuple(each for each in found.tools if each.wire in accepted and each.digest != accepted[each.wire].digest),
+            tuple(each for each in found.tools if each.wire not in accepted),
+            tuple(each.wire for each in self.tools if each.wire not in now),
+        )
+        return replace(found, tools=self.tools, pending=pending)
+
+    def accepted(self) -> Manifest:
+        """Return what is known once the user has accepted the differences."""
+        changed = {each.wire: each for each in self.pending.changed}
+        kept = [changed.get(each.wire, each) for each in self.tools if each.wire not in self.pending.removed]
+        tools = sorted([*kept, *self.pending.new], key=lambda each: each.name)
+        return replace(self, tools=tuple(tools), pending=Difference())
+
+
+class ManifestFolder:
+    """The manifests of a home, a file for each server.
+
+    Args:
+        folder: of the plugin, in the home.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "manifests"
+
+    def path(self, name: str) -> Path:
+        """Return the file of a server."""
+        return self._folder / f"{name}.json"
+
+    def stamp(self) -> object:
+        """Return what changes with the files; each is written anew as a whole."""
+        try:
+            return self._folder.stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def read(self, server: Server) -> Manifest | None:
+        """Return what is known of a server; ``None`` before its first contact, and for another command or URL.
+
+        Raises:
+            OneClawError: the file cannot be used, so it is not known what was accepted.
+        """
+        path = self.path(server.name)
+        try:
+            text = read_private(path, _MAX_BYTES)
+            manifest = None if text is None else Manifest.from_json(text)
+        except (ValueError, LookupError, TypeError) as error:
+            raise OneClawError(
+                f"{path} is damaged ({error}), so its tools are blocked: look at them and accept them with: "
+                f"oneclaw mcp check {server.name} --accept"
+            ) from None
+        return manifest if manifest is not None and manifest.address == server.address else None
+
+    def remove_damaged(self, server: Server) -> None:
+        """Forget what was accepted if it cannot be read."""
+        try:
+            self.read(server)
+        except OneClawError:
+            self.remove(server.name)
+
+    def write(self, name: str, manifest: Manifest) -> None:
+        """Keep what is known of a server.
+
+        Raises:
+            OneClawError: the file cannot be written.
+        """
+        try:
+            write_private(self.path(name), manifest.to_json())
+        except OSError as error:
+            raise OneClawError(f"{self.path(name)} cannot be written: {error.strerror or error}") from None
+
+    def remove(self, name: str) -> None:
+        """Forget a server."""
+        self.path(name).unlink(missing_ok=True)
+
+
+def known_tools(
+    server: Server, definitions: Iterable[Mapping[str, Any]], before: Manifest | None
+) -> tuple[tuple[KnownTool, ...], tuple[tuple[str, str], ...]]:
+    """Make tools of the definitions of a server, as it sends them.
+
+    Args:
+        server: the server.
+        definitions: of all its tools, with the names of the wire.
+        before: what is known of it; groups, names and permissions stay.
+
+    Returns:
+        The tools, in the order of their names, and those that cannot be used with the reason.
+    """
+    by_name: dict[str, Mapping[str, Any]] = {}
+    refused: dict[str, str] = {}
+    for definition in definitions:
+        name = definition.get("name")
+        if not isinstance(name, str) or not name or len(name) > MAX_NAME_CHARACTERS or cleaned(name) != name:
+            refused[cleaned(str(name), 100) or "(no name)"] = "its name cannot be used"
+        elif name in by_name:
+            refused[name] = "the server has two tools of this name"
+        else:
+            by_name[name] = definition
+    for shared, names in colliding(server.name, list(by_name)).items():
+        refused |= dict.fromkeys(names, f"{' and '.join(names)} would both be called {shared}")
+    for name in [*by_name][MAX_TOOLS:]:
+        refused[name] = f"the server has more than {MAX_TOOLS:,} tools"
+    usable = [name for name in by_name if name not in refused]
+    known = {each.wire: each for each in (*before.tools, *before.pending.new)} if before is not None else {}
+    groups = groups_of(server.name, usable, server.parts, {name: each.group for name, each in known.items()})
+    permissions = {name: each.permission for name, each in known.items()}
+    tools = []
+    for name in sorted(usable):
+        if name not in permissions:
+            permissions[name] = permission_name(server.name, name, permissions.values())
+        try:
+            tools.append(_known_tool(server, by_name[name], groups[name], permissions[name]))
+        except (ValueError, RecursionError, ToolDefinitionError) as error:
+            refused[name] = cleaned(str(error), 300)
+    return tuple(sorted(tools, key=lambda each: each.name)), tuple(sorted(refused.items()))
+
+
+def _known_tool(server: Server, definition: Mapping[str, Any], group: str, permission: str) -> KnownTool:
+    wire = definition["name"]
+    annotations = definition.get("annotations")
+    annotations = annotations if isinstance(annotations, dict) else {}
+    title = cleaned(definition.get("title"), 200) or cleaned(annotations.get("title"), 200)
+    description = cleaned(definition.get("description")) or title or f"{wire} of {server.name}"
+    parameters = cleaned_schema(definition.get("inputSchema") or {})
+    output = definition.get("outputSchema")
+    # Checks everything that ToolDefinition.stored takes for granted.
+    ToolDefinition(tool_name(server.name, wire), description, parameters)
+    return KnownTool(
+        wire,
+        tool_name(server.name, wire),
+        group,
+        permission,
+        f"{description}\n[From the MCP server {server.name}, not from OneClaw or the user]",
+        json.dumps(parameters, ensure_ascii=False, separators=(",", ":")),
+        output if isinstance(output, dict) else None,
+        {name: value for name, value in annotations.items() if isinstance(value, bool)},
+        digest_of(definition),
+    )
+
+
+def digest_of(definition: Mapping[str, Any]) -> str:
+    """Return the hash of what a person accepts in a definition."""
+    pinned = {name: definition[name] for name in _PINNED if definition.get(name) is not None}
+    text = json.dumps(pinned, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tools(stored: Iterable[Mapping[str, Any]]) -> tuple[KnownTool, ...]:
+    return tuple(KnownTool(**each) for each in stored)

@@ -1,0 +1,262 @@
+"""The tools of all servers as a tool source: known from files, and no server is started before it is called."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import OneClawError, SourceTool, ToolGroupDefinition, ToolSource
+from oneclaw_core.plugins import PluginProblem, SourceGroup
+from oneclaw_mcp.cleaning import cleaned
+from oneclaw_mcp.manifest import ManifestFolder
+from oneclaw_mcp.servers import ServerBook
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from oneclaw_core import PluginContext, SourceTools, ToolContext, ToolDefinition, ToolResult
+    from oneclaw_core.plugins import ListingContext
+    from oneclaw_mcp.connection import Connection
+    from oneclaw_mcp.manifest import KnownTool, Manifest
+    from oneclaw_mcp.servers import Server
+
+# The longest that a call can take, with its progress; its server's own limit comes before.
+TIMEOUT_SECONDS = 630.0
+_DESCRIPTION_CHARACTERS = 200
+
+
+def open_servers(context: PluginContext) -> ServerSource:
+    """Make the source for an open home."""
+    return ServerSource(context)
+
+
+def list_servers(context: ListingContext, tools: SourceTools) -> None:
+    """Publish what is known of the servers in a listing, where none can be started."""
+    folder = context.home / "plugins" / "mcp"
+    if (folder / "servers.json").exists():
+        _Published(folder, None).publish(tools)
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool of a server.
+
+    Attributes:
+        definition: for models.
+        server: the name of its server.
+        known: as it was accepted.
+        source: starts the server; ``None`` in listings.
+    """
+
+    definition: ToolDefinition
+    server: str
+    known: KnownTool
+    source: ServerSource | None
+
+    async def execute(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        """Call the tool of the server."""
+        from oneclaw_mcp.calling import call_tool
+
+        assert self.source is not None
+        return await call_tool(self.source.connection(self.server), self.known, arguments, context)
+
+
+class ServerSource(ToolSource):
+    """The servers of an open home.
+
+    Args:
+        context: of the plugin.
+
+    Attributes:
+        book: the configured servers.
+        manifests: what is known of them.
+    """
+
+    def __init__(self, context: PluginContext) -> None:
+        self.context = context
+        folder = context.folder
+        self.book = ServerBook(folder)
+        self.manifests = ManifestFolder(folder)
+        self._published = _Published(folder, self)
+        self._tools: SourceTools | None = None
+        self._connections: dict[str, Connection] = {}
+        self._seen: object = None
+
+    async def start(self, tools: SourceTools) -> None:
+        """Publish what is known."""
+        self._tools = tools
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Look for changes that were made by ``oneclaw mcp``, here or in another process."""
+        stamp = self._published.stamp()
+        if stamp != self._seen:
+            self._seen = stamp
+            await self._close_changed()
+            self._publish()
+
+    async def stop(self) -> None:
+        """Stop all servers, side by side."""
+        await asyncio.gather(*(each.aclose() for each in self._connections.values()))
+        self._connections.clear()
+
+    def connection(self, name: str) -> Connection:
+        """Return the connection to a server, which may not be started.
+
+        Raises:
+            OneClawError: it is not configured any more.
+        """
+        found = self._connections.get(name)
+        if found is None:
+            from oneclaw_mcp.starting import new_connection
+
+            found = self._connections[name] = new_connection(self, self.book.get(name))
+        return found
+
+    async def close(self, name: str) -> None:
+        """Stop a server, if it runs."""
+        found = self._connections.pop(name, None)
+        if found is not None:
+            await found.aclose()
+
+    def learn(self, server: Server, found: Manifest) -> Manifest:
+        """Keep what was found at a contact: the first one pins the tools, later ones note differences."""
+        before = self.manifests.read(server)
+        manifest = found if before is None else before.compared(found)
+        self.manifests.write(server.name, manifest)
+        if before is None or before.pending != manifest.pending or before.refused != manifest.refused:
+            self._publish()
+        return manifest
+
+    async def _close_changed(self) -> None:
+        try:
+            servers = self.book.read()
+        except OneClawError:
+            return
+        for name, connection in list(self._connections.items()):
+            if servers.get(name) != connection.server:
+                await self.close(name)
+
+    def _publish(self) -> None:
+        if self._tools is not None:
+            self._published.publish(self._tools)
+
+
+class _Published:
+    """Reads the files of the servers, and makes tools and groups of them.
+
+    Args:
+        folder: of the plugin.
+        source: starts servers; ``None`` in listings.
+    """
+
+    def __init__(self, folder: Path, source: ServerSource | None) -> None:
+        self._book = ServerBook(folder)
+        self._manifests = ManifestFolder(folder)
+        self._source = source
+
+    def stamp(self) -> object:
+        """Return what changes with the files."""
+        try:
+            state = os.stat(self._book.path)  # noqa: PTH116  # before each request
+            return state.st_mtime_ns, state.st_ino, state.st_size, self._manifests.stamp()
+        except OSError:
+            return None
+
+    def publish(self, tools: SourceTools) -> None:
+        """Publish all tools and groups of servers that are enabled."""
+        try:
+            servers = self._book.read()
+        except OneClawError as error:
+            tools.publish([], [], [PluginProblem("MCP servers", str(error), "correct the file")])
+            return
+        found: list[SourceTool] = []
+        groups: list[SourceGroup] = []
+        problems: list[PluginProblem] = []
+        for server in servers.values():
+            if not server.is_enabled:
+                continue
+            where = f"MCP server {server.name}"
+            try:
+                manifest = self._manifests.read(server)
+            except OneClawError as error:
+                problems.append(PluginProblem(where, str(error), f"oneclaw mcp check {server.name} --accept"))
+                continue
+            if manifest is None:
+                groups.append(self._unknown_group(server, where))
+                continue
+            problems += _problems(server, manifest, where)
+            tools_of = list(manifest.tools)
+            found += (
+                SourceTool(
+                    McpTool(each.definition(server, TIMEOUT_SECONDS), server.name, each, self._source),
+                    each.group,
+                    where,
+                )
+                for each in tools_of
+            )
+            groups += _groups(server, manifest, where)
+        tools.publish(found, groups, problems)
+
+    def _unknown_group(self, server: Server, where: str) -> SourceGroup:
+        description = server.description or "An MCP server whose tools are found when it is first loaded"
+        definition = ToolGroupDefinition(server.group, f"MCP {server.name}", description)
+        return SourceGroup(definition, self._opener(server.name), where)
+
+    def _opener(self, name: str) -> Callable[[], Awaitable[None]]:
+        async def open_group() -> None:
+            if self._source is not None:
+                await self._source.connection(name).started()
+
+        return open_group
+
+
+def _groups(server: Server, manifest: Manifest, where: str) -> Iterator[SourceGroup]:
+    by_group: dict[str, list[KnownTool]] = {}
+    for each in manifest.tools:
+        by_group.setdefault(each.group, []).append(each)
+    for name, tools in sorted(by_group.items()):
+        part = name.removeprefix(server.group).strip("_")
+        text = server.description or _sentence(manifest.instructions) or _named(tools)
+        if part and not server.description:
+            text = _named(tools)
+        of_part = f", {part}" if part else ""
+        yield SourceGroup(
+            ToolGroupDefinition(
+                name,
+                f"MCP {server.name}{of_part}",
+                f"{text} (MCP server {server.name})",
+                {each.permission: f"use {each.name[:60]} of the MCP server {server.name}" for each in tools},
+            ),
+            None,
+            where,
+        )
+
+
+def _sentence(text: str) -> str:
+    line = " ".join(text.split())
+    return cleaned(line.partition(". ")[0], _DESCRIPTION_CHARACTERS)
+
+
+def _named(tools: list[KnownTool]) -> str:
+    return cleaned("Tools " + ", ".join(each.wire for each in tools), _DESCRIPTION_CHARACTERS)
+
+
+def _problems(server: Server, manifest: Manifest, where: str) -> Iterator[PluginProblem]:
+    remedy = f"look at it with: oneclaw mcp check {server.name}"
+    for name, why in manifest.refused[:10]:
+        yield PluginProblem(
+            where, f"its tool {name} is left out: {why}", "tell the author of the server", is_error=False
+        )
+    if manifest.pending.changed:
+        names = ", ".join(each.wire for each in manifest.pending.changed[:10])
+        yield PluginProblem(where, f"it has changed tools, which are blocked: {names}", remedy)
+    if manifest.pending.new:
+        count = len(manifest.pending.new)
+        yield PluginProblem(where, f"it has {count} new tools, which are off", remedy, is_error=False)
+    if manifest.pending.removed:
+        names = ", ".join(manifest.pending.removed[:10])
+        yield PluginProblem(where, f"it does not have these tools any more: {names}", remedy, is_error=False)

@@ -1,0 +1,112 @@
+"""What a server is started with: its environment, its directory and the values that references stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from oneclaw_core import remember_secret
+from oneclaw_mcp.connection import Connection, ServerError, Transport
+from oneclaw_mcp.servers import STDIO
+from oneclaw_mcp.stdio import ServerLog, ServerProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from oneclaw_mcp.servers import Server
+    from oneclaw_mcp.source import ServerSource
+
+# Nothing else of OneClaw's environment reaches a server.
+_INHERITED = frozenset(
+    {
+        "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+        "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+    }
+)  # fmt: skip
+_REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z0-9_.@+-]+)\}")
+
+
+def new_connection(source: ServerSource, server: Server) -> Connection:
+    """Make the connection to a server, which is not started.
+
+    Args:
+        source: of all servers.
+        server: the server.
+    """
+    log = ServerLog(log_path(source.context.folder, server.name)) if server.transport == STDIO else None
+    return Connection(
+        server,
+        partial(open_transport, source, server, log),
+        partial(source.manifests.read, server),
+        partial(source.learn, server),
+        log,
+    )
+
+
+async def open_transport(source: ServerSource, server: Server, log: ServerLog | None) -> Transport:
+    """Find everything that a server needs to be started.
+
+    Raises:
+        ServerError: a value that it refers to is missing.
+    """
+    if log is None:
+        from oneclaw_mcp.http import http_streams
+
+        url = await resolved(source, server.url or "")
+        headers = {name: await resolved(source, value) for name, value in server.headers.items()}
+        return Transport(partial(http_streams, server, url, headers))
+    environ = minimal_environment(os.environ)
+    for name, value in server.environment.items():
+        environ[name] = await resolved(source, value)
+    directory = server_directory(source.context.folder, server)
+    program = ServerProgram(server.command, directory, environ, log)
+    return Transport(program.streams, program)
+
+
+async def resolved(source: ServerSource, text: str) -> str:
+    """Return a text with the values that its references stand for.
+
+    Raises:
+        ServerError: one of them is missing.
+    """
+    parts, end = [], 0
+    for match in _REFERENCE.finditer(text):
+        kind, name = match.groups()
+        value = os.environ.get(name) if kind == "env" else await source.context.secrets.get(name)
+        if value is None:
+            how = (
+                f"set the environment variable {name}"
+                if kind == "env"
+                else f"store it with: oneclaw keys set mcp.{name}"
+            )
+            raise ServerError(f"{match[0]} has no value: {how}")
+        if kind == "secret":
+            remember_secret(value)
+        parts += [text[end : match.start()], value]
+        end = match.end()
+    return "".join([*parts, text[end:]])
+
+
+def minimal_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the few variables that each server gets."""
+    return {name: value for name, value in environ.items() if name in _INHERITED or name.startswith("LC_")}
+
+
+def server_directory(folder: Path, server: Server) -> Path:
+    """Return where a server is started: the directory of its entry, else one of its own."""
+    from pathlib import Path
+
+    if server.directory is not None:
+        return Path(server.directory).expanduser()
+    directory = folder / "servers" / server.name
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+def log_path(folder: Path, name: str) -> Path:
+    """Return the file with what a server wrote to standard error."""
+    return folder / "logs" / f"{name}.log"

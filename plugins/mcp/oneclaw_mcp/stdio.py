@@ -1,0 +1,238 @@
+"""A server that is a program: its process, its lines, and what it writes to standard error.
+
+The transport of the SDK reads in quadratic time, has no limit for a line, and shows neither the process nor what it
+wrote before its end. This one has the core run the program, so that nothing of it is left when OneClaw ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from oneclaw_core import OneClawError
+from oneclaw_core.process import describe_end, run_in_thread, run_program
+from oneclaw_mcp.cleaning import cleaned
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
+
+    from oneclaw_core.process import ProgramEnd, SandboxBackend, SandboxPolicy
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_LOG_BYTES = 1_000_000
+_TAIL_BYTES = 8_192
+_TAIL_LINES = 20
+# What waits to be read by the SDK; a server that sends more does not read answers either.
+_MOST_WAITING = 10_000
+# Longer ones are parsed in a thread.
+_LONG_LINE_BYTES = 262_144
+# How long a server may take to end by itself.
+_CLOSING_SECONDS = 1.0
+_PIPE_BYTES = 65_536
+
+
+class ServerLog:
+    """What a server writes to standard error: in a file of limited length, and its end at hand.
+
+    Args:
+        path: the file; a second one beside it holds what was before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tail = bytearray()
+        self._written = 0
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._written = path.stat().st_size if path.exists() else 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take what was written."""
+        self._tail += piece
+        del self._tail[:-_TAIL_BYTES]
+        with suppress(OSError):
+            if self._written + len(piece) > MAX_LOG_BYTES:
+                self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+                self._written = 0
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, piece)
+            finally:
+                os.close(descriptor)
+            self._written += len(piece)
+
+    def tail(self) -> str:
+        """Return the last lines, cleaned."""
+        lines = self._tail.decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]
+        return "\n".join(line for each in lines if (line := cleaned(each, 300)))
+
+
+class ServerProgram:
+    """The running program of a server.
+
+    Args:
+        command: the program and its arguments.
+        directory: where it runs.
+        environ: all its environment.
+        log: takes its standard error.
+        sandbox: where it runs; ``None`` for no sandbox.
+
+    Attributes:
+        fault: why the connection had to be ended, ``""`` if it had not.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        directory: Path,
+        environ: Mapping[str, str],
+        log: ServerLog,
+        sandbox: tuple[SandboxBackend, SandboxPolicy] | None = None,
+    ) -> None:
+        self._command, self._directory, self._environ = command, directory, environ
+        self._log = log
+        self._sandbox = sandbox
+        self.fault = ""
+        self._buffer = bytearray()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._running: asyncio.Task[ProgramEnd] | None = None
+        self._input = -1
+
+    @property
+    def end(self) -> str:
+        """How the program ended, as the end of a sentence; ``""`` while it runs."""
+        if self._running is None or not self._running.done() or self._running.cancelled():
+            return ""
+        error = self._running.exception()
+        return f"cannot be run: {error}" if error is not None else describe_end(self._running.result().exit_code)
+
+    def start(self) -> None:
+        """Start the program; what is wrong with it is seen by reading."""
+        reading, self._input = os.pipe()
+        os.set_blocking(self._input, False)
+        self._running = asyncio.get_running_loop().create_task(self._run(reading))
+
+    async def ended(self) -> None:
+        """Wait for the end of the program."""
+        if self._running is not None:
+            await asyncio.wait({self._running})
+
+    async def _run(self, reading: int) -> ProgramEnd:
+        try:
+            return await run_program(
+                self._command,
+                directory=self._directory,
+                environ=self._environ,
+                timeout_seconds=None,
+                on_stdout=self._feed,
+                on_stderr=self._log.feed,
+                sandbox=self._sandbox,
+                stdin=reading,
+            )
+        finally:
+            os.close(reading)
+            self._lines.put_nowait(None)
+
+    def _feed(self, piece: bytes) -> None:
+        if self.fault:
+            return
+        first, *others = piece.split(b"\n")
+        self._buffer += first
+        for each in others:
+            self._lines.put_nowait(bytes(self._buffer))
+            self._buffer[:] = each
+        if len(self._buffer) > MAX_LINE_BYTES:
+            self._fail(f"it sent a line of more than {MAX_LINE_BYTES // 1024**2} MiB")
+        elif self._lines.qsize() > _MOST_WAITING:
+            self._fail(f"it sent more than {_MOST_WAITING:,} messages that could not be read in time")
+
+    def _fail(self, fault: str) -> None:
+        self.fault = fault
+        self._buffer.clear()
+        if self._running is not None:
+            self._running.cancel()
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Give the streams of messages that a client of the SDK takes; ends the program afterwards."""
+        import anyio
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        received, reading = anyio.create_memory_object_stream[SessionMessage | Exception](64)
+        writing, sent = anyio.create_memory_object_stream[SessionMessage](64)
+
+        def parse(line: bytes) -> SessionMessage | Exception | None:
+            if not line.strip():
+                return None
+            try:
+                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            except ValueError as error:  # such as a banner on standard output
+                self._log.feed(b"[on standard output] " + line[:500] + b"\n")
+                return None if not line.lstrip().startswith(b"{") else error
+
+        async def read() -> None:
+            async with received:
+                while (line := await self._lines.get()) is not None:
+                    is_long = len(line) > _LONG_LINE_BYTES
+                    message = await run_in_thread(lambda line=line: parse(line)) if is_long else parse(line)  # type: ignore[misc]  # a loop variable
+                    if message is not None:
+                        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                            await received.send(message)
+
+        async def write() -> None:
+            async with sent:
+                async for message in sent:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await self._write(text.encode() + b"\n")
+
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(read()), loop.create_task(write())]
+        try:
+            yield reading, writing
+        finally:
+            for stream in (reading, writing):
+                stream.close()
+            for task in tasks:
+                task.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait(tasks)
+                await self.close()
+
+    async def _write(self, data: bytes) -> None:
+        """Write to the program; one that has ended, or reads nothing, is seen elsewhere."""
+        view, loop = memoryview(data), asyncio.get_running_loop()
+        while view and self._input >= 0:
+            try:
+                view = view[os.write(self._input, view[:_PIPE_BYTES]) :]
+            except BlockingIOError:
+                writable = asyncio.Event()
+                loop.add_writer(self._input, writable.set)
+                try:
+                    await writable.wait()
+                finally:
+                    loop.remove_writer(self._input)
+            except OSError:
+                return
+
+    async def close(self) -> None:
+        """End the program: its input ends, and what is left a second later is killed."""
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+        running = self._running
+        if running is None:
+            return
+        await asyncio.wait({running}, timeout=_CLOSING_SECONDS)
+        if not running.done():
+            running.cancel()
+            await asyncio.wait({running})
+        if (
+            not running.cancelled()
+            and (error := running.exception()) is not None
+            and not isinstance(error, OneClawError | OSError | ValueError)
+        ):
+            raise error

@@ -1,0 +1,89 @@
+"""An MCP server of the old era without a library, so that it starts at once and can misbehave: its arguments say how.
+
+``tools=FILE`` gives the definitions of its tools as JSON; ``mute`` answers nothing; ``flood`` fills standard error;
+``long_line`` sends one line without an end; ``endless`` has pages without an end; ``child`` starts another process in
+a session of its own; ``exits`` ends before it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+OPTIONS = dict(each.partition("=")[::2] for each in sys.argv[1:])
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+TOOLS = [
+    {"name": "echo", "description": "Say it again.", "inputSchema": TEXT},
+    {"name": "variables", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {"name": "die", "description": "End.", "inputSchema": {"type": "object"}},
+    {"name": "pids", "description": "Show the processes.", "inputSchema": {"type": "object"}},
+    {"name": "content", "description": "Return what it is given.", "inputSchema": {"type": "object"}},
+]
+
+
+def definitions() -> list[dict]:
+    return json.loads(Path(OPTIONS["tools"]).read_text()) if "tools" in OPTIONS else TOOLS
+
+
+def complain(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def send(message: dict) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def call(name: str, arguments: dict) -> dict:
+    if name == "die":
+        complain("the disk is on fire")
+        os._exit(3)
+    if name == "content":
+        return arguments
+    texts = {"variables": " ".join(sorted(os.environ)), "pids": " ".join(map(str, PIDS))}
+    return {"content": [{"type": "text", "text": texts.get(name, arguments.get("text", ""))}]}
+
+
+def answer(method: str, parameters: dict) -> dict | None:
+    if method == "initialize":
+        capabilities = {"tools": {"listChanged": True}}
+        return {
+            "protocolVersion": "2025-11-25",
+            "capabilities": capabilities,
+            "serverInfo": {"name": "plain", "version": "1"},
+        }
+    if method == "tools/list":
+        more = {"nextCursor": "more"} if "endless" in OPTIONS else {}
+        return {"tools": definitions(), **more}
+    if method == "tools/call":
+        return call(parameters["name"], parameters.get("arguments") or {})
+    return None
+
+
+PIDS = [os.getpid()]
+if "child" in OPTIONS:
+    PIDS.append(subprocess.Popen(["sleep", "1000"], start_new_session=True).pid)
+if "exits" in OPTIONS:
+    complain("no licence was found")
+    sys.exit(7)
+if "long_line" in OPTIONS:
+    piece = "x" * 1_000_000
+    for _ in range(40):
+        sys.stdout.write(piece)
+    sys.stdout.flush()
+sys.stdout.write("a banner that does not belong here\n")
+sys.stdout.flush()
+while "flood" in OPTIONS and time.monotonic() >= 0:
+    sys.stderr.write("noise " * 10_000)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "mute" in OPTIONS or "id" not in request:
+        continue
+    result = answer(request["method"], request.get("params") or {})
+    outcome = {"error": {"code": -32601, "message": "unknown"}} if result is None else {"result": result}
+    send({"id": request["id"], **outcome})
