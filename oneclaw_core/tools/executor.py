@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.distributions import missing_part
 from oneclaw_core.errors import PermissionDeniedError, PluginError
+from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.arguments import (
     ArgumentsError,
     argument_faults,
@@ -34,14 +35,14 @@ from oneclaw_core.tools.permissions import (
     RequirePermission,
     denied_for_good,
 )
-from oneclaw_core.tools.provenance import SEND_PERMISSION, CallProvenance, KnownLinks, asks_again
+from oneclaw_core.tools.provenance import SEND_PERMISSION, CallProvenance, KnownLinks, asks_again, marks_of_files
 from oneclaw_core.tools.toolset import LOAD_TOOL_GROUP, ActiveTools, requested_group
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import CALL_MARKS, Mark, MarkKind, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
     from pathlib import Path
 
     from oneclaw_core.plugins.contract.home_services import HomeServices
@@ -239,6 +240,13 @@ class ToolExecutor:
         awaited = [task for load, task in loads if found is None or requested_group(load.arguments) == group]
         if awaited:
             await asyncio.wait(awaited)
+
+    async def marks_of_attached(self, files: Iterable[str]) -> Iterable[Mark]:
+        """Return the marks of a message of the user with the texts of files in it."""
+        start = self._paths.start_directory
+        paths = await run_in_thread(lambda: [(start / each).resolve() for each in files])
+        project = self._services.project if self._services is not None else None
+        return await marks_of_files(paths, self._paths, self._records, project, "the attached file")
 
     async def _outcome(
         self,

@@ -124,7 +124,7 @@ class CallProvenance:
         read = dict.fromkeys(each.path for each in self.paths.used[self._settled :] if each.use == "read")
         self._settled = len(self.paths.used)
         if read:
-            self.marks += await self._marks_of_files(list(read))
+            self.marks += await marks_of_files(list(read), self.paths, self.records, self.project)
         self.scope.conversation.add(self.marks)
 
     async def finish(self) -> tuple[Mark, ...]:
@@ -180,23 +180,40 @@ class CallProvenance:
             session_id, turn = (outer.session_id, outer.turn) if outer is not None else (None, None)
         return False
 
-    async def _marks_of_files(self, paths: Sequence[Path]) -> Iterable[Mark]:
-        workspace = self.paths.workspace.resolve()  # looked up when the files were
-        states = await run_in_thread(lambda: [state for path in paths if (state := _state_of(path)) is not None])
-        known = [((), False)] * len(states) if self.records is None else await self.records.file_marks(states)
-        is_project_own = self.project is not None and self.project.is_trusted
-        marks: dict[Mark, None] = {}
-        for state, (stored, is_all) in zip(states, known, strict=True):
-            if is_all:
-                marks |= dict.fromkeys(stored)
-                continue
-            path = Path(state.path)
-            origin = f"the file {self.paths.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
-            marks |= dict.fromkeys(each.passed_on() for each in stored)
-            marks[Mark.of(MarkKind.PRIVATE, origin)] = None
-            if not is_project_own and not path.is_relative_to(workspace):
-                marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
-        return marks
+
+async def marks_of_files(
+    paths: Sequence[Path],
+    guard: PathGuard,
+    records: ProvenanceRecords | None,
+    project: Project | None,
+    said: str = "the file",
+) -> Iterable[Mark]:
+    """Return the marks of what was read from files: as private, and as from outside unless they are the user's own.
+
+    Args:
+        paths: resolved.
+        guard: with the workspace, whose files are the user's own.
+        records: of what tools have written; ``None`` without a store.
+        project: the start directory; if it is trusted, its files are the user's own too.
+        said: what is said of a file before its name.
+    """
+    own = [guard.workspace.resolve()]  # looked up when the files were
+    if project is not None and project.is_trusted:
+        own.append(Path(project.path))
+    states = await run_in_thread(lambda: [state for path in paths if (state := _state_of(path)) is not None])
+    known = [((), False)] * len(states) if records is None else await records.file_marks(states)
+    marks: dict[Mark, None] = {}
+    for state, (stored, is_all) in zip(states, known, strict=True):
+        if is_all:
+            marks |= dict.fromkeys(stored)
+            continue
+        path = Path(state.path)
+        origin = f"{said} {guard.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
+        marks |= dict.fromkeys(each.passed_on() for each in stored)
+        marks[Mark.of(MarkKind.PRIVATE, origin)] = None
+        if not any(path.is_relative_to(each) for each in own):
+            marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
+    return marks
 
 
 def _state_of(path: Path) -> FileState | None:

@@ -231,7 +231,7 @@ class Turns:
                 content = f"{content}\n\n{marked_context('oneclaw', prompt.news)}"
             sent = prepared.message
             is_marked = bool(prepared.attachments or sent.files) or sent.within is not None
-            marks = _marks_of(prepared) if is_marked else ()
+            marks = await self._marks_of(prepared) if is_marked else ()
             message = Message(type=MessageType.USER, content=content, attachments=prepared.attachments, marks=marks)
             if session is not None:
                 start = await self._store.begin_turn(
@@ -260,6 +260,17 @@ class Turns:
                 if prepared.message.within is not None:
                     # The answer is made of all that the session holds.
                     prepared.message.within.marks.extend(turn.provenance.marks())
+
+    async def _marks_of(self, prepared: _Prepared) -> tuple[Mark, ...]:
+        """Return the marks of a message: of files that the user gives, or of the conversation of a model's own."""
+        origins = [f"the attached file {each.name}" for each in prepared.attachments]
+        marks = [Mark.of(kind, origin) for kind in (MarkKind.OUTSIDE, MarkKind.PRIVATE) for origin in origins]
+        marks += await self._parts.executor.marks_of_attached(prepared.message.files)
+        within = prepared.message.within
+        if within is not None:
+            own = (each.passed_on() for each in within.marks)
+            marks += [Mark(MarkKind.COMPOSED, ""), *within.conversation.marks(), *own]
+        return tuple(dict.fromkeys(marks))
 
     async def compact(self, session: str, agent: str | None, model: str | None) -> CompactedEvent | None:
         """Summarise all but the last turn; see :meth:`oneclaw_core.OneClaw.compact`."""
@@ -323,19 +334,6 @@ class Turns:
             parent_call_id=within.call_id if within is not None else None,
         )
         return TurnHooks(self._plugins, turn)
-
-
-def _marks_of(prepared: _Prepared) -> tuple[Mark, ...]:
-    """Return the marks of a message: of files that the user gives, or of the conversation that a model writes it in."""
-    names = [*(each.name for each in prepared.attachments), *prepared.message.files]
-    origins = [f"the attached file {each}" for each in names]
-    kinds = (MarkKind.OUTSIDE, MarkKind.PRIVATE)
-    marks = [Mark.of(kind, origin) for kind in kinds for origin in origins]
-    within = prepared.message.within
-    if within is not None:
-        own = (each.passed_on() for each in within.marks)
-        marks += [Mark(MarkKind.COMPOSED, ""), *within.conversation.marks(), *own]
-    return tuple(dict.fromkeys(marks))
 
 
 def _resumed_turn() -> type[Turn]:

@@ -165,7 +165,7 @@ def test_run_attaches_what_a_message_names(oneclaw, ok, files, home):
     assert "KEY=1" not in shown
     with sqlite3.connect(home / "oneclaw.db") as database:
         ((marks,),) = database.execute("SELECT marks FROM sessions")
-    origin = f"the attached file {files}/notes.txt"
+    origin = "the attached file notes.txt"
     assert json.loads(marks) == [["outside", origin], ["private", origin]]
 
 

@@ -355,6 +355,24 @@ def test_a_file_whose_text_stands_in_a_message_counts_as_one_that_is_attached(cl
     assert "notes.md" in claw.user.asked[0].holds
 
 
+def test_a_file_of_a_trusted_project_in_a_message_is_private_and_not_from_outside(
+    oneclaw_factory, oneclaw_project, web
+):
+    (oneclaw_project / "notes.md").write_text("x")
+    (oneclaw_project.parent / "other.md").write_text("x")
+    (oneclaw_project / "link.md").symlink_to("../other.md")
+    claw = oneclaw_factory(PLUGINS, allow=["network.private", "directory.trust"])
+    claw.user.says("no")
+    web.answers("/in", "x")
+    post = tool("http_request", url=web.url_of("/in"), method="POST", body="x")
+    assert have(claw, post, text="Look at this", files=["notes.md"])[0].result.is_success
+    assert asked(claw) == []
+    have(claw, tool("webfetch", url=web.url_of("/in")), post)
+    assert [each.permission for each in claw.user.asked] == ["data.send"]
+    have(claw, post, text="Look at this", files=["link.md"], session="other")
+    assert [each.permission for each in claw.user.asked] == ["data.send"] * 2
+
+
 def test_a_result_from_many_places_keeps_that_it_is_private(claw, web):
     for number in range(100):
         web.answers(f"/{number}", "x")
