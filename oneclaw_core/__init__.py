@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.contract.arguments import TurnOutcome as TurnOutcome
     from oneclaw_core.plugins.contract.arguments import TurnWork as TurnWork
     from oneclaw_core.plugins.contract.arguments import Work as Work
+    from oneclaw_core.plugins.contract.chat_answer import ChatAnswer as ChatAnswer
     from oneclaw_core.plugins.contract.checks import CheckResult as CheckResult
     from oneclaw_core.plugins.contract.checks import Health as Health
     from oneclaw_core.plugins.contract.context import ChatCommandContext as ChatCommandContext
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from oneclaw_core.types.events import GroupLoadedEvent as GroupLoadedEvent
     from oneclaw_core.types.events import ReasoningEvent as ReasoningEvent
     from oneclaw_core.types.events import RetryEvent as RetryEvent
+    from oneclaw_core.types.events import SteeredEvent as SteeredEvent
     from oneclaw_core.types.events import TextEvent as TextEvent
     from oneclaw_core.types.events import ToolCallEvent as ToolCallEvent
     from oneclaw_core.types.events import ToolProgressEvent as ToolProgressEvent
@@ -140,6 +142,7 @@ _NAMES = {
         "Ask CallInfo CommandUse Deny ExpandedMessage MessageCommand ModelAnswer ModelCall ModelWork "
         "PermissionOutcome PromptSection SessionInfo ToolWork TurnInfo TurnOutcome TurnWork Work"
     ),
+    "plugins.contract.chat_answer": "ChatAnswer",
     "plugins.contract.checks": "CheckResult Health",
     "plugins.contract.context": "ChatCommandContext PluginContext ServiceContext",
     "plugins.contract.tool_source": "SourceTool SourceTools ToolSource",
@@ -160,8 +163,8 @@ _NAMES = {
     "turn.preview": "RequestPreview",
     "types.agents": "Agent AgentLimits",
     "types.events": (
-        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent TextEvent ToolCallEvent ToolProgressEvent "
-        "ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
+        "CompactedEvent GroupLoadedEvent ReasoningEvent RetryEvent SteeredEvent TextEvent ToolCallEvent "
+        "ToolProgressEvent ToolResultEvent TurnEvent TurnFinishedEvent UsageEvent"
     ),
     "types.messages": "Attachment Message MessageType TokenUsage ToolCall ToolCallStatus",
     # Errors, for all of them

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.toolset import ToolGroupDefinition
     from oneclaw_core.tools.user_question import UserAsker
     from oneclaw_core.turn.preview import RequestPreview
+    from oneclaw_core.turn.status import SessionStatus
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
@@ -270,6 +271,7 @@ class OneClaw:
         ask_user: UserAsker | None = None,
         reasoning: ReasoningLevel | None = None,
         task: str | None = None,
+        steering: list[str] | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Send a message and yield what happens until the model's final answer.
 
@@ -296,6 +298,9 @@ class OneClaw:
             reasoning: how much the model is to think: ``off``, ``low``, ``medium`` or ``high``; by default what is set
                 for the agent or the model, else the service's own.
             task: the id of the scheduled task that the turn is run for, whose grants then hold too.
+            steering: a list that the user's messages are put into while the turn runs. After the next results of tools
+                the turn stores them, removes them from the list, and has the model read them. What is left when the
+                turn ends was not said; send it as the next message.
 
         Yields:
             ``TurnFinishedEvent`` last.
@@ -323,6 +328,7 @@ class OneClaw:
                 ask_user=ask_user,
                 reasoning=reasoning,
                 task=task,
+                steering=steering,
             )
         )
 
@@ -335,6 +341,7 @@ class OneClaw:
         limits: AgentLimits | None = None,
         ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None,
         reasoning: ReasoningLevel | None = None,
+        steering: list[str] | None = None,
     ) -> AsyncGenerator[TurnEvent, None]:
         """Finish the last turn of a session, which was killed or failed, and yield what happens until its answer.
 
@@ -348,6 +355,7 @@ class OneClaw:
             limits: as for :meth:`send_message`.
             ask: as for :meth:`send_message`.
             reasoning: as for :meth:`send_message`.
+            steering: as for :meth:`send_message`.
 
         Yields:
             ``TurnFinishedEvent`` last. If the turn has its answer already, that event alone, with that answer.
@@ -369,6 +377,7 @@ class OneClaw:
                 ask=ask,
                 reasoning=reasoning,
                 resumes=True,
+                steering=steering,
             )
         )
 
@@ -415,6 +424,23 @@ class OneClaw:
             ProviderError: the provider cannot write it.
         """
         return await preview(self._parts, session, agent, model, is_wired=is_wired)
+
+    async def session_status(
+        self, session: str | None = None, *, agent: str | None = None, model: str | None = None
+    ) -> SessionStatus:
+        """Find out where a session stands: its model, how full the context is, what it cost, its tool groups.
+
+        Args:
+            session: the session's name or id; ``None`` for a new one.
+            agent: the agent's name.
+            model: ``PROVIDER/MODEL``.
+
+        Raises:
+            UsageError: there is no such session, agent, provider or model.
+        """
+        from oneclaw_core.turn.status import session_status
+
+        return await session_status(self._parts, session, agent, model)
 
     async def call_tool(
         self,

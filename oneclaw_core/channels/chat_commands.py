@@ -7,30 +7,43 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from oneclaw_core.plugins.contract.arguments import SessionInfo
+    from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
     from oneclaw_core.plugins.registration.entry import Registration
     from oneclaw_core.plugins.registration.record import PluginRecord
     from oneclaw_core.plugins.running.runtime import Plugins
 
 CHAT_COMMAND_HOOK = "register_chat_commands"
-TERMINAL_COMMANDS = (
+SHARED_COMMANDS = (
     "help",
-    "tools",
-    "groups",
+    "usage",
     "session",
     "model",
     "reasoning",
     "agent",
+    "compact",
+    "continue",
+    "copy",
+    "clear",
+    "exit",
+    "quit",
+    "steer",
+    "queue",
+    "stop",
+)
+"""The commands of every channel, without the slash."""
+TERMINAL_COMMANDS = (
+    "tools",
+    "groups",
     "attach",
     "detach",
-    "compact",
     "verbose",
-    "clear",
-    "quit",
 )
-"""The commands of ``oneclaw chat`` itself, without the slash; plugins cannot take their names."""
+"""The commands of ``oneclaw chat`` alone."""
+OWN_COMMANDS = (*SHARED_COMMANDS, *TERMINAL_COMMANDS)
+"""The names that plugins cannot take."""
 
 
 def plugin_chat_commands(records: Iterable[PluginRecord], taken: Collection[str]) -> dict[str, Registration]:
@@ -77,7 +90,15 @@ class ChatCommands:
             name: str(each.options.get("help") or f"(of plugin {each.plugin})") for name, each in self._found.items()
         }
 
-    async def run(self, name: str, rest: str, *, channel: str, session: SessionInfo | None) -> str:
+    async def run(
+        self,
+        name: str,
+        rest: str,
+        *,
+        channel: str,
+        session: SessionInfo | None,
+        confirm: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> ChatAnswer:
         """Run a command.
 
         Args:
@@ -85,33 +106,36 @@ class ChatCommands:
             rest: the text behind the name.
             channel: where it was typed.
             session: the conversation, ``None`` for a new one.
+            confirm: asks the person; ``None`` where nobody can be asked.
 
         Returns:
-            The text to show, may be empty.
+            What the channel is to do.
 
         Raises:
             OneClawError: it failed; the message says what to do.
         """
         import inspect
 
+        from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
         from oneclaw_core.plugins.contract.context import ChatCommandContext
         from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
 
         registration = self._found[name]
         plugin = await self._plugins.context_of(registration.plugin)
         target = await self._plugins.object_of(registration)
-        context = ChatCommandContext(plugin, channel, session)
+        context = ChatCommandContext(plugin, channel, session, confirm)
         is_async = inspect.iscoroutinefunction(target)
         try:
-            text = await call_isolated(lambda: target(context, rest), RUN_SECONDS, is_async=is_async)
+            answer = await call_isolated(lambda: target(context, rest), RUN_SECONDS, is_async=is_async)
         except TimeoutError:
             raise HookError(registration.plugin, f"/{name}", f"did not end within {RUN_SECONDS:g} s") from None
         except ForeignError as error:
             if isinstance(error.raised, OneClawError) and not isinstance(error.raised, PluginError):
                 raise error.raised from None
             raise HookError(registration.plugin, f"/{name}", f"raised {describe_error(error.raised)}") from error.raised
-        if text is None:
-            return ""
-        if not isinstance(text, str):
-            raise HookError(registration.plugin, f"/{name}", f"returned a {type(text).__name__}, not a text")
-        return text
+        if isinstance(answer, ChatAnswer):
+            return answer
+        if answer is not None and not isinstance(answer, str):
+            kind = type(answer).__name__
+            raise HookError(registration.plugin, f"/{name}", f"returned a {kind}, neither a text nor a ChatAnswer")
+        return ChatAnswer(text=answer or "")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.channels.shared_commands import chat_command_names as chat_command_names
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
     from oneclaw_core.cli.chat_input import read_input_line as read_input_line
-    from oneclaw_core.cli.conversation import chat_command_names as chat_command_names
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.output import is_terminal as is_terminal
     from oneclaw_core.cli.output import json_option as json_option
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.estimate import definition_tokens as definition_tokens
 
 _NAMES = {
+    ".channels.shared_commands": "chat_command_names",
     ".config.keys": "EnvironmentVariables",
     ".turn.estimate": "definition_tokens",
     "catalog": "HomeCatalog load_catalog not_found",
     "chat_input": "read_input_line",
-    "conversation": "chat_command_names",
     "main": "check_commands",
     "output": (
         "is_terminal json_option print_json print_table print_text printable printable_line reserved_stdout styled "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.chat_input import LineReader
-from oneclaw_core.cli.output import is_terminal, styled
+from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
 from oneclaw_core.tools.approval import approval_question
 from oneclaw_core.tools.approval_text import question_text
 from oneclaw_core.tools.permissions import PermissionAnswer
@@ -33,7 +33,7 @@ _LASTING = (PermissionAnswer.SESSION, PermissionAnswer.ALWAYS, PermissionAnswer.
 
 
 def terminal_asker(
-    giving_way: Callable[[], AbstractContextManager[None]] = nullcontext,
+    giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None:
     """Find out how the user can be asked.
 
@@ -47,10 +47,29 @@ def terminal_asker(
         return None
 
     async def ask(request: PermissionRequest) -> PermissionAnswer:
-        with giving_way():
+        async with giving_way():
             return await _ask(approval_question(request))
 
     return ask
+
+
+def terminal_confirmer(
+    giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+) -> Callable[[str], Awaitable[bool]]:
+    """Return what asks the user at the terminal a question of yes or no; Enter means no.
+
+    Args:
+        giving_way: entered while a question is open.
+    """
+
+    async def confirm(question: str) -> bool:
+        async with giving_way():
+            discard_typed_ahead()
+            write(f"{printable(question).rstrip()} [y/N] ")
+            line = await LineReader(sys.stdin.fileno()).read_line()
+            return line is not None and line.strip().lower() in ("y", "yes")
+
+    return confirm
 
 
 async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
@@ -77,7 +96,7 @@ async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
 
 def _write_question(question: ApprovalQuestion) -> None:
     columns, rows = terminal_size()
-    write(styled(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
+    write(coloured_changes(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
 
 
 async def show_in_parts(text: str, lines: LineReader) -> None:

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import os
 import signal
 import sys
-from contextlib import asynccontextmanager, nullcontext
+import time
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
-from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text, printable_name, reserved_stdout
+from oneclaw_core.cli.output import is_terminal, print_text, printable_name, reserved_stdout, warn
 from oneclaw_core.cli.running import run_async
-from oneclaw_core.errors import OneClawError
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 from oneclaw_core.turn.attachments import read_attachment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.cli.chat_input import ChatInput
-    from oneclaw_core.cli.conversation import Conversation
+    from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.cli.chat_view import ChatView
     from oneclaw_core.cli.rendering import EventLines, TurnView
     from oneclaw_core.services.manager import ServiceNews
     from oneclaw_core.types.agents import ReasoningLevel
-    from oneclaw_core.types.messages import Attachment
 
-_PROMPT_POLL_SECONDS = 0.3
 _SHOWN = (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT)
+_TWICE_SECONDS = 2.0
 
-_log = logging.getLogger("oneclaw.cli")
+_Value = TypeVar("_Value")
 
 
 @click.command()
@@ -43,6 +42,7 @@ _log = logging.getLogger("oneclaw.cli")
 @attach_option
 @allow_option
 @click.option("--json", "as_json", is_flag=True, help="Print what happens, one JSON object a line.")
+@click.option("--plain", is_flag=True, help="Draw nothing anew and use words for symbols, such as for a screen reader.")
 @click.option("--no-worker", is_flag=True, help="Run no services, such as the worker for scheduled tasks.")
 @click.pass_context
 def chat(
@@ -54,83 +54,138 @@ def chat(
     attach: tuple[str, ...],
     allow: tuple[str, ...],
     as_json: bool,
+    plain: bool,
     no_worker: bool,
 ) -> None:
     """Talk with a model. /help lists what can be typed beside messages.
 
+    While the model answers, what you type waits for the end of the answer. /steer tells it to the model after its next
+    tool call; Ctrl-C stops the answer, and twice leaves.
+
     When standard input is no terminal, each of its lines is a message or command, and nothing is asked. What is
     attached goes with the first message. With --json, what commands print goes to standard error.
     """
+    from oneclaw_core.channels.conversation import Conversation
     from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() if as_json else nullcontext() as stdout, failures_as_events(stdout):
         attachments = [read_attachment(path) for path in attach]
-        chatting = _chat(
-            _view(stdout), session, agent, model, attachments, allow, reasoning=reasoning, has_services=not no_worker
+        begin = partial(
+            Conversation,
+            session_name=session,
+            agent=agent,
+            model=model,
+            attachments=attachments,
+            reasoning=reasoning,
         )
-        is_all_well = run_async(chatting)
+        is_all_well = run_async(_chat(begin, stdout, allow, is_plain=plain, has_services=not no_worker))
     if not is_all_well:
         context.exit(1)
 
 
-def _view(stdout: TextIO | None) -> TurnView | EventLines:
-    """Choose how turns are shown: to people, or as lines of JSON on a stream."""
-    if stdout is None:
-        from oneclaw_core.cli.rendering import TurnView
-
-        return TurnView(sys.stdout)
-    from oneclaw_core.cli.rendering import EventLines
-
-    return EventLines(stdout)
-
-
-def _tell_programs(view: TurnView | EventLines, error: Exception) -> None:
-    from oneclaw_core.cli.rendering import EventLines
-
-    if isinstance(view, EventLines):
-        view.fail(error)
-
-
 async def _chat(
-    view: TurnView | EventLines,
-    session: str | None,
-    agent: str | None,
-    model: str | None,
-    attachments: list[Attachment],
+    begin: Callable[..., Conversation],
+    stdout: TextIO | None,
     allow: tuple[str, ...],
     *,
-    reasoning: ReasoningLevel | None,
+    is_plain: bool,
     has_services: bool,
 ) -> bool:
     """Go on until there are no more lines.
 
+    Args:
+        begin: makes the conversation.
+        stdout: for events as JSON; ``None`` for people.
+        allow: permissions that are granted.
+        is_plain: True to draw nothing anew.
+        has_services: True to run the services that belong to a chat.
+
     Returns:
         Whether all went well; always, if somebody sat at the terminal and saw what did not.
     """
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.chat_input import PipedInput, TerminalInput
-    from oneclaw_core.cli.conversation import Conversation, completions
+    from oneclaw_core.cli.asking import terminal_asker, terminal_confirmer
     from oneclaw_core.cli.options import note_missing_parts, open_allowing
     from oneclaw_core.cli.questions import terminal_questioner
+    from oneclaw_core.cli.rendering import EventLines, TurnView
+    from oneclaw_core.cli.talk import Talk
     from oneclaw_core.config.providers import OFFLINE_MODEL
     from oneclaw_core.http.clients import prepare_clients
 
     is_interactive = is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    is_plain = is_plain or os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
+    drawn: ChatView | None = None
+    view: TurnView | EventLines
+    if stdout is not None:
+        view = EventLines(stdout)
+    elif is_interactive and not is_plain:
+        from oneclaw_core.cli.chat_view import ChatView
+
+        view = drawn = ChatView()
+    else:
+        view = TurnView(sys.stdout, is_plain=is_plain)
     async with open_allowing(allow, terminal_asker(view.giving_way), terminal_questioner(view.giving_way)) as claw:
-        conversation = Conversation(claw, view, session, agent, model, attachments, reasoning)
+        conversation = begin(claw=claw, view=view, notify=warn)
         await note_missing_parts(claw)
         # A model or agent that there is not is told at once, not after the first message is typed.
         _, full_model = await conversation.next_request()
         if not is_interactive:
-            return await _go_through(PipedInput(), conversation, is_interactive=False)
+            from oneclaw_core.cli.chat_input import PipedInput
+
+            return await Talk(conversation).go_through(PipedInput())
+        conversation.confirm = terminal_confirmer(view.giving_way)
         await _greet(conversation, full_model)
-        lines = TerminalInput(claw.home.chat_history, partial(completions, claw))
         if full_model != OFFLINE_MODEL:
             # Typing a message takes longer than this, which the first request would wait for.
             asyncio.get_running_loop().run_in_executor(None, prepare_clients)
         async with services_running(claw) if has_services else nullcontext():
-            await _go_through(lines, conversation, is_interactive=True)
+            if drawn is None:
+                await _chat_plainly(conversation)
+            else:
+                from oneclaw_core.cli.screen_chat import chat_on_screen
+
+                await chat_on_screen(conversation, drawn)
         return True
+
+
+async def _chat_plainly(conversation: Conversation) -> None:
+    """Talk line by line, and draw nothing anew."""
+    from oneclaw_core.cli.chat_input import PlainInput
+    from oneclaw_core.cli.talk import Talk, write_to_terminal
+
+    talk, lines = Talk(conversation, is_typed=True, write_raw=write_to_terminal), PlainInput()
+    interrupted_at = float("-inf")
+    try:
+        while not talk.has_left:
+            try:
+                line = await _cancellably(lines.read())
+            except asyncio.CancelledError:
+                now = time.monotonic()
+                if now - interrupted_at < _TWICE_SECONDS:
+                    return
+                interrupted_at = now
+                print_text("(Ctrl-C again, /exit or Ctrl-D leaves)")
+                continue
+            if line is None:
+                return
+            with suppress(asyncio.CancelledError):
+                await _cancellably(talk.do(line))
+    finally:
+        lines.close()
+
+
+async def _cancellably(work: Coroutine[Any, Any, _Value]) -> _Value:
+    """Await something that Ctrl-C cancels.
+
+    Raises:
+        asyncio.CancelledError: it did, or the program is told to end.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.create_task(work)
+    loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        return await task
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 async def _greet(conversation: Conversation, full_model: str) -> None:
@@ -143,74 +198,6 @@ async def _greet(conversation: Conversation, full_model: str) -> None:
         print_text(f"Going on with session {printable_name(session.name or session.id)}, {count} messages.")
 
 
-async def _go_through(lines: ChatInput, conversation: Conversation, *, is_interactive: bool) -> bool:
-    from oneclaw_core.cli.conversation import QuitChat, expandable_command, is_slash_command, run_slash_command
-
-    is_all_well = True
-    while (line := await lines.read()) is not None:
-        try:
-            expandable = await expandable_command(conversation.claw, line)
-            if is_slash_command(line) and expandable is None:
-                work = run_slash_command(conversation, line)
-            else:
-                command, text = expandable or (None, line)
-                files: tuple[str, ...] = ()
-                if is_interactive and "@" in text:
-                    text, files = _with_mentioned_files(conversation, text)
-                work = conversation.send(text, command=command, files=files)
-            await (_cancellably(work) if is_interactive else work)
-        except QuitChat:
-            break
-        except OneClawError as error:
-            is_all_well = False
-            _tell_programs(conversation.view, error)
-            print_error(str(error))
-        except BrokenPipeError:
-            raise
-        except Exception as error:
-            if has_no_room(error):
-                raise
-            # One turn that broke is no reason to lose the conversation.
-            is_all_well = False
-            _log.error("unexpected %s", type(error).__name__, exc_info=error)
-            _tell_programs(conversation.view, error)
-            print_error(f"unexpected {type(error).__name__}; the traceback is in {conversation.claw.home.log_file}")
-    return is_all_well
-
-
-def _with_mentioned_files(conversation: Conversation, text: str) -> tuple[str, tuple[str, ...]]:
-    """Attach what a typed message names as ``@PATH``, and say so."""
-    from oneclaw_core.channels.mentions import with_mentioned_files
-
-    directory = conversation.claw.services.project.directory
-    if directory is None:
-        return text, ()
-    found = with_mentioned_files(text, directory, is_typed=True)
-    for notice in found.notices:
-        print_text(notice)
-    conversation.attachments += found.attachments
-    return found.text, found.files
-
-
-async def _cancellably(work: Coroutine[Any, Any, None]) -> None:
-    """Send a message, or do what a slash command says; Ctrl-C ends that, and keeps the session and the chat."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.create_task(work)
-    loop.add_signal_handler(signal.SIGINT, task.cancel)
-    try:
-        await asyncio.wait({task})
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        if not task.done():  # the program is told to end
-            task.cancel()
-            await asyncio.wait({task})
-    if task.cancelled():
-        # The carriage return takes the place of the "^C" that the terminal shows.
-        click.echo("\r(stopped; the session is kept)", err=True)
-    else:
-        task.result()
-
-
 @asynccontextmanager
 async def services_running(claw: OneClaw) -> AsyncGenerator[None, None]:
     """Run the services that belong to a chat until the end of the block."""
@@ -218,27 +205,10 @@ async def services_running(claw: OneClaw) -> AsyncGenerator[None, None]:
     if not services:
         yield
         return
-    texts: asyncio.Queue[str] = asyncio.Queue()
 
     def report(news: ServiceNews) -> None:
         if news.change in _SHOWN:
-            texts.put_nowait(str(news))
+            print_text(str(news))
 
-    showing = asyncio.create_task(_show(texts))
-    try:
-        async with ServiceManager(claw, services, "chat", report).running():
-            yield
-    finally:
-        showing.cancel()
-        await asyncio.wait({showing})
-
-
-async def _show(texts: asyncio.Queue[str]) -> None:
-    """Show texts above the line that the user types, and nothing in the middle of an answer."""
-    from prompt_toolkit.application import get_app_or_none, run_in_terminal
-
-    while True:
-        text = await texts.get()
-        while (app := get_app_or_none()) is None or not app.is_running:  # noqa: ASYNC110  # it has no event to wait for
-            await asyncio.sleep(_PROMPT_POLL_SECONDS)
-        await run_in_terminal(lambda text=text: print_text(text))  # type: ignore[misc]
+    async with ServiceManager(claw, services, "chat", report).running():
+        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.document import Document
     from prompt_toolkit.history import History
-    from prompt_toolkit.key_binding import KeyBindings
 
 MAX_LINE_BYTES = 10_000_000
 _PIECE_BYTES = 65_536
@@ -104,43 +104,54 @@ class PipedInput:
         return line
 
 
-class TerminalInput:
-    """Reads lines in the terminal, with history, and completion of slash commands.
+class PlainInput:
+    """Reads lines in a terminal without drawing anything anew, for screen readers and terminals that cannot redraw.
 
-    Args:
-        history_file: where the lines are kept, readable by their owner alone.
-        commands: gives what to complete, with a few words on each; what ends with a space wants more behind it.
+    What is typed during an answer is not shown in the middle of it; it is the next line.
     """
 
-    def __init__(self, history_file: Path, commands: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
-        from prompt_toolkit import PromptSession
-
-        self._session: PromptSession[str] = PromptSession(
-            [("bold", "> ")],
-            history=_history(history_file),
-            completer=_completer(commands),
-            complete_while_typing=True,
-            key_bindings=_key_bindings(),
-            prompt_continuation="  ",
-            enable_suspend=True,
-        )
+    def __init__(self) -> None:
+        self._descriptor = sys.stdin.fileno()
+        self._lines = LineReader(self._descriptor)
 
     async def read(self) -> str | None:
-        """Read the next message, of one line or more, that is not empty."""
+        """Read the next line that is not empty."""
         while True:
-            try:
-                text = await self._session.prompt_async()
-            except EOFError:
-                return None
-            except KeyboardInterrupt:
-                if not self._session.default_buffer.text:
-                    print_text("(/quit or Ctrl-D leaves)")
-                continue
-            if text.strip():
-                return text
+            is_typed_ahead = self._is_readable()
+            sys.stdout.write("> ")
+            sys.stdout.flush()
+            self._echo(is_on=True)
+            line = await self._lines.read_line()
+            self._echo(is_on=False)
+            if is_typed_ahead or line is None:
+                print_text(line or "")
+            if line is None or line.strip():
+                return line
+
+    def close(self) -> None:
+        """Show what is typed again."""
+        self._echo(is_on=True)
+
+    def _is_readable(self) -> bool:
+        return bool(select.select([self._descriptor], [], [], 0)[0])
+
+    def _echo(self, *, is_on: bool) -> None:
+        import termios
+
+        try:
+            modes = termios.tcgetattr(self._descriptor)
+            modes[3] = modes[3] | termios.ECHO if is_on else modes[3] & ~termios.ECHO
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
+        except termios.error:  # the terminal is gone
+            return
 
 
-def _history(path: Path) -> History:
+def line_history(path: Path) -> History:
+    """Return the lines that were typed before, kept in a file that its owner alone reads.
+
+    Args:
+        path: of the file.
+    """
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     try:
@@ -151,7 +162,12 @@ def _history(path: Path) -> History:
     return FileHistory(path)
 
 
-def _completer(commands: Callable[[], Awaitable[Mapping[str, str]]]) -> Completer:
+def slash_completer(commands: Callable[[], Awaitable[Mapping[str, str]]]) -> Completer:
+    """Return what completes slash commands.
+
+    Args:
+        commands: gives them, with a few words on each; what ends with a space wants more behind it.
+    """
     from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
     class SlashCompleter(Completer):
@@ -168,28 +184,3 @@ def _completer(commands: Callable[[], Awaitable[Mapping[str, str]]]) -> Complete
                         yield Completion(name, start_position=-len(typed), display_meta=summary)
 
     return SlashCompleter()
-
-
-def _key_bindings() -> KeyBindings:
-    from prompt_toolkit.application import get_app
-    from prompt_toolkit.filters import Condition
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-
-    bindings = KeyBindings()
-
-    @Condition
-    def wants_more() -> bool:
-        state = get_app().current_buffer.complete_state
-        chosen = state.current_completion if state is not None else None
-        return chosen is not None and chosen.text.endswith(" ")
-
-    @bindings.add("enter", filter=wants_more)
-    def _take_completion(event: KeyPressEvent) -> None:
-        # What is chosen in the menu stands in the line already, and is sent by the next Enter.
-        event.current_buffer.complete_state = None
-
-    @bindings.add("escape", "enter")
-    def _new_line(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text("\n")
-
-    return bindings

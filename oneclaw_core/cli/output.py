@@ -43,6 +43,8 @@ _GAP_CHARACTERS = 3
 _INDENT_CHARACTERS = 4
 _LEAST_FOR_SENTENCES = 30
 
+_OF_CHANGES = {"+": "green", "-": "red", "@": "cyan"}
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """Gives a command the parameter ``as_json``."""
 
@@ -98,15 +100,34 @@ def styled(text: str, stream: TextIO, **style: Any) -> str:
     return text if plain else click.style(text, **style)
 
 
-def print_text(text: str = "", *, stream: TextIO | None = None) -> None:
+def coloured_changes(text: str, stream: TextIO, **style: Any) -> str:
+    """Style a text, and colour what a diff in it adds and removes.
+
+    Args:
+        text: made printable already; its lines may stand behind blanks and a bar.
+        stream: where it will be written.
+        style: of all other lines, as for :func:`click.style`.
+    """
+    if not re.search(r"^[ │]*@@ -", text, re.MULTILINE):
+        return styled(text, stream, **style) if style else text
+    lines = []
+    for line in text.split("\n"):
+        colour = _OF_CHANGES.get(line.lstrip(" │")[:1]) if line[:1] == " " else None
+        own = {"fg": colour} if colour is not None else style
+        lines.append(styled(line, stream, **own) if own else line)
+    return "\n".join(lines)
+
+
+def print_text(text: str = "", *, stream: TextIO | None = None, is_safe: bool = False) -> None:
     """Print a line, or several, as :func:`shown_on` has it.
 
     Args:
         text: what to print.
         stream: by default stdout.
+        is_safe: True if the text is printable already, and styled.
     """
     stream = stream or sys.stdout
-    click.echo(shown_on(stream, text), file=stream)
+    click.echo(text if is_safe else shown_on(stream, text), file=stream)
 
 
 def claim_stdout() -> None:
@@ -263,7 +284,7 @@ def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     if console.width - left < _LEAST_FOR_SENTENCES <= widths[-1] and left <= console.width:
         _draw_sentences_below(console, rows, widths)
         return
-    fitting = _fitting_widths(widths, [_longest_words(each) for each in zip(*rows, strict=True)], console.width)
+    fitting = fitting_widths(widths, [longest_words(each) for each in zip(*rows, strict=True)], console.width)
     if fitting is None:
         _draw_entries(console, rows)
         return
@@ -275,13 +296,14 @@ def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     console.print(table)
 
 
-def _longest_words(column: Iterable[Text]) -> int:
+def longest_words(column: Iterable[Text]) -> int:
+    """Return the cells of the longest word in a column."""
     from rich.cells import cell_len
 
     return max(cell_len(word) for each in column for word in each.plain.split() or [""])
 
 
-def _fitting_widths(widths: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
+def fitting_widths(widths: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
     """Make the widest columns narrower until all have room, without breaking a word: names are there to be copied.
 
     Args:

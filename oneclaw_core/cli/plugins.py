@@ -148,9 +148,9 @@ def enable(name: str) -> None:
 
 
 def _report_taken_chat_commands(records: list[PluginRecord]) -> None:
-    from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS, plugin_chat_commands
+    from oneclaw_core.channels.chat_commands import OWN_COMMANDS, plugin_chat_commands
 
-    plugin_chat_commands(records, TERMINAL_COMMANDS)
+    plugin_chat_commands(records, OWN_COMMANDS)
 
 
 def _is_installed(name: str) -> bool:

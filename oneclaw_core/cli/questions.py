@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.asking import discard_typed_ahead, show_in_parts, terminal_size, write
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def terminal_questioner(
-    giving_way: Callable[[], AbstractContextManager[None]] = nullcontext,
+    giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> UserAsker | None:
     """Return a function that asks a question; ``None`` where nobody sits at a terminal.
 
@@ -30,7 +30,7 @@ def terminal_questioner(
         return None
 
     async def ask(question: UserQuestion) -> str | None:
-        with giving_way():
+        async with giving_way():
             try:
                 return await _ask(question)
             except asyncio.CancelledError:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from oneclaw_core.cli.output import is_terminal, print_json, printable, printable_line, shown_on, styled
+from oneclaw_core.cli.output import (
+    coloured_changes,
+    is_terminal,
+    print_json,
+    printable,
+    printable_line,
+    shown_on,
+    styled,
+)
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.types.events import (
     CompactedEvent,
@@ -22,7 +30,7 @@ from oneclaw_core.types.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.tools import ToolResult
@@ -41,20 +49,22 @@ class TurnView:
 
     Args:
         stdout: where the text goes.
+        is_plain: True to draw nothing anew, and to use words for symbols.
 
     Attributes:
         is_verbose: True to show arguments and results of tool calls whole.
     """
 
-    def __init__(self, stdout: TextIO) -> None:
+    def __init__(self, stdout: TextIO, *, is_plain: bool = False) -> None:
         self.is_verbose = False
+        self._bullet, self._dots = ("tool", ":") if is_plain else ("•", " …")
         self._stdout = stdout
         self._running: dict[str, ToolCallEvent] = {}
         self._progress: dict[str, str] = {}
         self._is_at_line_start = True
         self._is_thinking = False
         self._has_text = False
-        self._status = _StatusLine()
+        self._status: OverwrittenLine = _StatusLine(is_plain=is_plain)
         # What happens while the terminal is somebody else's.
         self._held_back: list[TurnEvent] | None = None
 
@@ -86,8 +96,8 @@ class TurnView:
             if event.notice is not None:
                 self._write_line(event.notice, fg="yellow")
 
-    @contextmanager
-    def giving_way(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def giving_way(self) -> AsyncIterator[None]:
         """Leave the terminal to a question while the block runs; what happens meanwhile is shown after it."""
         self._pause()
         self._held_back = []
@@ -151,7 +161,7 @@ class TurnView:
         self._running[event.id] = event
         if self.is_verbose:
             arguments = json.dumps(event.arguments, ensure_ascii=False, indent=2)
-            self._write_line(f"• {printable_line(event.name)}\n{_indented(arguments)}", dim=True)
+            self._write_line(f"{self._bullet} {printable_line(event.name)}\n{_indented(arguments)}", dim=True)
         self._draw_status()
 
     def _end_call(self, event: ToolResultEvent) -> None:
@@ -159,12 +169,12 @@ class TurnView:
         self._progress.pop(event.id, None)
         name = _call_line(event.name, call.arguments if call and not self.is_verbose else {})
         outcome = _summary(event.result, is_short=self.is_verbose)
-        line = f"• {name} … {outcome} {_duration(event.duration_ms)}"
+        line = f"{self._bullet} {name}{self._dots} {outcome} {_duration(event.duration_ms)}"
         self._write_line(line, **({"dim": True} if event.result.is_success else {"fg": "red"}))
         if self.is_verbose:
             self._write_line(_indented(event.result.text()), dim=True)
         elif event.result.shown:
-            self._write_line(_indented(redact(str(event.result.shown))))
+            self._write_line(coloured_changes(_indented(redact(str(event.result.shown))), sys.stderr))
         self._draw_status()
 
     def _draw_status(self) -> None:
@@ -177,19 +187,31 @@ class TurnView:
             self._status.draw(f"• {len(self._running)} tools are running: {names}")
 
 
+class OverwrittenLine(Protocol):
+    """A line about what runs just now."""
+
+    def draw(self, text: str) -> None:
+        """Show a text."""
+        ...
+
+    def erase(self) -> None:
+        """Leave no trace of it."""
+        ...
+
+
 class _StatusLine:
     """A line at the end of the terminal that is overwritten."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_plain: bool) -> None:
         self._is_shown = False
-        self._can_be_shown = is_terminal(sys.stderr) and os.environ.get("TERM", "dumb") != "dumb"
+        self._can_be_shown = not is_plain and is_terminal(sys.stderr) and os.environ.get("TERM", "dumb") != "dumb"
 
     def draw(self, text: str) -> None:
         """Show a text, cut to the width of the terminal."""
         if not self._can_be_shown:
             return
         self._is_shown = True
-        sys.stderr.write(_ERASE_LINE + styled(_cut_to_width(text), sys.stderr, dim=True))
+        sys.stderr.write(_ERASE_LINE + styled(cut_to_width(text, _width()), sys.stderr, dim=True))
         sys.stderr.flush()
 
     def erase(self) -> None:
@@ -200,11 +222,15 @@ class _StatusLine:
             sys.stderr.flush()
 
 
-def _cut_to_width(text: str) -> str:
+def _width() -> int:
     try:
-        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+        return os.get_terminal_size(sys.stderr.fileno()).columns - 1
     except (OSError, ValueError):
-        width = 79
+        return 79
+
+
+def cut_to_width(text: str, width: int) -> str:
+    """Cut a text to a number of columns."""
     used = 0
     for position, character in enumerate(text):
         # Beyond ASCII some characters are two columns wide; to take all for it costs a few columns only.
@@ -264,7 +290,7 @@ class EventLines:
         document = {"event": "error", "error_type": type(error).__name__, "message": redact(str(error))}
         print_json(document, indent=None, stream=self._stdout)
 
-    def giving_way(self) -> AbstractContextManager[None]:
+    def giving_way(self) -> AbstractAsyncContextManager[None]:
         """Do nothing: a question to the user goes to stderr."""
         return nullcontext()
 

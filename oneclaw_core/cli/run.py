@@ -65,7 +65,7 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or attach):
         raise click.UsageError("--resume takes neither a message nor --attach")
-    from oneclaw_core.cli.conversation import expandable_command
+    from oneclaw_core.channels.shared_commands import expandable_command
     from oneclaw_core.cli.options import note_missing_parts
     from oneclaw_core.cli.rendering import failures_as_events
 

@@ -233,7 +233,7 @@ def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Register slash commands of every channel: ``register("name", target, help="...")``.
 
     The target is an async function of a ``ChatCommandContext`` and the text behind the command's name. It returns the
-    text to show.
+    text to show, or a ``ChatAnswer`` if the chat is to do more, such as to send a message or go to another session.
     """
 
 

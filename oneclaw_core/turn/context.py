@@ -66,6 +66,7 @@ class NewMessage:
     reasoning: ReasoningLevel | None = None
     resumes: bool = False
     task: str | None = None
+    steering: list[str] | None = None
 
     def check(self) -> None:
         """Refuse what no turn can answer.
@@ -247,6 +248,7 @@ class TurnContext:
         hooks: of plugins on the turn; ``None`` for none.
         task: the scheduled task that it is run for; ``None`` for a turn of the user's.
         prompt: the system prompt that is kept with the session; ``None`` for one without sections of plugins.
+        steering: the user's messages during the turn, of which it removes those that it has stored; ``None`` for none.
     """
 
     session: Session
@@ -260,6 +262,7 @@ class TurnContext:
     hooks: TurnHooks | None = None
     task: str | None = None
     prompt: TurnPrompt | None = None
+    steering: list[str] | None = None
 
 
 def turn_context(
@@ -321,6 +324,7 @@ def turn_context(
         hooks=hooks,
         task=task,
         prompt=prompt,
+        steering=message.steering if message is not None else None,
     )
 
 

@@ -42,6 +42,7 @@ from oneclaw_core.types.events import (
     GroupLoadedEvent,
     ReasoningEvent,
     RetryEvent,
+    SteeredEvent,
     TextEvent,
     ToolCallEvent,
     ToolProgressEvent,
@@ -326,7 +327,28 @@ class Turn:
                 self._groups.append(group)
                 tools = self._parts.registry.toolset(context.agent.selection).tools_of(group)
                 await self._emit(GroupLoadedEvent(group, tuple(each.name for each in tools)))
+        if context.steering:
+            await self._take_steering(context.steering)
         return self._explain if self._progress.is_stuck else self._load_groups
+
+    async def _take_steering(self, steering: list[str]) -> None:
+        """Store the messages that the user sent meanwhile behind the results, as any message of the user is stored.
+
+        They are removed once they are stored, so that none is lost with a turn that fails.
+
+        Raises:
+            TurnRefusedError: a gate refuses one.
+        """
+        texts, hooks = tuple(steering), self._context.hooks
+        if hooks is not None:
+            for text in texts:
+                await hooks.check(text)
+        messages = [Message(type=MessageType.USER, content=text) for text in texts]
+        self._history += await self._store.append(self._session_id, messages)
+        del steering[: len(texts)]
+        self._progress = ProgressGuard()
+        for text in texts:
+            await self._emit(SteeredEvent(text))
 
     async def _explain(self) -> _State:
         """Have the model explain, without tools, why the turn got no further; that ends the turn.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import TurnRefusedError, describe_error
@@ -46,13 +47,16 @@ class TurnHooks:
         self._plugins = plugins
         self._unheard: list[UsageEvent] = []
 
-    async def check(self) -> None:
+    async def check(self, text: str | None = None) -> None:
         """Ask the gates whether the turn may begin.
+
+        Args:
+            text: a message that the user sends during the turn; by default the one that begins it.
 
         Raises:
             TurnRefusedError: one refuses it.
         """
-        verdict = await self._plugins.before_turn(self.info)
+        verdict = await self._plugins.before_turn(self.info if text is None else replace(self.info, text=text))
         if verdict is not None:
             raise TurnRefusedError(verdict.reason)
 

@@ -106,6 +106,17 @@ class GroupLoadedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class SteeredEvent:
+    """A message that the user sent during the turn is stored behind the results of tools; the model reads it next."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON."""
+        return {"event": "steered", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
 class CompactedEvent:
     """A summary takes the place of the oldest part of the conversation from the next model request on.
 
@@ -219,6 +230,7 @@ TurnEvent = (
     | ToolProgressEvent
     | ToolResultEvent
     | GroupLoadedEvent
+    | SteeredEvent
     | CompactedEvent
     | RetryEvent
     | UsageEvent

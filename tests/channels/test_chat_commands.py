@@ -52,7 +52,8 @@ def run(oneclaw_factory):
             async with oneclaw_factory([Plugin()]).opened() as claw:
                 commands = ChatCommands(claw.plugins, claw.catalog.plugins, ["help"])
                 problems = [each.cause for record in claw.catalog.plugins for each in record.problems]
-                return await commands.run(name, rest, channel="telegram", session=session), problems, commands
+                answer = await commands.run(name, rest, channel="telegram", session=session)
+                return answer.text, problems, commands
 
         return asyncio.run(scene())
 
@@ -82,7 +83,7 @@ def test_a_name_that_is_taken_stays_what_it_was_and_is_reported(run):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("number", "plugin Plugin: /number returned a int, not a text"),
+        ("number", "plugin Plugin: /number returned a int, neither a text nor a ChatAnswer"),
         ("broken", "plugin Plugin: /broken raised ValueError: no such thing"),
         ("exits", "plugin Plugin: /exits raised SystemExit: 3"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from model_server import calls, chunk, silence, sse, status, text
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
-from oneclaw_core.channels.chat_commands import TERMINAL_COMMANDS
+from oneclaw_core.channels.chat_commands import OWN_COMMANDS
 from oneclaw_core.cli.conversation import SLASH_COMMANDS
 from oneclaw_core.http import clients as http
 
@@ -50,7 +50,7 @@ def say(terminal, line, expected):
 
 
 def test_listings_know_the_names_of_all_commands():
-    assert [f"/{name}" for name in TERMINAL_COMMANDS] == list(SLASH_COMMANDS)
+    assert [f"/{name}" for name in OWN_COMMANDS] == list(SLASH_COMMANDS)
 
 
 @pytest.mark.one_python
@@ -80,7 +80,7 @@ def test_a_conversation_in_a_terminal(serve, home):
         assert roles(server.bodies[4]) == ["system", "user"]
 
         terminal.type(CTRL_C)
-        terminal.expect("(/quit or Ctrl-D leaves)")
+        terminal.expect("(Ctrl-C again, /exit or Ctrl-D leaves)")
         terminal.expect(">")
         terminal.type(CTRL_D)
         assert terminal.exit_status() == 0
@@ -255,7 +255,7 @@ def test_the_first_request_is_prepared_while_somebody_types(oneclaw, serve, monk
     found = []
 
     class Typist:
-        def __init__(self, *arguments):
+        def close(self):
             pass
 
         async def read(self):
@@ -267,8 +267,8 @@ def test_the_first_request_is_prepared_while_somebody_types(oneclaw, serve, monk
     serve()
     http._ssl_context.cache_clear()
     monkeypatch.setattr("oneclaw_core.cli.chat.is_terminal", lambda stream: True)
-    monkeypatch.setattr("oneclaw_core.cli.chat_input.TerminalInput", Typist)
-    assert oneclaw("chat", "--no-worker", *model).status == 0
+    monkeypatch.setattr("oneclaw_core.cli.chat_input.PlainInput", Typist)
+    assert oneclaw("chat", "--no-worker", "--plain", *model).status == 0
     assert found == [prepared]
 
 

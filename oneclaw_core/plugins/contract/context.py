@@ -376,9 +376,26 @@ class ChatCommandContext(PluginContext):
     """
 
     # As in ServiceContext: all other attributes are shared with the plugin's context.
-    __slots__ = ("channel", "session")
+    __slots__ = ("_confirm", "channel", "session")
 
-    def __init__(self, plugin: PluginContext, channel: str, session: SessionInfo | None) -> None:
+    def __init__(
+        self,
+        plugin: PluginContext,
+        channel: str,
+        session: SessionInfo | None,
+        confirm: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> None:
         self.__dict__ = plugin.__dict__
         self.channel = channel
         self.session = session
+        self._confirm = confirm
+
+    async def confirm(self, question: str) -> bool:
+        """Ask the person who typed the command; return False where nobody can be asked.
+
+        Args:
+            question: to be answered with yes or no, such as what would be changed.
+        """
+        if self._confirm is None:
+            return False
+        return await run_on(self._loop, _awaited(self._confirm(str(question))))

@@ -294,7 +294,8 @@ class ChatCommandRegistrar(_NamedRegistrar):
 
         Args:
             name: without the slash.
-            target: async function of a ``ChatCommandContext`` and the text behind the name; returns the text to show.
+            target: async function of a ``ChatCommandContext`` and the text behind the name; returns the text to show,
+                or a ``ChatAnswer``.
             help: one line for ``/help``.
         """
         self._add(name, target, help=help)

@@ -1,0 +1,183 @@
+"""A conversation in a channel: a session that may have to be begun yet, and how the user wants it."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from oneclaw_core.errors import UsageError
+from oneclaw_core.plugins.contract.arguments import SessionInfo
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.providers.base import ModelRequest
+    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.turn.status import SessionStatus
+    from oneclaw_core.types.agents import Agent, ReasoningLevel
+    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.messages import Attachment
+
+
+class TurnListener(Protocol):
+    """Shows turns."""
+
+    def show(self, event: TurnEvent) -> None:
+        """Show an event."""
+        ...
+
+    def finish(self) -> None:
+        """End what is being shown, whether or not the turn came to its end."""
+        ...
+
+
+@dataclass
+class Conversation:
+    """A conversation of one person or group.
+
+    Attributes:
+        claw: the open home.
+        view: shows the turns.
+        notify: shows a line about something that does not stop a message.
+        session_name: the session's name or id; ``None`` as long as an unnamed one is not begun.
+        agent: the agent chosen for this conversation, ``None`` for the session's.
+        model: the model chosen for it as ``PROVIDER/MODEL``, ``None`` for the session's.
+        attachments: files that go with the next message.
+        reasoning: how much the model is to think in it, ``None`` for what is set.
+        channel: the name of the channel.
+        confirm: asks the person a question of yes or no; ``None`` where nobody can be asked, which is a no.
+        stop: stops the turn under way; False if none is. ``None`` where lines are worked on one by one.
+        steering: messages for the turn under way.
+        waiting: messages and commands for when it has ended.
+        is_running: True while a turn runs.
+    """
+
+    claw: OneClaw
+    view: TurnListener
+    notify: Callable[[str], None]
+    session_name: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    attachments: list[Attachment] = field(default_factory=list)
+    reasoning: ReasoningLevel | None = None
+    channel: str = "terminal"
+    confirm: Callable[[str], Awaitable[bool]] | None = None
+    stop: Callable[[], bool] | None = None
+    steering: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    is_running: bool = False
+    _notices: set[str] = field(default_factory=set)
+
+    async def session(self) -> Session | None:
+        """Return the session, ``None`` if it is not begun."""
+        return await self.claw.store.find_session(self.session_name) if self.session_name is not None else None
+
+    async def session_info(self) -> SessionInfo | None:
+        """Return the session as plugins see it."""
+        session = await self.session()
+        if session is None:
+            return None
+        return SessionInfo(id=session.id, name=session.name, agent=session.agent, parent_id=session.parent_id)
+
+    async def status(self) -> SessionStatus:
+        """Return where the session stands."""
+        session = await self.session()
+        return await self.claw.session_status(session.id if session else None, agent=self.agent, model=self.model)
+
+    async def chosen_agent(self, name: str | None = None) -> Agent:
+        """Return the agent of that name; without one, the chosen agent, else the session's.
+
+        Raises:
+            NotFoundError: there is no such agent.
+        """
+        wanted = name or self.agent
+        if wanted is not None:
+            return await self.claw.agents.get(wanted)
+        session = await self.session()
+        found = await self.claw.store.find_agent(session.agent) if session is not None else None
+        return found or GENERAL_ASSISTANT
+
+    async def next_request(self, *, model: str | None = None, agent: str | None = None) -> tuple[ModelRequest, str]:
+        """Return the next request and the full name of the model.
+
+        Args:
+            model: in place of the one that is chosen.
+            agent: in place of the one that is chosen.
+
+        Raises:
+            NotFoundError: there is no such agent, provider or model.
+        """
+        session = await self.session()
+        return await self.claw.next_request(
+            session=session.id if session else None, agent=agent or self.agent, model=model or self.model
+        )
+
+    async def send(self, text: str, *, command: str | None = None, files: tuple[str, ...] = ()) -> None:
+        """Send a message with what is attached, and show the turn.
+
+        Args:
+            text: the message.
+            command: a command that a plugin expands into the message.
+            files: names of files whose text stands in the message.
+
+        Raises:
+            UsageError: the message cannot be sent, such as with an attachment that the model does not take; what is
+                attached stays so.
+            OneClawError: the turn did not come to its end; the session is intact.
+        """
+        if self.session_name is None:
+            # Begun before the turn, so that a turn that is cancelled stays in the session.
+            title = text if command is None else f"/{command} {text}"
+            begun = await self.claw.begin_session(agent=self.agent, model=self.model, title=title)
+            self.session_name = begun.id
+        for notice in await self.claw.review_project():
+            if notice not in self._notices:
+                self._notices.add(notice)
+                self.notify(notice)
+        attachments, self.attachments = self.attachments, []
+        turn = self.claw.send_message(
+            text,
+            session=self.session_name,
+            agent=self.agent,
+            model=self.model,
+            attachments=attachments,
+            files=files,
+            command=command,
+            reasoning=self.reasoning,
+            steering=self.steering,
+        )
+        try:
+            await self._show(turn)
+        except UsageError:
+            self.attachments = attachments
+            raise
+
+    async def resume(self) -> None:
+        """Finish the last turn, and show it.
+
+        Raises:
+            UsageError: there is no turn.
+            OneClawError: the turn did not come to its end; the session is intact.
+        """
+        if self.session_name is None:
+            raise UsageError("nothing was said yet: send a message")
+        turn = self.claw.resume(
+            self.session_name, agent=self.agent, model=self.model, reasoning=self.reasoning, steering=self.steering
+        )
+        await self._show(turn)
+
+    async def _show(self, turn: AsyncGenerator[TurnEvent, None]) -> None:
+        self.is_running = True
+        try:
+            async with aclosing(turn) as events:
+                async for event in events:
+                    self.view.show(event)
+        finally:
+            self.is_running = False
+            self.view.finish()
+            # What no tool call took is said next.
+            self.waiting[:0] = self.steering
+            self.steering.clear()

@@ -1,0 +1,326 @@
+"""Chat commands of every channel, and running whatever begins with a slash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from oneclaw_core.channels.chat_commands import OWN_COMMANDS, ChatCommands, plugin_chat_commands
+from oneclaw_core.distributions import missing_part, why_missing
+from oneclaw_core.errors import UsageError
+from oneclaw_core.plugins.contract.chat_answer import ChatAnswer
+from oneclaw_core.tools.toolset import one_line
+from oneclaw_core.types.agents import REASONING_LEVELS
+from oneclaw_core.types.budget import dollars
+from oneclaw_core.types.messages import MessageType
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.plugins.catalogue.merging import Catalog
+    from oneclaw_core.sessions.sessions import Session
+
+_SHORT_ID_CHARACTERS = 8
+_SUMMARY_CHARACTERS = 70
+_LEAVE = ChatAnswer(leave=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command of a channel.
+
+    Attributes:
+        name: with its slash.
+        summary: its line in the help.
+        run: does it; gets the conversation and what follows the name.
+        parameter: what may follow the name, as it is shown in the help.
+        is_immediate: True if it may run during a turn.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Conversation, str], Awaitable[ChatAnswer | str]]
+    parameter: str = ""
+    is_immediate: bool = False
+
+
+def is_slash_command(line: str) -> bool:
+    """Return True for a command; a message that begins with a slash is written with a space before it."""
+    return line.startswith("/")
+
+
+def session_label(session: Session) -> str:
+    """Return a label for a session: its name, or enough of its id to find it."""
+    return one_line(session.name) if session.name else session.id[:_SHORT_ID_CHARACTERS]
+
+
+def chat_command_names(catalog: Catalog) -> frozenset[str]:
+    """Return the names of the commands of ``oneclaw chat``, those of plugins too, without the slash."""
+    return frozenset([*OWN_COMMANDS, *plugin_chat_commands(catalog.plugins, OWN_COMMANDS)])
+
+
+def plugin_commands_of(claw: OneClaw) -> ChatCommands:
+    """Return the commands of plugins. Those of the chat itself go before them."""
+    return ChatCommands(claw.plugins, claw.catalog.plugins, OWN_COMMANDS)
+
+
+async def expandable_command(claw: OneClaw, line: str) -> tuple[str, str] | None:
+    """Read a line such as ``/pdf-report sales.pdf``, which a plugin expands into a message.
+
+    Returns:
+        The command's name and its arguments; ``None`` if no plugin expands it.
+    """
+    if not is_slash_command(line):
+        return None
+    name, *rest = line.split(maxsplit=1)
+    if name[1:].lower() in OWN_COMMANDS or name[1:] in plugin_commands_of(claw).summaries():
+        return None
+    command = (await claw.plugins.message_commands()).get(name[1:])
+    if command is None or command.problem is not None:
+        return None
+    return command.name, "".join(rest).rstrip()
+
+
+class SlashCommands:
+    """All that can follow a slash in one channel.
+
+    Args:
+        claw: the open home.
+        own: the commands of the channel alone, by name with the slash.
+    """
+
+    def __init__(self, claw: OneClaw, own: Mapping[str, SlashCommand] | None = None) -> None:
+        self._claw = claw
+        self._commands = {**SHARED, **(own or {})}
+
+    async def summaries(self) -> dict[str, str]:
+        """List the commands, with a few words on each; there is room for arguments behind some."""
+        commands = {name: command.summary for name, command in self._commands.items()}
+        commands |= {f"/{name}": summary for name, summary in plugin_commands_of(self._claw).summaries().items()}
+        expanded = {
+            f"/{each.name} ": one_line(each.summary, _SUMMARY_CHARACTERS)
+            for each in (await self._claw.plugins.message_commands()).values()
+            if each.problem is None
+        }
+        return commands | {name: summary for name, summary in expanded.items() if name.strip() not in commands}
+
+    def is_immediate(self, line: str) -> bool:
+        """Return True for a command that may run during a turn."""
+        command = self._commands.get(line.split(maxsplit=1)[0].lower()) if is_slash_command(line) else None
+        return command is not None and command.is_immediate
+
+    async def run(self, conversation: Conversation, line: str) -> ChatAnswer:
+        """Run a command.
+
+        Raises:
+            UsageError: there is no such command.
+            OneClawError: the command cannot do it.
+        """
+        name, _, rest = line.strip().partition(" ")
+        command = self._commands.get(name.lower())
+        if command is not None and command.run is _help:
+            return ChatAnswer(text=self._help())
+        if command is not None:
+            answer = await command.run(conversation, rest.strip())
+            return answer if isinstance(answer, ChatAnswer) else ChatAnswer(text=answer)
+        of_plugins = plugin_commands_of(self._claw)
+        if name[1:] in of_plugins.summaries():
+            info = await conversation.session_info()
+            channel, confirm = conversation.channel, conversation.confirm
+            return await of_plugins.run(name[1:], rest.strip(), channel=channel, session=info, confirm=confirm)
+        raise await self._unknown(name)
+
+    def _help(self) -> str:
+        lines = [(f"{each.name} {each.parameter}".rstrip(), each.summary) for each in self._commands.values()]
+        of_plugins = plugin_commands_of(self._claw).summaries()
+        lines += [(f"/{name}", one_line(summary)) for name, summary in of_plugins.items()]
+        width = max(len(usage) for usage, _ in lines)
+        return "\n".join(f"{usage:<{width}}  {summary}" for usage, summary in lines)
+
+    async def _unknown(self, name: str) -> UsageError:
+        unusable = (await self._claw.plugins.message_commands()).get(name[1:])
+        if unusable is not None and unusable.problem is not None:
+            return UsageError(unusable.problem)
+        absent = self._claw.catalog.absent_plugins
+        missing = missing_part("chat command", name[1:].lower(), absent)
+        if missing is not None:
+            return UsageError(f"there is no command {name}: {missing}")
+        known = [each.strip() for each in await self.summaries()]
+        close = get_close_matches(name.lower(), known, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "/help lists them."
+        if "skills" in absent or all(record.name != "skills" for record in self._claw.catalog.plugins):
+            hint += f" If it is a skill, it needs the plugin skills, which {why_missing('skills', absent)}."
+        return UsageError(f"there is no command {name}; {hint} To send it as a message, put a space before it.")
+
+
+async def follow(conversation: Conversation, answer: ChatAnswer) -> None:
+    """Do what a command's answer says about the conversation; the channel shows its text, copies and leaves.
+
+    Raises:
+        NotFoundError: there is no such session.
+        OneClawError: a turn did not come to its end.
+    """
+    if answer.session is not None:
+        conversation.session_name = answer.session or None
+    if answer.resume:
+        await conversation.resume()
+    if answer.send is not None:
+        await conversation.send(answer.send)
+
+
+async def _help(conversation: Conversation, rest: str) -> str:
+    raise NotImplementedError  # SlashCommands knows them all
+
+
+async def _clear(conversation: Conversation, rest: str) -> ChatAnswer:
+    old = await conversation.session()
+    kept = f"; the old one is kept: oneclaw chat --session '{session_label(old)}'" if old else ""
+    return ChatAnswer(text=f"A new session begins{kept}", session="")
+
+
+async def _session(conversation: Conversation, rest: str) -> str:
+    session = await conversation.session()
+    _, model = await conversation.next_request()
+    if session is None:
+        return f"session: new, begins with your first message\nmodel: {model}"
+    count = await conversation.claw.store.count_messages(session.id)
+    return f"session: {session.name or '(no name)'}, id {session.id}\nmessages: {count}\nmodel: {model}"
+
+
+async def _model(conversation: Conversation, rest: str) -> str:
+    _, model = await conversation.next_request(model=rest or None)
+    if rest:
+        conversation.model = model
+    return f"model: {model}"
+
+
+async def _reasoning(conversation: Conversation, rest: str) -> str:
+    level = rest.lower()
+    if level and level not in (*REASONING_LEVELS, "default"):
+        raise UsageError(f"/reasoning takes one of: {', '.join(REASONING_LEVELS)}, default")
+    if level:
+        conversation.reasoning = next((each for each in REASONING_LEVELS if each == level), None)
+    return f"reasoning: {conversation.reasoning or 'as set for the agent or the model'}"
+
+
+async def _agent(conversation: Conversation, rest: str) -> str:
+    agent = await conversation.chosen_agent(rest or None)
+    if rest:
+        await conversation.next_request(agent=agent.id)  # its model may be one that there is not
+        conversation.agent = agent.id
+    return f"agent: {agent.name}"
+
+
+async def _compact(conversation: Conversation, rest: str) -> str:
+    session = await conversation.session()
+    event = None
+    if session is not None:
+        event = await conversation.claw.compact(session.id, agent=conversation.agent, model=conversation.model)
+    if event is None:
+        return "There is nothing to summarise: the last turn always stays as it is."
+    return f"From now on, {event.notice}."
+
+
+async def _usage(conversation: Conversation, rest: str) -> str:
+    status = await conversation.status()
+    usage = status.usage
+    window = "of unknown size" if status.context_window is None else f"{status.context_window:,} tokens"
+    used = "not used yet" if status.context_tokens is None else f"{status.context_tokens:,} tokens used"
+    share = "" if status.context_share is None else f" ({status.context_share:.0%})"
+    lines = [f"model: {status.model}", f"context: {used}{share}, {window}"]
+    at_least = "at least " if usage.at_least_requests or usage.priced_requests < usage.requests else ""
+    cost = "unknown" if usage.cost is None else f"{at_least}{dollars(usage.cost)}"
+    lines.append(
+        f"session: {usage.requests:,} request{'' if usage.requests == 1 else 's'}, "
+        f"{usage.input_tokens or 0:,} tokens read"
+        + (f" ({usage.cached_share:.0%} from the cache)" if usage.cached_share else "")
+        + f", {usage.output_tokens or 0:,} written, cost {cost if usage.requests else dollars(0)}"
+    )
+    lines.append(f"tool groups: {', '.join(status.groups) or 'none loaded'}")
+    return "\n".join(lines)
+
+
+async def _continue(conversation: Conversation, rest: str) -> ChatAnswer:
+    store = conversation.claw.store
+    session = await conversation.session()
+    if session is None:
+        found = await store.last_used_session()
+        if found is None:
+            raise UsageError("there is no session to go on with: send a message")
+        count = await store.count_messages(found.id)
+        return ChatAnswer(text=f"Going on with session {session_label(found)}, {count} messages.", session=found.id)
+    history = (await store.load_turn(session.id, 0)).history
+    last = history[-1] if history else None
+    if last is not None and last.type is MessageType.ASSISTANT and not last.is_incomplete:
+        return ChatAnswer(send="Continue.")
+    return ChatAnswer(resume=True)
+
+
+async def _copy(conversation: Conversation, rest: str) -> ChatAnswer:
+    session = await conversation.session()
+    history = (await conversation.claw.store.load_turn(session.id, 0)).history if session is not None else ()
+    texts = [each.content for each in history if each.type is MessageType.ASSISTANT and each.content.strip()]
+    if not texts:
+        raise UsageError("there is no answer to copy yet")
+    return ChatAnswer(copy=texts[-1])
+
+
+async def _steer(conversation: Conversation, rest: str) -> ChatAnswer | str:
+    if rest and not conversation.is_running:
+        return ChatAnswer(send=rest)
+    if rest:
+        conversation.steering.append(rest)
+    else:
+        messages = [line for line in conversation.waiting if not is_slash_command(line)]
+        if not messages:
+            raise UsageError("no message waits: write /steer and the message")
+        for line in messages:
+            conversation.waiting.remove(line)
+            conversation.steering.append(line)
+    return "The model reads it after its next tool call, or else when it has answered."
+
+
+async def _queue(conversation: Conversation, rest: str) -> str:
+    if rest.lower() == "clear":
+        conversation.waiting.clear()
+        conversation.steering.clear()
+    elif rest:
+        raise UsageError("/queue takes nothing, or clear")
+    waiting = [*conversation.steering, *conversation.waiting]
+    return "\n".join(f"{number}. {one_line(each)}" for number, each in enumerate(waiting, 1)) or "nothing waits"
+
+
+async def _stop(conversation: Conversation, rest: str) -> str:
+    if conversation.stop is None or not conversation.stop():
+        return "nothing runs"
+    return ""
+
+
+async def _leave(conversation: Conversation, rest: str) -> ChatAnswer:
+    return _LEAVE
+
+
+SHARED = {
+    command.name: command
+    for command in (
+        SlashCommand("/help", "List these commands.", _help, is_immediate=True),
+        SlashCommand("/usage", "Tell how full the context is, and what the session cost.", _usage, is_immediate=True),
+        SlashCommand("/session", "Tell which session this is, and which model answers.", _session, is_immediate=True),
+        SlashCommand("/model", "Show the model, or choose another for this chat.", _model, "[PROVIDER/MODEL]"),
+        SlashCommand("/reasoning", "Show or choose how much the model thinks.", _reasoning, "[LEVEL]"),
+        SlashCommand("/agent", "Show the agent, or go on with another in this chat.", _agent, "[NAME]"),
+        SlashCommand("/compact", "Summarise all but the last turn, for a shorter conversation.", _compact),
+        SlashCommand("/continue", "Go on where it stopped; in a new chat, with the session used last.", _continue),
+        SlashCommand("/copy", "Copy the last answer.", _copy, is_immediate=True),
+        SlashCommand("/clear", "Begin a new session; the old one is kept.", _clear),
+        SlashCommand("/exit", "Leave.", _leave, is_immediate=True),
+        SlashCommand("/quit", "Leave.", _leave, is_immediate=True),
+        SlashCommand("/steer", "Tell the model something after its next tool call.", _steer, "[TEXT]", True),
+        SlashCommand("/queue", "Show what waits for the answer, or clear it.", _queue, "[clear]", True),
+        SlashCommand("/stop", "Stop the answer; the session is kept.", _stop, is_immediate=True),
+    )
+}
+"""The commands of every channel, by name with the slash."""

@@ -1,0 +1,181 @@
+"""Turns in the terminal of `oneclaw chat`: Markdown as it arrives, and what runs just now."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from oneclaw_core.cli.markdown import MarkdownBlocks, render_markdown
+from oneclaw_core.cli.output import printable, printable_line, styled
+from oneclaw_core.cli.rendering import TurnView, cut_to_width
+from oneclaw_core.types.events import GroupLoadedEvent, SteeredEvent, UsageEvent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.cli.chat_screen import ChatScreen
+    from oneclaw_core.cli.markdown import Block
+    from oneclaw_core.turn.status import SessionStatus
+    from oneclaw_core.types.events import TurnEvent
+
+# Drawing may take this share of the time, however slow it is.
+_DRAWING_SHARE = 0.2
+
+
+class ChatView(TurnView):
+    """Shows turns above the line that is typed.
+
+    Attributes:
+        screen: where; set before the first event.
+    """
+
+    screen: ChatScreen
+
+    def __init__(self) -> None:
+        super().__init__(sys.stdout)
+        self._status = self._running_line = _LiveLine(self._changed)
+        self._blocks = MarkdownBlocks()
+        self._has_blocks = False
+        self._drawn = ""
+        self._is_current = False
+        self._draw_after = 0.0
+        self.status = StatusLine()
+
+    def show(self, event: TurnEvent) -> None:
+        """Show an event."""
+        self.status.note(event)
+        super().show(event)
+        if isinstance(event, SteeredEvent) and self._held_back is None:
+            self._write_line(f"> {printable(event.text)}", bold=True)
+        self._changed()
+
+    @asynccontextmanager
+    async def giving_way(self) -> AsyncIterator[None]:
+        """Leave the terminal to a question while the block runs."""
+        async with super().giving_way(), self.screen.giving_way():
+            yield
+
+    def finish(self) -> None:
+        """End what is being shown."""
+        super().finish()
+        self._has_blocks = False
+
+    def live(self, columns: int, rows: int) -> str:
+        """Return what is not finished: the open block of the answer, and the tools that run."""
+        if not self._is_current and time.monotonic() >= self._draw_after:
+            began = time.monotonic()
+            self._drawn = self._open_block(columns)
+            self._is_current = True
+            self._draw_after = time.monotonic() + (time.monotonic() - began) / _DRAWING_SHARE
+        lines = self._drawn.split("\n") if self._drawn else []
+        if self._running_line.text:
+            lines.append(styled(cut_to_width(self._running_line.text, columns - 1), sys.stdout, dim=True))
+        return "\n".join(lines[-rows:])
+
+    def _open_block(self, columns: int) -> str:
+        block = self._blocks.open_block()
+        if not block.source.strip():
+            return ""
+        gap = "\n" if block.has_gap and self._has_blocks else ""
+        return gap + _rendered(block, columns).rstrip("\n")
+
+    def _changed(self) -> None:
+        self._is_current = False
+        self.screen.refresh()
+
+    def _write_text(self, text: str) -> None:
+        if text:
+            self._has_text = True
+            for block in self._blocks.add(printable(text)):
+                self._print_block(block)
+
+    def _end_text_line(self) -> None:
+        block = self._blocks.finish()
+        if block is not None:
+            self._print_block(block)
+        self._has_blocks = False
+
+    def _print_block(self, block: Block) -> None:
+        gap = "\n" if block.has_gap and self._has_blocks else ""
+        self._has_blocks = True
+        sys.stdout.write(gap + _rendered(block, self.screen.columns))
+
+
+def _rendered(block: Block, columns: int) -> str:
+    # One column less: a terminal that is full to its edge may begin another row.
+    return render_markdown(block.source, columns - 1, has_colour=not os.environ.get("NO_COLOR"))
+
+
+class _LiveLine:
+    """Stands for the line that is overwritten: its text is drawn with the rest of the screen."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.text = ""
+        self._changed = changed
+
+    def draw(self, text: str) -> None:
+        self.text = text
+        self._changed()
+
+    def erase(self) -> None:
+        self.text = ""
+
+
+class StatusLine:
+    """Says where the conversation stands on one line: what matters most comes first, and what has no room is left out.
+
+    Attributes:
+        known: from the store, ``None`` as long as it was not read.
+        place: the directory, and whether it is trusted.
+    """
+
+    def __init__(self) -> None:
+        self.known: SessionStatus | None = None
+        self.place = ""
+        self._tokens: int | None = None
+        self._cost = 0.0
+        self._groups: list[str] = []
+
+    def take(self, status: SessionStatus) -> None:
+        """Use what the store says; events come on top of it."""
+        self.known = status
+        self._tokens = status.context_tokens
+        self._cost = status.usage.cost or 0.0
+        self._groups = list(status.groups)
+
+    def note(self, event: TurnEvent) -> None:
+        """Take over what an event says."""
+        if isinstance(event, UsageEvent):
+            self._tokens = (event.usage.input_tokens or 0) + (event.usage.output_tokens or 0)
+            self._cost += event.cost or 0.0
+        elif isinstance(event, GroupLoadedEvent):
+            self._groups.append(event.group)
+
+    def text(self, columns: int, conversation: Conversation, *, is_busy: bool) -> str:
+        """Return the line."""
+        if self.known is None:
+            return ""
+        from oneclaw_core.types.budget import dollars
+
+        waiting = len(conversation.waiting) + len(conversation.steering)
+        parts = [f"{waiting} waiting"] if waiting else []
+        parts += ["Ctrl-C stops"] if is_busy else []
+        parts.append(printable_line(self.known.model))
+        if self.known.context_window and self._tokens is not None:
+            parts.append(f"context {min(self._tokens / self.known.context_window, 1):.0%}")
+        elif self._tokens is not None:
+            parts.append(f"context {self._tokens:,} tokens")
+        parts += [dollars(self._cost)] if self._cost else []
+        parts += [printable_line(f"groups {', '.join(self._groups)}")] if self._groups else []
+        parts += [self.place] if self.place else []
+        line = ""
+        for part in parts:
+            longer = f"{line} · {part}" if line else part
+            if len(longer) > columns:
+                break
+            line = longer
+        return line or cut_to_width(parts[0], columns)

@@ -1,0 +1,77 @@
+"""`oneclaw chat` on a terminal that can be drawn on: the user types at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from oneclaw_core.channels.shared_commands import is_slash_command
+from oneclaw_core.channels.turn_queue import MOST_WAITING, TurnQueue
+from oneclaw_core.cli.chat_input import line_history, slash_completer
+from oneclaw_core.cli.chat_screen import ChatScreen
+from oneclaw_core.cli.output import print_text, printable, styled
+from oneclaw_core.cli.talk import Talk
+from oneclaw_core.errors import OneClawError
+
+if TYPE_CHECKING:
+    from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.cli.chat_view import ChatView
+
+
+async def chat_on_screen(conversation: Conversation, view: ChatView) -> None:
+    """Talk until the user leaves.
+
+    Args:
+        conversation: to go on with.
+        view: of the conversation.
+    """
+    talk = Talk(conversation, is_typed=True, write_raw=lambda sequence: screen.write_raw(sequence))
+
+    async def work(line: str) -> None:
+        is_now = queue.line is not line
+        if not is_now or is_slash_command(line):
+            print_text(styled(f"\n> {printable(line)}", sys.stdout, bold=True), is_safe=True)
+        await talk.do(line)
+        if talk.has_left:
+            screen.leave()
+        await update_status()
+
+    async def update_status() -> None:
+        try:
+            view.status.take(await conversation.status())
+            view.status.place = _place(conversation)
+        except OneClawError:
+            return  # the next message says it
+        screen.refresh()
+
+    queue = TurnQueue(conversation, work, talk.commands.is_immediate, lambda: screen.refresh())
+    conversation.stop = queue.stop
+    screen = ChatScreen(
+        line_history(conversation.claw.home.chat_history),
+        slash_completer(talk.commands.summaries),
+        view.live,
+        lambda columns: view.status.text(columns, conversation, is_busy=queue.is_busy),
+        queue.stop,
+    )
+    view.screen = screen
+    async with screen.running():
+        beginning = asyncio.create_task(update_status())
+        try:
+            while (line := await screen.read()) is not None:
+                if not queue.put(line):
+                    print_text(f"{MOST_WAITING} lines wait already; /queue lists them, /queue clear drops them")
+        finally:
+            beginning.cancel()
+            await queue.close()
+
+
+def _place(conversation: Conversation) -> str:
+    """Return the start directory, and whether the user trusts it."""
+    project = conversation.claw.services.project
+    if project.directory is None:
+        return ""
+    path, home = str(project.directory), os.path.expanduser("~")  # noqa: PTH111  # for its text
+    shown = f"~{path.removeprefix(home)}" if home != "/" and (path + "/").startswith(home + "/") else path
+    return f"{printable(shown)} ({'trusted' if project.is_trusted else 'not trusted'})"

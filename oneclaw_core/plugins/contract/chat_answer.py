@@ -1,0 +1,27 @@
+"""What a chat command of a plugin may do beyond showing a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswer:
+    """The answer of a chat command; the channel does what it says, in this order.
+
+    Attributes:
+        text: to show, such as what the command did.
+        session: the id of the session that the chat goes on with; ``""`` begins a new one with the next message, and
+            ``None`` stays where the chat is.
+        copy: a text for the user's clipboard.
+        resume: True to finish the last turn of the session.
+        send: a message to send in the session, as if the user had typed it; ``None`` for none.
+        leave: True to leave the chat, where it can be left.
+    """
+
+    text: str = ""
+    session: str | None = None
+    copy: str | None = None
+    resume: bool = False
+    send: str | None = None
+    leave: bool = False

@@ -1,0 +1,54 @@
+"""Where a session stands: its model, how full the context is, and what it used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneclaw_core.sessions.usage_report import UsageTotals
+from oneclaw_core.turn.preview import next_request
+
+if TYPE_CHECKING:
+    from oneclaw_core.turn.context import TurnParts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatus:
+    """The state of a session between two turns.
+
+    Attributes:
+        model: that answers the next message, as ``PROVIDER/MODEL``.
+        context_window: what the model reads and writes together, in tokens; ``None`` if it is not known.
+        context_tokens: what the service counted for the last request; ``None`` for a new session, or if it did not.
+        groups: the loaded tool groups, in the order of loading.
+        usage: what the session's requests used and cost.
+    """
+
+    model: str
+    context_window: int | None
+    context_tokens: int | None
+    groups: tuple[str, ...]
+    usage: UsageTotals
+
+    @property
+    def context_share(self) -> float | None:
+        """Return the share of the context window that is used, from 0 to 1; ``None`` if it is not known."""
+        if not self.context_window or self.context_tokens is None:
+            return None
+        return min(self.context_tokens / self.context_window, 1.0)
+
+
+async def session_status(parts: TurnParts, session: str | None, agent: str | None, model: str | None) -> SessionStatus:
+    """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
+    request, chosen = await next_request(parts, session, agent, model)
+    tokens, usage = None, UsageTotals()
+    if request.session_id:
+        tokens = (await parts.store.load_turn(request.session_id, 0)).last_input_tokens
+        usage = await parts.store.usage_totals(request.session_id)
+    return SessionStatus(
+        model=chosen.full_name,
+        context_window=chosen.info.context_window,
+        context_tokens=tokens,
+        groups=tuple(each.name for each in request.tools.groups),
+        usage=usage,
+    )
