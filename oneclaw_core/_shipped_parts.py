@@ -25,6 +25,7 @@ OUR_DISTRIBUTIONS = {
 """OneClaw's own plugins and their distributions."""
 
 GROUPS = {
+    "agents": "agents",
     "config": "config",
     "files": "files",
     "google_calendar": "google_workspace",
@@ -62,6 +63,7 @@ COMMANDS = {
 """Commands of OneClaw's own plugins, by what stands behind ``oneclaw``."""
 
 CHAT_COMMANDS = {
+    "agents": "agents",
     "memory": "memory",
     "skills": "skills",
     "todo": "agents",

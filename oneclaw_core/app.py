@@ -27,6 +27,7 @@ from oneclaw_core.plugins.sources.published_tools import PublishedTools
 from oneclaw_core.plugins.sources.tool_sources import ToolSources
 from oneclaw_core.project.trust import Project
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.threads import run_in_thread
 from oneclaw_core.tools.executor import ToolExecutor
@@ -73,6 +74,7 @@ class OneClaw:
         agents: the agents there are, and making, changing and deleting them.
         configuration: what the user sets, and changing it.
         plugins: the plugins at work.
+        background: sub-agents and commands that go on beside the turns.
         services: the part of all this that tools may use.
     """
 
@@ -95,6 +97,7 @@ class OneClaw:
         self.agents = AgentService(store, catalog.registry, self.configuration.models.check_provider)
         self._project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
         self._applied: Mapping[str, Any] | None = None
+        self.background = Background(store, home.locks)
         self.services = HomeServices(
             home=home,
             agents=self.agents,
@@ -107,6 +110,7 @@ class OneClaw:
             holds_secret=known_secret_check(home, environ),
             send_message=self.send_message,
             forget_task=store.remove_task_grants,
+            background=self.background,
             sandbox=self._choose_sandbox,
             loop=asyncio.get_running_loop(),
         )
@@ -162,6 +166,7 @@ class OneClaw:
             providers=self._providers,
             refresh_tools=self._tool_sources.refresh,
             apply_settings=self._apply_settings,
+            background=self.background,
         )
         self._turns = Turns(self._parts, self._conversations)
 
@@ -221,6 +226,7 @@ class OneClaw:
                 await claw._turns.tracker.end()
                 await claw._tool_sources.aclose()
                 await claw.plugins.aclose()
+                await claw.background.aclose()
                 await claw._providers.aclose()
 
     async def begin_session(

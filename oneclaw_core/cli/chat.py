@@ -15,7 +15,7 @@ import click
 
 from oneclaw_core._version import __version__
 from oneclaw_core.cli.options import allow_option, attach_option, conversation_options, reasoning_option
-from oneclaw_core.cli.output import is_terminal, print_text, printable_name, reserved_stdout, warn
+from oneclaw_core.cli.output import is_terminal, print_text, printable_line, printable_name, reserved_stdout, warn
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.services.manager import SERVICE_HOOK, ServiceChange, ServiceManager
 from oneclaw_core.turn.attachments import read_attachment
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.chat_view import ChatView
     from oneclaw_core.cli.rendering import EventLines, TurnView
     from oneclaw_core.services.manager import ServiceNews
+    from oneclaw_core.sessions.background import BackgroundWork
     from oneclaw_core.types.agents import ReasoningLevel
 
 _SHOWN = (ServiceChange.SHOWS, ServiceChange.FAILED, ServiceChange.LEFT)
 _TWICE_SECONDS = 2.0
+_TITLE_CHARACTERS = 60
 
 _Value = TypeVar("_Value")
 
@@ -137,6 +139,7 @@ async def _chat(
         if full_model != OFFLINE_MODEL:
             # Typing a message takes longer than this, which the first request would wait for.
             asyncio.get_running_loop().run_in_executor(None, prepare_clients)
+        claw.background.listen(_show_end)
         async with services_running(claw) if has_services else nullcontext():
             if drawn is None:
                 await _chat_plainly(conversation)
@@ -145,6 +148,10 @@ async def _chat(
 
                 await chat_on_screen(conversation, drawn)
         return True
+
+
+def _show_end(work: BackgroundWork) -> None:
+    print_text(f"{work.end_in_words()} ({printable_line(work.title, _TITLE_CHARACTERS)})")
 
 
 async def _chat_plainly(conversation: Conversation) -> None:

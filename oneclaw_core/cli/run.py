@@ -145,6 +145,14 @@ async def _print_events(send: Sender, allow: tuple[str, ...], stdout: TextIO) ->
         async for event in events:
             lines.show(event)
         await claw.plugins.drain(DRAIN_SECONDS)
+        _note_cut_off(claw)
+
+
+def _note_cut_off(claw: OneClaw) -> None:
+    """Name what goes on in the background, and ends with the program."""
+    names = ", ".join(printable_name(f"{each.kind} {each.id}") for each in claw.background.here())
+    if names:
+        warn(f"ends with this program: {names}; in oneclaw chat it would go on")
 
 
 async def _show_turn(
@@ -170,6 +178,7 @@ async def _show_turn(
                 if isinstance(event, UsageEvent):
                     used_model = event.model
             await claw.plugins.drain(DRAIN_SECONDS)
+            _note_cut_off(claw)
             was_chosen = model is not None or (await claw.settings()).model is not None
     finally:
         view.finish()

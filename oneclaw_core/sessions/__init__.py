@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.backend import Inspection as Inspection
     from oneclaw_core.sessions.backend import foreign_table as foreign_table
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
+    from oneclaw_core.sessions.background import Background as Background
+    from oneclaw_core.sessions.background import BackgroundWork as BackgroundWork
     from oneclaw_core.sessions.connection import ColumnType as ColumnType
     from oneclaw_core.sessions.connection import Connection as Connection
     from oneclaw_core.sessions.connection import Cursor as Cursor
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _NAMES = {
     ".errors": "ConstraintError StoreDamagedError StoreUnavailableError StoreVersionError",
     "backend": "Backend foreign_table Inspection invalid_statement",
+    "background": "Background BackgroundWork",
     "connection": "ColumnType Connection Cursor Dialect rewrite_placeholders",
     "locks": "HeldSession SessionLocks",
     "plugin_storage": "PluginStorage",

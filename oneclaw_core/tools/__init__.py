@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.approval_text import user_question_text as user_question_text
     from oneclaw_core.tools.arguments import argument_faults as argument_faults
     from oneclaw_core.tools.arguments import compile_schema as compile_schema
+    from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
+    from oneclaw_core.tools.context import depth_within as depth_within
     from oneclaw_core.tools.file_access import append_content as append_content
     from oneclaw_core.tools.file_access import list_directory as list_directory
     from oneclaw_core.tools.file_access import new_file as new_file
@@ -66,6 +68,7 @@ _NAMES = {
     "approval": "ApprovalQuestion Choice approval_question",
     "approval_text": "question_text user_question_text",
     "arguments": "argument_faults compile_schema",
+    "context": "MAX_TURN_DEPTH depth_within",
     "file_access": "append_content list_directory new_file open_for_reading remove_file replace_content",
     "function": "FunctionTool",
     "isolation": "WorkerError call_in_process",

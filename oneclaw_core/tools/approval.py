@@ -89,8 +89,8 @@ def approval_question(request: PermissionRequest) -> ApprovalQuestion:
 
 
 def _facts(request: PermissionRequest) -> Iterator[Fact]:
-    if request.on_behalf_of and request.agent is not None:
-        yield Fact("agent", "for the sub-agent", request.agent)
+    if request.sub_agent is not None:
+        yield Fact("agent", "for the sub-agent", request.sub_agent)
     arguments = dict(request.arguments)
     if request.subject is not None:
         kind = subject_kind(request.permission)

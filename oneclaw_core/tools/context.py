@@ -512,6 +512,7 @@ class TurnScope:
         info: the turn as plugins see it; ``None`` if no plugin asks.
         reasoning: how much that model is to think, ``None`` for the service's own.
         task: the scheduled task that it is run for; ``None`` for a turn of the user's.
+        session_name: the name of its session, ``None`` for one without.
     """
 
     budget: TurnBudget
@@ -520,6 +521,7 @@ class TurnScope:
     info: TurnInfo | None = None
     reasoning: ReasoningLevel | None = None
     task: str | None = None
+    session_name: str | None = None
 
     @property
     def depth(self) -> int:
@@ -536,6 +538,16 @@ class TurnScope:
             return session_id
         outer = self.call.turn
         return self.call.session_id if outer is None else outer.permission_session(self.call.session_id)
+
+    def sub_agent(self, agent: str) -> str | None:
+        """Return what a sub-agent is called in a question, ``None`` for an agent that the user talks with.
+
+        Args:
+            agent: the name of the agent.
+        """
+        if self.call is None:
+            return None
+        return agent if self.session_name is None else f"{self.session_name} ({agent})"
 
     def outer_agents(self) -> tuple[str, ...]:
         """Return the agents of the turns that this one is run within, the next one first."""

@@ -499,6 +499,7 @@ class ToolExecutor:
                 on_behalf_of=scope.turn.outer_agents()
                 if scope.turn is not None and scope.turn.call is not None
                 else (),
+                sub_agent=scope.turn.sub_agent(scope.agent_name) if scope.turn is not None else None,
                 holds=marked.in_words() if marked.outside else "",
                 asks_again=bool(marked.outside) and asks_again(permission, marked),
                 as_a_whole=as_a_whole,
@@ -529,12 +530,11 @@ class ToolExecutor:
         self, tool_name: str, scope: CallScope, question: UserQuestion, timeout_seconds: float | None
     ) -> str | None:
         """Ask the user a question on behalf of a call."""
-        is_inner = scope.turn is not None and scope.turn.call is not None
         question = replace(
             question,
             tool=tool_name,
             agent=scope.agent_name,
-            sub_agent=scope.agent_name if is_inner else None,
+            sub_agent=scope.turn.sub_agent(scope.agent_name) if scope.turn is not None else None,
             session_id=scope.session_of_user,
         )
         with scope.turn.outer_calls_paused() if scope.turn is not None else nullcontext():

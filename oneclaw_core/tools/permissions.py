@@ -62,6 +62,7 @@ class PermissionRequest:
         task: the scheduled task on whose behalf, ``None`` for a turn of the user's.
         directory: the absolute path where it will be done; ``None`` if that means nothing to the permission.
         on_behalf_of: the agents of the turns that this one is run within; what is denied to them is denied here.
+        sub_agent: what the sub-agent is called that needs it, ``None`` for the agent that the user talks with.
         holds: what the conversation holds that others wrote, and which private data; ``""`` for neither.
         asks_again: True if, for what the conversation holds, neither the defaults nor a grant for all subjects is
             enough: see :func:`oneclaw_core.tools.provenance.asks_again`.
@@ -80,6 +81,7 @@ class PermissionRequest:
     task: str | None = None
     directory: str | None = None
     on_behalf_of: tuple[str, ...] = ()
+    sub_agent: str | None = None
     holds: str = ""
     asks_again: bool = False
     as_a_whole: bool = False

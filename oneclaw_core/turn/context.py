@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.providers.pool import ProviderPool
+    from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.store import Store
@@ -100,6 +101,7 @@ class TurnParts:
         providers: open connections.
         refresh_tools: brings the registry up to date before each request.
         apply_settings: passes stored settings, which another process may have changed, to the rest of the home.
+        background: work that goes on beside the turns.
         cache_prefixes: of requests, kept over turns.
         tool_sizes: estimates of tools, kept over turns.
     """
@@ -114,6 +116,7 @@ class TurnParts:
     providers: ProviderPool
     refresh_tools: Callable[[], Awaitable[None]]
     apply_settings: Callable[[Mapping[str, Any]], None]
+    background: Background
     cache_prefixes: CachePrefixes = field(default_factory=CachePrefixes)
     tool_sizes: ToolSizes = field(default_factory=ToolSizes)
 

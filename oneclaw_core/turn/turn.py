@@ -127,7 +127,15 @@ class Turn:
         self._session_id = context.session.id
         model, hooks = context.model, context.hooks
         info = hooks.info if hooks is not None else None
-        self._scope = TurnScope(context.budget, context.within, model.full_name, info, model.reasoning, context.task)
+        self._scope = TurnScope(
+            context.budget,
+            context.within,
+            model.full_name,
+            info,
+            model.reasoning,
+            context.task,
+            context.session.name,
+        )
         self._model_calls = ModelCalls(
             parts.store, self._session_id, model, context.budget, parts.cache_prefixes, context.deadline, hooks, emit
         )

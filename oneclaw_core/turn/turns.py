@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.distributions import why_missing
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.contract.arguments import CommandUse, SessionInfo, TurnInfo
+from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.executor import CallScope
 from oneclaw_core.turn.attachments import check_attachments, checked_attachments
@@ -229,6 +230,11 @@ class Turns:
             content = prepared.text if hooks is None else await hooks.with_context(prepared.text)
             if prompt.news:
                 content = f"{content}\n\n{marked_context('oneclaw', prompt.news)}"
+            stored, told = prepared.setup.settings, list[str]()
+            if session is not None and any(key.startswith(BACKGROUND_SETTING) for key in stored):
+                news, told = await self._parts.background.news_for(session.id, stored)
+                if news:
+                    content = f"{content}\n\n{marked_context('oneclaw', news)}"
             sent = prepared.message
             is_marked = bool(prepared.attachments or sent.files) or sent.within is not None
             marks = await self._marks_of(prepared) if is_marked else ()
@@ -249,6 +255,8 @@ class Turns:
                     prompt_lists=prompt.lists(),
                 )
                 self._conversations.observe("session_created", session)
+            if told:
+                await self._parts.background.told(told)
         assert session is not None
         self._parts.apply_states(start)
         context = turn_context(session, prepared.agent, prepared.model, settings, hooks, prompt, prepared.message)

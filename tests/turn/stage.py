@@ -147,6 +147,7 @@ class Stage:
             providers=None,
             refresh_tools=nothing,
             apply_settings=lambda stored: None,
+            background=None,
         )
         context = TurnContext(
             session=self.found,

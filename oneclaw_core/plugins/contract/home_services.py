@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from asyncio import CancelledError, current_task, wait
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project
     from oneclaw_core.search.ranking import Findings, Passage
+    from oneclaw_core.sessions.background import Background
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent
 
@@ -94,6 +96,7 @@ class HomeServices:
             :meth:`ToolContext.send_message`.
         forget_task: remove the decisions on permissions that were made for a scheduled task, given its id. The plugin
             that runs tasks calls it when one is deleted.
+        background: note work that goes on after a call, so that it is listed, can be stopped and its end is told.
         sandbox: choose the sandbox for commands, by the settings and by what works on this machine.
         loop: the event loop of the program, which opened the home.
     """
@@ -109,6 +112,7 @@ class HomeServices:
     holds_secret: Callable[[str], bool]
     send_message: Callable[..., AsyncGenerator[TurnEvent, None]]
     forget_task: Callable[[str], Awaitable[int]]
+    background: Background
     sandbox: Callable[[], Awaitable[ChosenSandbox]]
     loop: asyncio.AbstractEventLoop
 
@@ -136,6 +140,7 @@ class HomeServices:
             sessions=across(self.sessions),
             tool_source=across(self.tool_source),
             forget_task=across(self.forget_task),
+            background=across(self.background),
             sandbox=across(self.sandbox),
             send_message=partial(_events_across, self.loop, self.send_message),
         )
@@ -172,16 +177,29 @@ async def _events_across(
     **options: Any,
 ) -> AsyncGenerator[TurnEvent, None]:
     events = send_message(*arguments, **options)
+    asking: list[asyncio.Task[Any] | None] = []
     try:
-        while (event := await run_on(loop, _next(events))) is not None:
+        while (event := await run_on(loop, _next(events, asking))) is not None:
             yield event
     finally:
-        await run_on(loop, _close(events))
+        await run_on(loop, _close(events, asking))
 
 
-async def _next(events: AsyncGenerator[TurnEvent, None]) -> TurnEvent | None:
+async def _next(events: AsyncGenerator[TurnEvent, None], asking: list[asyncio.Task[Any] | None]) -> TurnEvent | None:
+    if _is_running(events):  # the home is about to be closed, and closes them
+        raise CancelledError
+    asking[:] = [current_task()]
     return await anext(events, None)
 
 
-async def _close(events: AsyncGenerator[TurnEvent, None]) -> None:
-    await events.aclose()
+async def _close(events: AsyncGenerator[TurnEvent, None], asking: list[asyncio.Task[Any] | None]) -> None:
+    """Close the events, after the task that was asking for one has ended, which may have been cancelled just now."""
+    for task in asking:
+        if task is not None and not task.done():
+            await wait({task})
+    if not _is_running(events):
+        await events.aclose()
+
+
+def _is_running(events: AsyncGenerator[TurnEvent, None]) -> bool:
+    return bool(getattr(events, "ag_running", False))

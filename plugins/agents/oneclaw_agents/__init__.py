@@ -1,4 +1,4 @@
-"""Questions to the user and a to-do list for OneClaw."""
+"""Sub-agents in parallel, questions to the user and a to-do list for OneClaw."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Declare the tool groups; their functions are imported when they first run."""
+    register.manifest(files(__name__) / "agents.json")
     register.manifest(files(__name__) / "session.json")
 
 
@@ -26,4 +27,5 @@ def register_settings(register: SettingsRegistrar) -> None:
 @hookimpl
 def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Register what people look at in a chat."""
+    register("agents", "oneclaw_agents.tools:agents_command", help="List the sub-agents; /agents stop ID stops one.")
     register("todo", "oneclaw_agents.session:show_todos", help="Show the to-do list of this conversation.")

@@ -1,0 +1,51 @@
+import asyncio
+from dataclasses import asdict
+
+import pytest
+from histories import opened
+
+from oneclaw_core.errors import NotFoundError
+from oneclaw_core.sessions import Background, BackgroundWork
+
+WORK = BackgroundWork(id="nap-1", kind="agent", title="sleep", plugin="agents", session_id="s")
+
+
+def test_work_is_known_to_other_processes_until_its_conversation_is_told(tmp_path):
+    async def run():
+        async with opened(tmp_path) as store:
+            here, other = (Background(store, tmp_path / "locks") for _ in range(2))
+            stopped = asyncio.Event()
+            await here.begin(WORK, stopped.set)
+            assert [(each.id, each.state) for each in await other.all_work()] == [("nap-1", "running")]
+            assert await other.news_for("s", await store.settings()) == ("", [])
+
+            stopping = asyncio.create_task(other.stop("nap-1"))
+            await stopped.wait()
+            await here.end("nap-1", "stopped")
+            assert (await stopping).id == "nap-1"
+
+            text, told = await other.news_for("s", await store.settings())
+            assert text == "Ended in the background:\n- agent nap-1: stopped"
+            await other.told(told)
+            assert await here.all_work() == []
+            with pytest.raises(NotFoundError, match="oneclaw background list"):
+                await here.stop("nap-1")
+            await here.aclose()
+
+    asyncio.run(run())
+
+
+def test_work_of_a_process_that_is_gone_is_interrupted_unless_it_ran_on_another_machine(tmp_path):
+    async def run():
+        async with opened(tmp_path) as store:
+            gone = Background(store, tmp_path / "locks")
+            await gone.begin(WORK, lambda: None)
+            await gone.aclose()
+            elsewhere = BackgroundWork(id="far-1", kind="agent", title="", plugin="agents", process="p", host="far")
+            await store.set_setting("background:far-1", asdict(elsewhere))
+            await store.set_setting("background:odd", {"of": "another version"})
+            states = {each.id: each.state for each in await Background(store, tmp_path / "locks").all_work()}
+            assert states == {"nap-1": "interrupted", "far-1": "running"}
+            assert list((tmp_path / "locks").glob("process-*")) == []
+
+    asyncio.run(run())
