@@ -177,16 +177,23 @@ def _decide(
     from oneclaw_core.cli.running import with_store
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.tools.permission_meanings import is_permission_name
-    from oneclaw_core.tools.permission_rules import PermissionRule, subject_kind
+    from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.tools.permissions import grant_in_words
 
     known = permissions_by_name(load_catalog().registry)
     rule = PermissionRule.check(name)
-    parts = [each for each in known if each.startswith(f"{rule.permission}.")]
-    if parts and rule.permission not in known and decision is Decision.GRANT:
+    name = rule.permission.removesuffix(ALL_PARTS)
+    is_whole = name != rule.permission and name.count(".") > 0 and rule.pattern is None and decision is Decision.GRANT
+    if name != rule.permission and not is_whole:
+        raise UsageError(
+            f"{rule.permission!r}: only a grant ends with {ALL_PARTS}, and it has two words or more before that, as in "
+            "mcp.files.*"
+        )
+    parts = [each for each in known if each.startswith(f"{name}.")]
+    if parts and rule.permission not in known and decision is Decision.GRANT and not is_whole:
         raise UsageError(f"{rule.permission} has parts, and each is granted by itself: {', '.join(parts)}")
     if rule.permission not in known and not parts:
-        if not is_permission_name(rule.permission):
+        if not is_permission_name(name):
             raise UsageError(
                 f"{rule.permission!r} is no permission's name: it is lower-case words separated by dots, such as "
                 "network.private"

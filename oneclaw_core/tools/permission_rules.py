@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import UsageError
 from oneclaw_core.tools.hidden_paths import hidden_root, is_private_directory, protected_root
 from oneclaw_core.tools.host_patterns import check_host, covers_host, covers_web_host, exact_host, touches_host
+from oneclaw_core.tools.permission_meanings import KNOWN_PERMISSIONS
 from oneclaw_core.types.permissions import Decision
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _COMMENT = re.compile(r"(?:^|[ \t])#")
 _SEPARATORS = re.compile(r"[;|&<>()$`{}\n\r]")
 _QUOTING = str.maketrans("", "", "'\"\\")
 _ANY_ARGUMENTS = " *"
+ALL_PARTS = ".*"
 
 TRUST_PERMISSION = "directory.trust"
 INSTRUCTIONS_PERMISSION = "directory.instructions"
@@ -297,9 +299,14 @@ class PermissionRule:
 
 
 def grants(rule: PermissionRule | Grant, permission: str, subject: str | None) -> bool:
-    """Return True if a rule, as a grant, holds for a permission and what it is about."""
+    """Return True if a rule, as a grant, holds for a permission and what it is about.
+
+    A grant of ``mcp.files.*`` holds for ``mcp.files.read_file`` and all other parts, but for those of OneClaw's own.
+    """
     if permission != rule.permission:
-        return False
+        is_part = rule.permission.endswith(ALL_PARTS) and permission.startswith(rule.permission[:-1])
+        if not is_part or permission in KNOWN_PERMISSIONS:
+            return False
     if subject is None:
         return rule.pattern is None
     kind = subject_kind(permission)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.tools.permission_rules import PermissionRule, denies, grants, subject_kind
+from oneclaw_core.tools.permission_rules import ALL_PARTS, PermissionRule, denies, grants, subject_kind
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 
 if TYPE_CHECKING:
@@ -382,7 +382,8 @@ class PermissionPolicy:
     def _remembered(self, permission: str) -> Iterable[Grant]:
         """Return what is remembered of a permission, and of those that it is a part of."""
         parts = permission.split(".")
-        names = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        names = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        names += [f"{name}{ALL_PARTS}" for name in names[:-1]]
         return [grant for name in names for grant in self._decided.get(name, ())]
 
     async def _settle(self, request: PermissionRequest, answer: PermissionAnswer) -> None:

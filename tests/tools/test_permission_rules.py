@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.tools.permission_rules import check_pattern, covers, exact_pattern, is_simple, touches
+from oneclaw_core.tools.permission_rules import (
+    PermissionRule,
+    check_pattern,
+    covers,
+    exact_pattern,
+    grants,
+    is_simple,
+    touches,
+)
 
 
 @pytest.mark.parametrize(
@@ -213,3 +221,10 @@ def test_a_denial_leaves_the_rest_alone():
     assert not touches("git push *", "git status")
     assert not touches("git push *", "echo git push")
     assert not touches("git push", "git push -f")
+
+
+def test_a_grant_of_all_parts_holds_for_no_permission_of_oneclaw():
+    assert grants(PermissionRule("mcp.files.*"), "mcp.files.read_file", None)
+    assert not grants(PermissionRule("mcp.files.*"), "mcp.filesystem.read_file", None)
+    assert not grants(PermissionRule("mcp.files.*"), "mcp.files", None)
+    assert not grants(PermissionRule("shell.execute.*"), "shell.execute.unsandboxed", "ls")

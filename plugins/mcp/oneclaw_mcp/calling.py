@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import ToolResult
 from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.connection import ServerError, describe, first_error, is_refused
+from oneclaw_mcp.connection import ServerError, answer_adapter, describe, first_error, is_refused
 from oneclaw_mcp.results import tool_result
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ async def call_tool(
 async def _asked(
     connection: Connection, client: Client, tool: KnownTool, arguments: dict[str, Any], context: ToolContext
 ) -> CallToolResult:
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
-    from pydantic import TypeAdapter
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
     loop = asyncio.get_running_loop()
     seconds, latest = connection.server.call_seconds, loop.time() + MAX_CALL_SECONDS
@@ -103,7 +102,7 @@ async def _asked(
             )
             answer = await client.session.send_request(
                 request,
-                TypeAdapter(CallToolResult | InputRequiredResult),
+                answer_adapter(),
                 request_read_timeout_seconds=MAX_CALL_SECONDS,
                 progress_callback=report,
             )

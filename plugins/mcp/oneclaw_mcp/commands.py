@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from oneclaw_mcp.manifest import Difference, KnownTool, Manifest
+    from oneclaw_mcp.sandboxing import Sandbox
     from oneclaw_mcp.source import ServerSource
 
 
@@ -39,6 +40,10 @@ def mcp() -> None:
 @click.option("--cwd", "directory", type=click.Path(file_okay=False, exists=True), help="Where to start it.")
 @click.option("--description", default="", help="What it is for, in the list of tool groups.")
 @click.option("--group", "parts", multiple=True, metavar="PART=PATTERN", help="Tools of a group of their own.")
+@click.option("--read", "reads", multiple=True, metavar="PATH", help="What it reads beyond its program.")
+@click.option("--write", "writes", multiple=True, metavar="DIRECTORY", help="Where it writes.")
+@click.option("--network", type=click.Choice(("all", "none")), default="all", help="Whether it can connect.")
+@click.option("--no-sandbox", is_flag=True, help="Let it do all that you can.")
 @click.option("--no-start", is_flag=True, help="Do not start it now; its tools are pinned when it is first used.")
 def add(
     name: str,
@@ -50,6 +55,10 @@ def add(
     directory: str | None,
     description: str,
     parts: tuple[str, ...],
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    network: str,
+    no_sandbox: bool,
     no_start: bool,
 ) -> None:
     """Add a server: NAME -- COMMAND ARGUMENTS, or NAME --url URL.
@@ -57,7 +66,7 @@ def add(
     It is started once, and its tools are listed and pinned. A value can be ${env:NAME}, which is read when the server
     is started, or ${secret:NAME}, which `oneclaw keys set mcp.NAME` stores. What looks like a secret is stored so.
     """
-    from oneclaw_mcp.adding import add_server, pairs
+    from oneclaw_mcp.adding import pairs
 
     check_name(name)
     if bool(command) == bool(url):
@@ -74,10 +83,13 @@ def add(
             pairs(headers, ":", "--header"),
             description,
             parts=_parts(parts),
+            sandbox=_sandbox(command, directory, reads, writes, network == "all") if not no_sandbox else None,
         ).to_dict(),
     )
     print_text(f"{'runs' if command else 'connects to'}: {server.address}")
-    manifest = run_async(_with_source(lambda source: add_server(source, server, is_started=not no_start)))
+    for line in server.sandbox.lines() if server.sandbox is not None else ():
+        print_text(f"in a sandbox: {line}")
+    manifest = run_async(_with_source(lambda source: _added(source, server, is_started=not no_start)))
     if manifest is None:
         print_text(f"{name} is added, and not started; its tools are found when a model loads the group {server.group}")
         return
@@ -85,7 +97,7 @@ def add(
     _show_tools(manifest.tools)
     for tool, why in manifest.refused:
         warn(f"{tool} is left out: {why}")
-    print_text(f"each tool asks for its permission; to allow one: oneclaw permissions grant mcp.{name}.TOOL")
+    print_text(f"each tool asks for its permission; to allow all of them: oneclaw permissions grant 'mcp.{name}.*'")
 
 
 @mcp.command("list")
@@ -154,6 +166,21 @@ def disable(name: str) -> None:
 
 
 @mcp.command()
+@click.argument("name")
+@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+def trust(name: str, revoke: bool) -> None:
+    """Believe what a server says of its tools.
+
+    A tool that only reads, as the server says, then needs the permission mcp.NAME.read, and can be repeated. Without
+    that, each tool counts as one that changes things.
+    """
+    _book()[0].change(name, trusts_annotations=not revoke)
+    print_text(
+        f"{name} is {'not trusted any more' if revoke else 'trusted: its reading tools need mcp.' + name + '.read'}"
+    )
+
+
+@mcp.command()
 @click.argument("names", nargs=-1)
 @click.option("--accept", is_flag=True, help="Pin the tools as they are now.")
 @click.pass_context
@@ -206,6 +233,18 @@ def logs(name: str) -> None:
         print_text(each.read_text("utf-8", "replace").rstrip("\n"))
 
 
+async def _added(source: ServerSource, server: Server, *, is_started: bool) -> Manifest | None:
+    from oneclaw_mcp.adding import add_server
+
+    if server.sandbox is not None:
+        chosen = await source.context.services.sandbox()
+        if chosen.backend is None:
+            warn(f"it runs without a sandbox: {chosen.strength.reason}")
+        elif chosen.strength.gaps:
+            warn(f"the sandbox {chosen.name} is incomplete: {'; '.join(chosen.strength.gaps)}")
+    return await add_server(source, server, is_started=is_started)
+
+
 def _book() -> tuple[ServerBook, ManifestFolder]:
     folder = find_home().plugin_folder("mcp")
     return ServerBook(folder), ManifestFolder(folder)
@@ -225,6 +264,16 @@ async def _opened() -> AsyncIterator[ServerSource]:
         if source is None:
             raise UsageError("the plugin mcp is disabled: enable it with: oneclaw plugins enable mcp")
         yield source  # type: ignore[misc]  # the plugin's own
+
+
+def _sandbox(
+    command: tuple[str, ...], directory: str | None, reads: Iterable[str], writes: Iterable[str], has_network: bool
+) -> Sandbox | None:
+    from oneclaw_mcp.sandboxing import derived_sandbox
+
+    if not command:
+        return None
+    return derived_sandbox(command, directory, reads, writes, has_network=has_network)
 
 
 def _parts(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -254,6 +303,7 @@ def _document(server: Server, manifests: ManifestFolder) -> dict[str, Any]:
         "transport": server.transport,
         "address": server.address,
         "directory": server.directory,
+        "sandbox": server.sandbox.to_dict() if server.sandbox is not None else None,
         "environment": sorted(server.environment),
         "headers": sorted(server.headers),
         "trusts_annotations": server.trusts_annotations,

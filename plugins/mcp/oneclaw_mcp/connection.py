@@ -10,6 +10,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import OneClawError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp import Client
+    from pydantic import TypeAdapter
 
     from oneclaw_core import ToolContext
     from oneclaw_mcp.servers import Server
@@ -202,13 +204,7 @@ class Connection:
         try:
             async with AsyncExitStack() as stack:
                 try:
-                    async with asyncio.timeout(self.server.start_seconds):
-                        client = await self._connect(stack)
-                        await self._look(client, time.monotonic() - began)
-                except TimeoutError:
-                    raise ServerError(
-                        f"it has not answered within {self.server.start_seconds:g} s (start_seconds)"
-                    ) from None
+                    client = await self._started_client(stack, began)
                 except Exception as error:
                     ready.set_exception(self._start_error(error))  # before it is closed, and has ended anyway
                     raise
@@ -227,6 +223,16 @@ class Connection:
                 ready.exception()  # seen, also where nobody waits any more
             if not self._ending.is_set():
                 self._deaths.append(time.monotonic())
+
+    async def _started_client(self, stack: AsyncExitStack, began: float) -> Client:
+        try:
+            async with asyncio.timeout(self.server.start_seconds):
+                client = await self._connect(stack)
+                await self._look(client, time.monotonic() - began)
+                return client
+        except TimeoutError:
+            text = f"it has not answered within {self.server.start_seconds:g} s (start_seconds)"
+            raise ServerError(text) from None
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
         importing = asyncio.ensure_future(run_in_thread(_import_sdk))
@@ -384,4 +390,15 @@ def is_refused(error: BaseException) -> bool:
 
 def _import_sdk() -> None:
     """Import what takes most of a second, in a thread while the program starts."""
-    import mcp_types  # noqa: F401
+    import mcp.client.streamable_http  # noqa: F401
+
+    answer_adapter()
+
+
+@cache
+def answer_adapter() -> TypeAdapter[Any]:
+    """Return what reads the answer to a call; it takes long to make."""
+    from mcp_types import CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(CallToolResult | InputRequiredResult)

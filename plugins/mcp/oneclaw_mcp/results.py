@@ -47,7 +47,7 @@ async def tool_result(server: Server, tool: KnownTool, answer: CallToolResult, c
     structured = answer.structured_content
     if structured is None:
         return ToolResult.success(await _shown(server, text, context), pictures)
-    note = _misfit(tool, structured)
+    note = await run_in_thread(lambda: _misfit(tool, structured))
     others = [part for part, block in zip(parts, blocks, strict=True) if block.get("type") != "text"]
     if note or others:
         written = json.dumps(structured, ensure_ascii=False)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from oneclaw_mcp.sandboxing import Sandbox
+
 STDIO, HTTP, SSE = "stdio", "http", "sse"
 TRANSPORTS = (STDIO, HTTP, SSE)
 MAX_NAME_CHARACTERS = 24
@@ -22,6 +24,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _FORMAT = 1
 _MAX_BYTES = 4_000_000
 _LOCK_SECONDS = 10.0
+_MOST_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Server:
         start_seconds: how long its start may take.
         call_seconds: how long a call may go on without progress.
         idle_seconds: how long it runs without a call.
+        sandbox: of a program; ``None`` for no sandbox.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Server:
     start_seconds: float = 60.0
     call_seconds: float = 60.0
     idle_seconds: float = 600.0
+    sandbox: Sandbox | None = None
 
     @property
     def group(self) -> str:
@@ -89,6 +94,7 @@ class Server:
             "disabled": not self.is_enabled,
             "trust_annotations": self.trusts_annotations,
             "groups": {part: list(patterns) for part, patterns in self.parts.items()},
+            "sandbox": self.sandbox.to_dict() if self.sandbox is not None else None,
         }
         found |= {name: value for name, value in optional.items() if value}
         defaults = Server("default")
@@ -121,10 +127,10 @@ class Server:
                 part: tuple(_texts(name, "groups", patterns))
                 for part, patterns in _of(name, stored, "groups", dict, {}).items()
             },
-            *(
-                float(_of(name, stored, key, (int, float), default))
-                for key, default in (("start_seconds", 60), ("call_seconds", 60), ("idle_seconds", 600))
-            ),
+            start_seconds=_seconds(name, stored, "start_seconds", 60.0),
+            call_seconds=_seconds(name, stored, "call_seconds", 60.0),
+            idle_seconds=_seconds(name, stored, "idle_seconds", 600.0),
+            sandbox=_sandbox(name, stored),
         )
         if made.transport not in TRANSPORTS:
             raise UsageError(f"MCP server {name}: type is one of {', '.join(TRANSPORTS)}, not {made.transport!r}")
@@ -258,6 +264,15 @@ def clean_name(name: str) -> str:
     return words.lstrip("0123456789_")[:MAX_NAME_CHARACTERS].rstrip("_")
 
 
+def _sandbox(name: str, stored: Mapping[str, Any]) -> Sandbox | None:
+    found = _of(name, stored, "sandbox", dict)
+    if found is None:
+        return None
+    from oneclaw_mcp.sandboxing import Sandbox
+
+    return Sandbox.from_dict(name, found)
+
+
 def _of(name: str, stored: Mapping[str, Any], key: str, kind: Any, default: Any = None) -> Any:
     value = stored.get(key)
     if value is None:
@@ -265,6 +280,13 @@ def _of(name: str, stored: Mapping[str, Any], key: str, kind: Any, default: Any 
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise UsageError(f"MCP server {name}: {key} is of the wrong type")
     return value
+
+
+def _seconds(name: str, stored: Mapping[str, Any], key: str, default: float) -> float:
+    seconds = float(_of(name, stored, key, (int, float), default))
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise UsageError(f"MCP server {name}: {key} is above 0 and at most {_MOST_SECONDS:g}")
+    return seconds
 
 
 def _texts(name: str, key: str, values: Any) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,13 @@ async def open_transport(source: ServerSource, server: Server, log: ServerLog | 
     for name, value in server.environment.items():
         environ[name] = await resolved(source, value)
     directory = server_directory(source.context.folder, server)
-    program = ServerProgram(server.command, directory, environ, log)
+    sandbox = None
+    if server.sandbox is not None:
+        from oneclaw_mcp.sandboxing import prepared_sandbox
+
+        own = server_directory(source.context.folder, replace(server, directory=None))
+        sandbox = await prepared_sandbox(source.context.services, server, own, environ)
+    program = ServerProgram(server.command, directory, environ, log, sandbox)
     return Transport(program.streams, program)
 
 

@@ -100,11 +100,12 @@ class ServerProgram:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._running: asyncio.Task[ProgramEnd] | None = None
         self._input = -1
+        self._is_stopped = False
 
     @property
     def end(self) -> str:
-        """How the program ended, as the end of a sentence; ``""`` while it runs."""
-        if self._running is None or not self._running.done() or self._running.cancelled():
+        """How the program ended by itself, as the end of a sentence; ``""`` if it did not."""
+        if self._is_stopped or self._running is None or not self._running.done() or self._running.cancelled():
             return ""
         error = self._running.exception()
         return f"cannot be run: {error}" if error is not None else describe_end(self._running.result().exit_code)
@@ -220,12 +221,13 @@ class ServerProgram:
 
     async def close(self) -> None:
         """End the program: its input ends, and what is left a second later is killed."""
+        running = self._running
         if self._input >= 0:
             os.close(self._input)
             self._input = -1
-        running = self._running
         if running is None:
             return
+        self._is_stopped = self._is_stopped or not running.done()
         await asyncio.wait({running}, timeout=_CLOSING_SECONDS)
         if not running.done():
             running.cancel()

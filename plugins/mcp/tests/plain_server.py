@@ -25,6 +25,12 @@ TOOLS = [
 ]
 
 
+if "hang" in OPTIONS:
+    TOOLS += [
+        {"name": name, "description": "Wait.", "inputSchema": {"type": "object"}} for name in ("hang", "progress")
+    ]
+
+
 def definitions() -> list[dict]:
     return json.loads(Path(OPTIONS["tools"]).read_text()) if "tools" in OPTIONS else TOOLS
 
@@ -84,6 +90,15 @@ for line in sys.stdin:
     request = json.loads(line)
     if "mute" in OPTIONS or "id" not in request:
         continue
+    parameters = request.get("params") or {}
+    if parameters.get("name") == "hang":
+        continue
+    if parameters.get("name") == "progress":
+        token = parameters["_meta"]["progressToken"]
+        for step in range(4):
+            time.sleep(0.2)
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 4}})
+        parameters["arguments"] = {"text": "done after 0.8 s"}
     result = answer(request["method"], request.get("params") or {})
     outcome = {"error": {"code": -32601, "message": "unknown"}} if result is None else {"result": result}
     send({"id": request["id"], **outcome})

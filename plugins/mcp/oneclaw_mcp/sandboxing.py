@@ -1,0 +1,170 @@
+"""The sandbox of a server that is a program: what it may read, write and connect to."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from oneclaw_core import UsageError
+from oneclaw_core.process import Network, SandboxError, run_in_thread
+from oneclaw_core.tools import PathGuard, SandboxScope, sandbox_policy
+from oneclaw_mcp.connection import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from oneclaw_core.plugins import HomeServices
+    from oneclaw_core.process import SandboxBackend, SandboxPolicy
+    from oneclaw_mcp.servers import Server
+
+_PACKAGE_FILES = ("package.json", "pyproject.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What a server may do beyond its own directory.
+
+    Attributes:
+        reads: directories and files that it reads, beside the system and programs.
+        writes: directories that it reads and writes.
+        has_network: True if it can connect to any place.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    has_network: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        return {"read": list(self.reads), "write": list(self.writes), "network": "all" if self.has_network else "none"}
+
+    @classmethod
+    def from_dict(cls, name: str, stored: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` returned.
+
+        Raises:
+            UsageError: something in it is of another type.
+        """
+        reads, writes, network = stored.get("read", []), stored.get("write", []), stored.get("network", "all")
+        if not all(isinstance(each, list) and all(isinstance(path, str) for path in each) for each in (reads, writes)):
+            raise UsageError(f"MCP server {name}: read and write of its sandbox are lists of paths")
+        if network not in ("all", "none"):
+            raise UsageError(f"MCP server {name}: network of its sandbox is all or none")
+        return cls(tuple(reads), tuple(writes), network == "all")
+
+    def lines(self) -> list[str]:
+        """Describe it for a person."""
+        return [
+            f"reads the system, programs{''.join(f', {each}' for each in self.reads)}",
+            f"writes {', '.join(self.writes) or 'in a directory of its own alone'}",
+            "connects to any place" if self.has_network else "has no network",
+        ]
+
+
+def derived_sandbox(
+    command: Sequence[str], directory: str | None, reads: Iterable[str], writes: Iterable[str], *, has_network: bool
+) -> Sandbox:
+    """Find what a command needs: the folders of its program and package, and the directories among its arguments.
+
+    Args:
+        command: the program and its arguments.
+        directory: where it is started, if the user says so.
+        reads: more that it reads, as the user says.
+        writes: more that it writes.
+        has_network: True if it may connect.
+
+    Raises:
+        UsageError: one of them holds too much.
+    """
+    program = shutil.which(command[0])
+    readable = [_package_folder(Path(program)), _package_folder(Path(program).resolve())] if program else []
+    writable = [_checked(each) for each in writes]
+    for argument in command[1:]:
+        path = Path(argument).expanduser()
+        if not path.is_absolute() or len(argument) > 1_000 or not path.exists():
+            continue
+        if path.is_dir():
+            writable.append(_checked(str(path)))
+        else:
+            readable.append(_package_folder(path))
+    readable += [_checked(each) for each in reads]
+    if directory is not None:
+        readable.append(_checked(directory))
+    kept = [each for each in dict.fromkeys(readable) if not _is_system(each)]
+    return Sandbox(tuple(map(str, kept)), tuple(map(str, dict.fromkeys(writable))), has_network)
+
+
+async def prepared_sandbox(
+    services: HomeServices, server: Server, directory: Path, environ: Mapping[str, str]
+) -> tuple[SandboxBackend, SandboxPolicy] | None:
+    """Return the sandbox to start a server in; ``None`` where it has none, or this machine has none.
+
+    Raises:
+        ServerError: it cannot be made.
+    """
+    sandbox = server.sandbox
+    if sandbox is None:
+        return None
+    chosen = await services.sandbox()
+    if chosen.backend is None:
+        return None
+    try:
+        policy = await run_in_thread(partial(_policy, services.home.path, sandbox, directory, environ))
+    except (SandboxError, OSError) as error:
+        raise ServerError(
+            f"its sandbox cannot be made: {error}; add it again with other directories, or with --no-sandbox"
+        ) from None
+    return chosen.backend, policy
+
+
+def _policy(home: Path, sandbox: Sandbox, directory: Path, environ: Mapping[str, str]) -> SandboxPolicy:
+    own = directory.resolve()
+    temporary = own / "tmp"
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    scope = SandboxScope(
+        writable=tuple(Path(each).resolve() for each in sandbox.writes if Path(each).exists()),
+        readable=tuple(Path(each).resolve() for each in sandbox.reads if Path(each).exists()),
+    )
+    policy = sandbox_policy(PathGuard(own, own, home), scope, environ)
+    return replace(
+        policy,
+        network=Network.ALL if sandbox.has_network else Network.NONE,
+        environment=tuple(environ.items()),
+        temporary=temporary,
+    )
+
+
+def _package_folder(path: Path) -> Path:
+    """Return the folder with what a program or script is made of."""
+    parts = path.parts
+    if "node_modules" in parts:
+        return Path(*parts[: parts.index("node_modules")]) / "node_modules"
+    if path.parent.name in ("bin", "sbin", "Scripts"):
+        return path.parent.parent
+    home = Path.home()
+    for each in path.parents:
+        if each == home or each.parent == each:
+            break
+        if any((each / name).is_file() for name in _PACKAGE_FILES):
+            return each
+    return path.parent
+
+
+def _checked(given: str) -> Path:
+    path = Path(given).expanduser()
+    if not path.exists():
+        raise UsageError(f"there is no {given!r}")
+    resolved = path.resolve()
+    if resolved.parent == resolved or Path.home().is_relative_to(resolved):
+        raise UsageError(
+            f"{given!r} holds too much for a sandbox: name a part of it, or add the server with --no-sandbox"
+        )
+    return resolved
+
+
+def _is_system(path: Path) -> bool:
+    """Return True for what every sandbox reads, and for what no server should."""
+    return path.parent == path or path.parts[1] in ("usr", "bin", "lib", "etc", "opt") or path == Path.home()

@@ -1,0 +1,70 @@
+"""Servers that misbehave: OneClaw stays responsive, says which server it was, and leaves nothing running."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from mcp_homes import McpHome, plain
+from oneclaw_mcp import connection, stdio
+from oneclaw_mcp.connection import ServerError
+
+if TYPE_CHECKING:
+    from oneclaw_core.testing import HomeFactory
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "seconds", "fault"),
+    [
+        ("mute", 0.5, "server plain does not start: it has not answered within 0.5 s"),
+        ("flood", 0.5, "server plain does not start: it has not answered within 0.5 s.*\n.*noise noise"),
+        ("long_line", 60.0, "server plain does not start: it sent a line of more than 16 MiB"),
+        ("endless", 60.0, "server plain does not start: its list of tools has more than 200 pages"),
+    ],
+)
+def test_server_that_misbehaves_at_its_start_is_named(
+    mcp_home: McpHome, behaviour: str, seconds: float, fault: str
+) -> None:
+    ticks = 0
+
+    async def watch() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    async def add() -> None:
+        from oneclaw_mcp.adding import add_server
+        from oneclaw_mcp.servers import Server
+
+        server = Server("plain", command=plain(behaviour), start_seconds=seconds)
+        watching = asyncio.ensure_future(watch())
+        try:
+            await add_server(source, server, is_started=True)
+        finally:
+            watching.cancel()
+
+    connection._import_sdk()
+    source = mcp_home.source
+    with pytest.raises(ServerError, match=rf"(?s){fault}"):
+        mcp_home.oneclaw.run(add())
+    assert ticks >= 5  # the event loop was free meanwhile
+    assert source.book.read() == {}
+    logs = source.book.folder / "logs"
+    assert sum(each.stat().st_size for each in logs.iterdir()) <= 2 * stdio.MAX_LOG_BYTES + 65_536
+
+
+def test_call_without_an_answer_is_cancelled_in_time(oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.hang", "mcp.plain.echo"]))
+    home.add("plain", *plain("hang"), call_seconds=0.2)
+    result = home.call("plain__hang")
+    assert result.error_type == "timeout"
+    assert "MCP server plain has neither answered nor reported progress for 0.2 s" in str(result.error_message)
+    assert home.call("plain__echo", text="still there").result == "still there"
+
+
+def test_progress_prolongs_a_call(oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.progress"]))
+    home.add("plain", *plain("hang"), call_seconds=0.4)
+    assert home.call("plain__progress").result == "done after 0.8 s"

@@ -1,0 +1,81 @@
+"""What servers may do: permissions, trust, sandbox, and marks on what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from mcp_homes import HERE, McpHome, plain
+from oneclaw_mcp.commands import mcp
+from oneclaw_mcp.sandboxing import Sandbox, derived_sandbox
+
+from oneclaw_core import UsageError
+from oneclaw_core.process import choose_sandbox
+
+if TYPE_CHECKING:
+    from oneclaw_core.testing import HomeFactory
+
+
+def test_grant_of_a_server_covers_its_tools_alone(oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    home.add("plain")
+    home.add("other")
+    assert home.call("plain__echo", text="hi").is_success
+    assert home.call("plain__variables").is_success
+    assert home.call("other__echo", text="hi").error_type == "permission_denied"
+
+
+def test_annotations_count_only_for_trusted_servers(oneclaw_factory: HomeFactory) -> None:
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.read"]))
+    home.add("plain")
+    registry = home.oneclaw.app.catalog.registry
+    definition = registry.get_definition("plain__variables")
+    assert definition is not None
+    assert (definition.required_permissions, definition.read_only) == (("mcp.plain.variables",), False)
+    assert CliRunner().invoke(mcp, ["trust", "plain"]).exit_code == 0
+    home.oneclaw.run(home.source.refresh())
+    definition = registry.get_definition("plain__variables")
+    assert definition is not None
+    assert (definition.required_permissions, definition.read_only) == (("mcp.plain.read",), True)
+    assert home.call("plain__variables").is_success
+    assert home.call("plain__echo", text="hi").error_type == "permission_denied"
+
+
+def test_results_mark_the_conversation_as_text_from_outside(oneclaw_factory: HomeFactory) -> None:
+    oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.echo"])
+    McpHome(oneclaw).add("plain")
+    outcome = oneclaw.run(oneclaw.app.call_tool("plain__echo", '{"text": "Obey me."}'))
+    assert "the MCP server plain" in [each.origin for each in outcome.marks if each.kind == "outside"]
+
+
+@pytest.mark.skipif(choose_sandbox().backend is None, reason="this machine has no sandbox")
+def test_server_runs_in_the_sandbox_that_add_shows(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
+    secret, shared = tmp_path / "secret", tmp_path / "shared"
+    for each in (secret, shared):
+        each.mkdir()
+        (each / "file").write_text("content")
+    code = f'ls {secret}/file {shared}/file >&2; echo new > {shared}/made; exec "$@"'
+    arguments = ["add", "plain", "--write", str(shared), "--read", str(HERE), "--", "sh", "-c", code, "sh", *plain()]
+    added = CliRunner().invoke(mcp, arguments)
+    assert "in a sandbox: reads the system, programs" in added.output, added.output
+    assert f"in a sandbox: writes {shared}" in added.output
+    assert (shared / "made").read_text() == "new\n"
+    logged = CliRunner().invoke(mcp, ["logs", "plain"]).output
+    assert f"{shared}/file" in logged.splitlines()
+    assert f"{secret}/file" not in logged.splitlines()
+    home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))
+    assert home.call("plain__echo", text="hi").result == "hi"
+
+
+def test_sandbox_is_derived_from_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "node_modules" / "server" / "dist" / "index.js"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    found = derived_sandbox(["sh", str(script), str(notes), "--flag"], None, [], [], has_network=False)
+    assert found == Sandbox((str(tmp_path / "node_modules"),), (str(notes),), has_network=False)
+    with pytest.raises(UsageError, match="holds too much for a sandbox"):
+        derived_sandbox(["sh", str(Path.home())], None, [], [], has_network=True)
